@@ -1,0 +1,271 @@
+"""The whole configuration: frozen pydantic models, read from TOML, changed with `--set a.b=value`.
+
+Defaults stand here and nowhere else. The variants of attention, norms, objectives and optimizers are names that the tables
+of their rooms know (`attention/scores.py` and so on), so a new variant needs no change in this file. A variant that takes
+numbers is written like a call: `band(3)`, `relative(16)`.
+"""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from transformer_mt.errors import InputError
+
+Positive = Annotated[int, Field(gt=0)]
+Natural = Annotated[int, Field(ge=0)]
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+PositiveNumber = Annotated[float, Field(gt=0.0)]
+
+
+class Section(BaseModel):
+    """A frozen part of the configuration in which unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class BuiltinConfig(Section):
+    """How many pairs the built-in grammar makes, and from which seed."""
+
+    train: Positive = 20_000
+    validation: Positive = 500
+    test: Positive = 1_000
+    seed: Natural = 1
+
+
+class DataConfig(Section):
+    """Which corpus, in which direction, and which of its pairs are kept."""
+
+    corpus: str = "builtin"
+    source_language: str = "de"
+    target_language: str = "en"
+    max_words: Positive = 100
+    builtin: BuiltinConfig = BuiltinConfig()
+
+
+class TokenizerConfig(Section):
+    """The joint sentencepiece vocabulary; `sampling` re-segments the training text every epoch (Kudo 2018)."""
+
+    kind: Literal["unigram", "bpe"] = "unigram"
+    vocabulary_size: Positive = 2_000
+    sampling: Literal["none", "subword"] = "none"
+    alpha: PositiveNumber = 0.1
+
+
+class AttentionConfig(Section):
+    """The choices that make an attention mechanism; see `transformer_mt.attention`."""
+
+    heads: Positive = 4
+    score: str = "scaled_dot"
+    position: str = "sinusoidal"
+    graph: str = "complete"
+    dropout: Probability = 0.1
+
+
+class ModelConfig(Section):
+    """The model's architecture and sizes. `max_length` counts subwords, end symbol included."""
+
+    kind: str = "transformer"
+    width: Positive = 256
+    encoder_layers: Positive = 3
+    decoder_layers: Positive = 3
+    feedforward: Positive = 512
+    dropout: Probability = 0.1
+    tied: Literal["all", "target", "none"] = "all"
+    max_length: Positive = 256
+    attention: AttentionConfig = AttentionConfig()
+
+
+class ObjectiveConfig(Section):
+    """What training minimises."""
+
+    name: str = "cross_entropy"
+    label_smoothing: Probability = 0.1
+
+
+class OptimizerConfig(Section):
+    """Adam with the Noam schedule (Vaswani et al. 2017, §5.3); `clip` bounds the gradient's norm."""
+
+    name: str = "noam"
+    factor: PositiveNumber = 1.0
+    warmup: Positive = 400
+    betas: tuple[Probability, Probability] = (0.9, 0.98)
+    epsilon: PositiveNumber = 1e-9
+    clip: PositiveNumber = 1.0
+
+
+class TrainingConfig(Section):
+    """How long and how to train. Everything ending in `every` counts optimizer steps.
+
+    A batch holds at most `batch_tokens` tokens on either side, padding included; a step takes `accumulate` batches.
+    """
+
+    seed: Natural = 1
+    steps: Positive = 2_000
+    batch_tokens: Positive = 4_096
+    accumulate: Positive = 1
+    validate_every: Positive = 250
+    checkpoint_every: Positive = 250
+    patience: Positive = 10
+    score: Literal["loss", "bleu", "chrf"] = "loss"
+    averaging: Literal["none", "last", "best", "ema"] = "ema"
+    average_count: Positive = 5
+    ema_decay: Probability = 0.999
+    device: str = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+
+
+class SearchConfig(Section):
+    """How a translation is found: a beam of one is greedy; `sample` draws instead (beam, then, is not used).
+
+    `top_k` 0 and `top_p` 1 leave the distribution whole. The score of a hypothesis is its log-probability divided by
+    ((5 + length) / 6) ** length_penalty (Wu et al. 2016, eq. 14).
+    """
+
+    beam: Positive = 4
+    length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
+    sample: bool = False
+    temperature: PositiveNumber = 1.0
+    top_k: Natural = 0
+    top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    n_best: Positive = 1
+    max_length: Positive = 128
+    batch_size: Positive = 64
+    seed: Natural = 1
+
+
+class Config(Section):
+    """Everything a run depends on."""
+
+    data: DataConfig = DataConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = ModelConfig()
+    objective: ObjectiveConfig = ObjectiveConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    training: TrainingConfig = TrainingConfig()
+    search: SearchConfig = SearchConfig()
+
+
+def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
+    """The configuration of the file (`None`: all defaults) with `key=value` overrides applied in order.
+
+    Raises `InputError` that names the file or option, the full key and, for an unknown key, the nearest valid one.
+    """
+    tree = {} if path is None else _read_toml(path)
+    _check(tree, place=str(path))
+    for override in overrides:
+        key, value = _parse_override(override)
+        _insert(tree, key.split("."), value, place=f"--set {override}")
+        _check(tree, place=f"--set {override}")
+    return Config.model_validate_json(json.dumps(tree))
+
+
+def dump_config(config: Config) -> str:
+    """The configuration as TOML, every key written out; `load_config` reads it back unchanged."""
+    return tomli_w.dumps(config.model_dump(mode="json"))
+
+
+def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
+    """The keys in which two configurations differ, each with the old and the new value."""
+    before, after = dict(_leaves(old.model_dump())), dict(_leaves(new.model_dump()))
+    return [(key, before[key], after[key]) for key in before if before[key] != after[key]]
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str:
+    """A remedy for an unknown name: `did you mean …?` when one is near, else all names there are."""
+    names = list(candidates)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
+
+
+Variant = TypeVar("Variant")
+
+
+def lookup(table: Mapping[str, Variant], name: str, *, key: str) -> Variant:
+    """The entry of a table of variants; `InputError` with the nearest name when `key` names none."""
+    if name not in table:
+        raise InputError(f"{key}: there is no {name!r}; {nearest(name, table)}")
+    return table[name]
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; give a TOML configuration such as configs/multi30k.toml") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}; correct the file") from None
+
+
+def _parse_override(override: str) -> tuple[str, Any]:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise InputError(f"--set {override}: not of the form key=value; write for example --set model.width=128")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word is a string: --set tokenizer.kind=bpe
+    return key.strip(), value
+
+
+def _insert(tree: dict[str, Any], path: list[str], value: Any, *, place: str) -> None:
+    for part in path[:-1]:
+        tree = tree.setdefault(part, {})
+        if not isinstance(tree, dict):
+            raise InputError(f"{place}: {part} is a value, not a section; {nearest(part, Config.model_fields)}")
+    tree[path[-1]] = value
+
+
+def _check(tree: dict[str, Any], *, place: str) -> None:
+    try:
+        Config.model_validate_json(json.dumps(tree, default=str))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{place}: {_explain(first['type'], first['loc'], first['msg'], first['input'])}") from None
+
+
+def _explain(kind: str, location: tuple[int | str, ...], message: str, value: Any) -> str:
+    key = ".".join(map(str, location))
+    if kind == "extra_forbidden":
+        return f"unknown key {key}; {_nearest_key(key)}"
+    return f"{key}: {message[0].lower()}{message[1:]}, not {value!r}; correct the value"
+
+
+def _nearest_key(key: str) -> str:
+    keys = [name for name, _ in _leaves(Config().model_dump())]
+    parent, _, last = key.rpartition(".")
+    siblings = [name for name in keys if name.rpartition(".")[0] == parent]
+    # A slip in the last part is likelier than a wrong section, but `width` for `model.width` happens too.
+    for candidates in (siblings, keys):
+        by_last = {name.rpartition(".")[2]: name for name in reversed(candidates)}
+        if near := difflib.get_close_matches(last, by_last, n=1, cutoff=0.7):
+            return f"did you mean {by_last[near[0]]}?"
+    return nearest(key, siblings or sorted({name.rpartition(".")[0] for name in keys}))
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def field_default(section: type[Section], name: str) -> Any:
+    """The default of a field, for help texts."""
+    return section.model_fields[name].default
+
+
+def choices(section: type[Section], name: str) -> tuple[str, ...]:
+    """The values a `Literal` field admits, for help texts."""
+    annotation = section.model_fields[name].annotation
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
