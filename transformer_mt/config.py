@@ -1,8 +1,7 @@
 """The whole configuration: frozen pydantic models, read from TOML, changed with `--set a.b=value`.
 
 Defaults stand here and nowhere else. The variants of attention, norms, objectives and optimizers are names that the tables
-of their rooms know (`attention/scores.py` and so on), so a new variant needs no change in this file. A variant that takes
-numbers is written like a call: `band(3)`, `relative(16)`.
+of their rooms know (`attention/scores.py` and so on), so a new variant needs no change in this file.
 """
 
 import difflib

@@ -1,0 +1,229 @@
+"""The Transformer (Vaswani et al. 2017, "Attention Is All You Need"), with pre-norm residuals."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_mt.attention.graphs import Causal, Complete, Graph
+from transformer_mt.attention.multihead import Context, MultiHeadAttention
+from transformer_mt.attention.positions import Position
+from transformer_mt.dropout import Dropout
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
+from transformer_mt.tokenizer import PAD
+
+# Makes an attention layer over the given graph; the model's builder has chosen everything else.
+MakeAttention = Callable[[Graph], MultiHeadAttention]
+
+
+class Embedding(nn.Module):
+    """x_i = √D e_i, then the position encoding, then dropout (Vaswani et al. 2017, §3.4, §3.5, §5.4)."""
+
+    def __init__(self, table: nn.Embedding, position: Position, *, dropout: float) -> None:
+        super().__init__()
+        self.table = table
+        self.position = position
+        self.dropout = Dropout(dropout)
+
+    def forward(self, tokens: Int[Tensor, "B N"], *, start: int = 0) -> Float[Tensor, "B N D"]:
+        """Embed tokens that stand at the positions start, start + 1, …"""
+        scaled = self.table(tokens) * math.sqrt(self.table.embedding_dim)
+        embedded: Tensor = self.dropout(self.position.embed(scaled, start=start))
+        return embedded
+
+
+class FeedForward(nn.Sequential):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, §3.3)."""
+
+    def __init__(self, *, width: int, hidden: int) -> None:
+        super().__init__(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
+
+
+class PreNorm(nn.Module):
+    """h = x + dropout(layer(norm(x))): the residual path stays an identity (Xiong et al. 2020).
+
+    In two halves around the layer: `y = layer(residual.before(x))`, then `x = residual.after(x, y)`.
+    """
+
+    def __init__(self, *, width: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.dropout = Dropout(dropout)
+
+    def before(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        """What the layer reads: norm(x)."""
+        h: Tensor = self.norm(x)
+        return h
+
+    def after(self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        """x plus what the layer made of it: x + dropout(y)."""
+        h: Tensor = x + self.dropout(y)
+        return h
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network, each in a residual."""
+
+    def __init__(self, attention: MultiHeadAttention, *, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = attention
+        self.feed_forward = FeedForward(width=width, hidden=hidden)
+        self.self_residual = PreNorm(width=width, dropout=dropout)
+        self.feed_forward_residual = PreNorm(width=width, dropout=dropout)
+
+    def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+        """One layer over the source; mask is True at real tokens."""
+        h = self.self_residual.before(x)
+        x = self.self_residual.after(x, self.self_attention(h, self.self_attention.context(h, mask)))
+        h = self.feed_forward_residual.before(x)
+        return self.feed_forward_residual.after(x, self.feed_forward(h))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerState:
+    """What a decoder layer can attend to: the target tokens it has read (None: none yet) and the memory."""
+
+    target: Context | None
+    memory: Context
+
+    def select(self, rows: Int[Tensor, " N"]) -> Self:
+        """The state of the hypotheses `rows`."""
+        return type(self)(self.target and self.target.select(rows), self.memory.select(rows))
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, then attention to the memory, then a feed-forward network, each in a residual."""
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
+        *,
+        width: int,
+        hidden: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.self_attention = self_attention
+        self.cross_attention = cross_attention
+        self.feed_forward = FeedForward(width=width, hidden=hidden)
+        self.self_residual = PreNorm(width=width, dropout=dropout)
+        self.cross_residual = PreNorm(width=width, dropout=dropout)
+        self.feed_forward_residual = PreNorm(width=width, dropout=dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"], state: LayerState) -> tuple[Float[Tensor, "B T D"], LayerState]:
+        """One layer over new target tokens, and the state that includes them."""
+        h = self.self_residual.before(x)
+        new = self.self_attention.context(h)
+        target = new if state.target is None else state.target.append(new)
+        x = self.self_residual.after(x, self.self_attention(h, target))
+        h = self.cross_residual.before(x)
+        x = self.cross_residual.after(x, self.cross_attention(h, state.memory))
+        h = self.feed_forward_residual.before(x)
+        x = self.feed_forward_residual.after(x, self.feed_forward(h))
+        return x, LayerState(target, state.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderState:
+    """The state of every decoder layer, and how many target tokens they have read."""
+
+    layers: tuple[LayerState, ...]
+    length: int
+
+    def select(self, rows: Int[Tensor, " N"]) -> Self:
+        """The state of the hypotheses `rows`."""
+        return type(self)(tuple(layer.select(rows) for layer in self.layers), self.length)
+
+
+class Transformer(Seq2Seq):
+    """The encoder–decoder Transformer: stacks of pre-norm layers with a final norm, and logits h W + b.
+
+    Vaswani et al. 2017, §3; where we differ: norms before the layers and at the end of each stack (Xiong et al. 2020).
+    """
+
+    def __init__(
+        self,
+        *,
+        source_table: nn.Embedding,
+        target_table: nn.Embedding,
+        tie_output: bool,
+        position: Position,
+        make_attention: MakeAttention,
+        graph: Graph,
+        encoder_layers: int,
+        decoder_layers: int,
+        hidden: int,
+        dropout: float,
+        max_length: int,
+    ) -> None:
+        super().__init__()
+        vocabulary, width = target_table.weight.shape
+        self.max_length = max_length
+        self.source_embedding = Embedding(source_table, position, dropout=dropout)
+        self.target_embedding = Embedding(target_table, position, dropout=dropout)
+        self.encoder = nn.ModuleList(
+            EncoderLayer(make_attention(graph), width=width, hidden=hidden, dropout=dropout)
+            for _ in range(encoder_layers)
+        )
+        self.encoder_norm = nn.LayerNorm(width)
+        self.decoder = nn.ModuleList(
+            DecoderLayer(
+                make_attention(graph & Causal()),
+                make_attention(Complete()),
+                width=width,
+                hidden=hidden,
+                dropout=dropout,
+            )
+            for _ in range(decoder_layers)
+        )
+        self.decoder_norm = nn.LayerNorm(width)
+        self.apply(_initialise)
+        self.output = nn.Linear(width, vocabulary)
+        nn.init.normal_(self.output.weight, std=width**-0.5)
+        nn.init.zeros_(self.output.bias)
+        if tie_output:
+            self.output.weight = target_table.weight
+
+    def encode(self, source: Int[Tensor, "B S"]) -> Memory:
+        """Read the source sentences; see `Seq2Seq`."""
+        mask = source != PAD
+        x = self.source_embedding(source)
+        for layer in self.encoder:
+            x = layer(x, mask)
+        return Memory(self.encoder_norm(x), mask)
+
+    def decode(
+        self, target: Int[Tensor, "B T"], memory: Memory, state: State | None = None
+    ) -> tuple[Float[Tensor, "B T V"], DecoderState]:
+        """Logits after each new target token, and the state that has read them; see `Seq2Seq`.
+
+        Padding at the end of target rows needs no mask: the causal graph already hides it from every real token.
+        """
+        if state is None:
+            state = self.start(memory)
+        assert isinstance(state, DecoderState)
+        x = self.target_embedding(target, start=state.length)
+        layers = []
+        for layer, layer_state in zip(self.decoder, state.layers, strict=True):
+            x, layer_state = layer(x, layer_state)
+            layers.append(layer_state)
+        return self.output(self.decoder_norm(x)), DecoderState(tuple(layers), state.length + target.shape[1])
+
+    def start(self, memory: Memory) -> DecoderState:
+        """The state before the first target token: the memory's keys and values, projected once for each layer."""
+        contexts = (layer.cross_attention.context(memory.states, memory.mask) for layer in self.decoder)
+        return DecoderState(tuple(LayerState(None, context) for context in contexts), 0)
+
+
+def _initialise(module: nn.Module) -> None:
+    """Embeddings with variance 1/D, so that √D e_i has variance one; matrices after Glorot and Bengio (2010)."""
+    if isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    elif isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
