@@ -1,0 +1,217 @@
+"""Subwords: one sentencepiece vocabulary for both languages, special symbols that no text can produce, and sampling."""
+
+import io
+import re
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import sentencepiece
+
+from transformer_mt.config import TokenizerConfig
+from transformer_mt.corpus.pairs import words
+from transformer_mt.errors import EnvironmentProblem, InputError
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+SPECIAL = frozenset((PAD, UNK, BOS, EOS))
+
+_TOO_MANY = re.compile(r"set it to a value <= (\d+)")
+_TOO_FEW = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
+_ATTEMPTS = 8
+# Kudo (2018, §4) draws from the 64 best segmentations where alpha is 0.1; from all of them, with that alpha, a sentence
+# gets twice as many subwords.
+_BEST_SEGMENTATIONS = 64
+
+# The seed of sentencepiece's generators is one number for the whole process.
+_seeding = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Subword sampling: another segmentation for every seed.
+
+    `alpha` is the smoothing of Kudo (2018, §3.2) for a unigram vocabulary (smaller is more uniform, over the 64 best
+    segmentations) and the dropout probability of Provilkov et al. (2020, §3) for a BPE vocabulary.
+    """
+
+    seed: int
+    alpha: float
+
+
+class Tokenizer:
+    """A sentencepiece model with byte fallback: every text has subwords, and they give the normalised text back.
+
+    `note` says, for a person to read, where training had to depart from the configuration.
+    """
+
+    def __init__(self, model: bytes, *, note: str | None = None) -> None:
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        self._processor.LoadFromSerializedProto(model)
+        self.note = note
+
+    @classmethod
+    def train(cls, sentences: Iterable[str], config: TokenizerConfig) -> "Tokenizer":
+        """Learn a vocabulary; the same sentences give the same vocabulary.
+
+        A size that the sentences cannot fill, or that their characters overfill, is moved to the nearest possible one,
+        and `note` says so. Raises `InputError` when there is no text to learn from.
+        """
+        corpus = [_encodable(sentence) for sentence in sentences]
+        size = config.vocabulary_size
+        for _ in range(_ATTEMPTS):
+            try:
+                return cls(_learn(corpus, kind=config.kind, size=size), note=_note(config.vocabulary_size, size))
+            except RuntimeError as error:
+                size = _possible_size(str(error))
+        raise InputError(
+            f"tokenizer.vocabulary_size: these sentences admit no {config.kind} vocabulary near "
+            f"{config.vocabulary_size}; choose a smaller one or give more text"
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> "Tokenizer":
+        """Read a model that `save` wrote. Raises `EnvironmentProblem` for a damaged file."""
+        try:
+            tokenizer = cls(path.read_bytes())
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file; give the directory of a trained run") from None
+        except OSError as error:
+            raise EnvironmentProblem(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+        except RuntimeError:
+            raise EnvironmentProblem(
+                f"{path}: not a sentencepiece model, or damaged; restore or train it anew"
+            ) from None
+        if not tokenizer._has_our_symbols():
+            raise EnvironmentProblem(f"{path}: a sentencepiece model of another program; use one that tmt trained")
+        return tokenizer
+
+    def save(self, path: Path) -> None:
+        """Write the model, a plain sentencepiece file."""
+        try:
+            path.write_bytes(self._model)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"{path}: cannot be written ({error.strerror}); check disk and permissions"
+            ) from None
+
+    @property
+    def size(self) -> int:
+        """The number of subwords, special symbols and bytes included."""
+        return int(self._processor.GetPieceSize())
+
+    def encode(self, text: str) -> list[int]:
+        """The most probable subwords of a text, without `BOS` and `EOS`."""
+        ids: list[int] = self._processor.Encode(_encodable(text), out_type=int)
+        return ids
+
+    def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
+        """The subwords of each text. Sampled segmentations are a function of (sentences, sampling) alone."""
+        texts = [_encodable(text) for text in sentences]
+        if sampling is None:
+            ids: list[list[int]] = self._processor.Encode(texts, out_type=int)
+            return ids
+        return _in_new_thread(lambda: self._sample(texts, sampling.alpha), seed=sampling.seed)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the subwords; special symbols are skipped, bytes that are no UTF-8 become U+FFFD."""
+        text: str = self._processor.Decode([index for index in ids if index not in SPECIAL])
+        return text
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Each subword as sentencepiece writes it: `▁` begins a word, `<0xE2>` is a byte, `</s>` is `EOS`."""
+        return [self._processor.IdToPiece(index) for index in ids]
+
+    def normalize(self, text: str) -> str:
+        """The text as `decode(encode(text))` gives it back: NFKC, single spaces, `▁` taken for a space."""
+        return self.decode(self.encode(text))
+
+    def word_of_piece(self, text: str) -> list[int]:
+        """For each subword of `encode(text)`, the word of `corpus.pairs.words(text)` that it belongs to, or -1.
+
+        A subword belongs to the word in which its last character stands: `".` belongs to the full stop. A bare `▁`
+        belongs to the word that follows.
+        """
+        text = _encodable(text)
+        ends = _word_ends(text)
+        offsets = self._processor.Encode(text, return_type="offset_mapping")["offsets"]
+        return [_word_at(max(begin, end - 1), ends) for begin, end in offsets]
+
+    def _sample(self, texts: list[str], alpha: float) -> list[list[int]]:
+        ids: list[list[int]] = self._processor.Encode(
+            texts, out_type=int, enable_sampling=True, nbest_size=_BEST_SEGMENTATIONS, alpha=alpha, num_threads=1
+        )
+        return ids
+
+    def _has_our_symbols(self) -> bool:
+        symbols = self._processor
+        return (symbols.pad_id(), symbols.unk_id(), symbols.bos_id(), symbols.eos_id()) == (PAD, UNK, BOS, EOS)
+
+
+def _learn(sentences: list[str], *, kind: str, size: int) -> bytes:
+    """Train a model in memory. Raises the `RuntimeError` of sentencepiece, which names the sizes that are possible."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(sentences),
+        model_writer=model,
+        model_type=kind,
+        vocab_size=size,
+        byte_fallback=True,
+        character_coverage=1.0,
+        pad_id=PAD,
+        unk_id=UNK,
+        bos_id=BOS,
+        eos_id=EOS,
+        num_threads=1,  # the number of threads changes the last bits of a unigram model's scores
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+def _possible_size(message: str) -> int:
+    """The nearest vocabulary size that sentencepiece's message names."""
+    if found := _TOO_MANY.search(message) or _TOO_FEW.search(message):
+        return int(found[1])
+    if "!sentences_.empty()" in message:
+        raise InputError("the corpus: no text to learn a vocabulary from; give sentences that are not empty") from None
+    raise InputError(f"tokenizer.vocabulary_size: sentencepiece cannot learn this vocabulary ({message})") from None
+
+
+def _note(wanted: int, size: int) -> str | None:
+    if size == wanted:
+        return None
+    reason = "the text has no more" if size < wanted else "the characters and bytes alone take as many"
+    return f"tokenizer.vocabulary_size: {size} instead of {wanted}; {reason}"
+
+
+Result = TypeVar("Result")
+
+
+def _in_new_thread(work: Callable[[], Result], *, seed: int) -> Result:
+    """Run with sentencepiece's random generator freshly seeded, which happens once a thread."""
+    with _seeding, ThreadPoolExecutor(max_workers=1) as thread:
+        sentencepiece.set_random_generator_seed(seed % 2**32)
+        return thread.submit(work).result()
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 does not know, replaced by as many `?`."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _word_ends(text: str) -> list[int]:
+    """Where each word of `words(text)` ends. Only white space stands between words."""
+    ends: list[int] = []
+    for word in words(text):
+        ends.append(text.index(word, ends[-1] if ends else 0) + len(word))
+    return ends
+
+
+def _word_at(position: int, ends: Sequence[int]) -> int:
+    """The word at a position in the text, or the next one when it is white space; -1 after the last word."""
+    word = bisect_right(ends, position)
+    return word if word < len(ends) else -1
