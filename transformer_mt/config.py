@@ -1,7 +1,7 @@
 """The whole configuration: frozen pydantic models, read from TOML, changed with `--set a.b=value`.
 
-Defaults stand here and nowhere else. The variants of attention, norms, objectives and optimizers are names that the tables
-of their rooms know (`attention/scores.py` and so on), so a new variant needs no change in this file.
+Defaults stand here and nowhere else. The variants of attention, norms, objectives and optimizers are names that the
+tables of their rooms know (`attention/scores.py` and so on), so a new variant needs no change in this file.
 """
 
 import difflib
@@ -156,12 +156,12 @@ def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
     Raises `InputError` that names the file or option, the full key and, for an unknown key, the nearest valid one.
     """
     tree = {} if path is None else _read_toml(path)
-    _check(tree, place=str(path))
+    config = _check(tree, place=str(path))
     for override in overrides:
         key, value = _parse_override(override)
-        _insert(tree, key.split("."), value, place=f"--set {override}")
-        _check(tree, place=f"--set {override}")
-    return Config.model_validate_json(json.dumps(tree))
+        _insert(tree, key.split("."), value)
+        config = _check(tree, place=f"--set {override}")
+    return config
 
 
 def dump_config(config: Config) -> str:
@@ -216,17 +216,17 @@ def _parse_override(override: str) -> tuple[str, Any]:
     return key.strip(), value
 
 
-def _insert(tree: dict[str, Any], path: list[str], value: Any, *, place: str) -> None:
+def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
     for part in path[:-1]:
-        tree = tree.setdefault(part, {})
-        if not isinstance(tree, dict):
-            raise InputError(f"{place}: {part} is a value, not a section; {nearest(part, Config.model_fields)}")
+        if not isinstance(tree.get(part), dict):
+            tree[part] = {}  # where a value belongs instead of a section, `_check` says so
+        tree = tree[part]
     tree[path[-1]] = value
 
 
-def _check(tree: dict[str, Any], *, place: str) -> None:
+def _check(tree: dict[str, Any], *, place: str) -> Config:
     try:
-        Config.model_validate_json(json.dumps(tree, default=str))
+        return Config.model_validate_json(json.dumps(tree, default=str))  # TOML's dates and times become strings
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{place}: {_explain(first['type'], first['loc'], first['msg'], first['input'])}") from None
@@ -248,7 +248,9 @@ def _nearest_key(key: str) -> str:
         by_last = {name.rpartition(".")[2]: name for name in reversed(candidates)}
         if near := difflib.get_close_matches(last, by_last, n=1, cutoff=0.7):
             return f"did you mean {by_last[near[0]]}?"
-    return nearest(key, siblings or sorted({name.rpartition(".")[0] for name in keys}))
+    if siblings:
+        return f"choose one of {', '.join(siblings)}"
+    return nearest(key, sorted({name.rpartition(".")[0] for name in keys}))
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
