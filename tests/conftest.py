@@ -1,0 +1,39 @@
+"""What all tests share: checked shapes, one thread, fixed seeds."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+# Before any test module imports the package: every annotated shape is then checked at every call.
+install_import_hook("transformer_mt", "beartype.beartype")
+
+torch.set_num_threads(1)
+
+# The autouse fixture below is meant to run once a test, not once an example.
+settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("deterministic")
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """Every test starts from the same random numbers, in whatever order tests run."""
+    torch.manual_seed(1)
+
+
+@pytest.fixture
+def float64() -> Iterator[None]:
+    """New tensors and parameters are float64, so that equivalences hold to 1e-10."""
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(default)

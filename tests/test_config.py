@@ -1,0 +1,243 @@
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from transformer_mt.config import (
+    Config,
+    DataConfig,
+    ModelConfig,
+    Section,
+    TokenizerConfig,
+    choices,
+    differences,
+    dump_config,
+    field_default,
+    load_config,
+    lookup,
+    nearest,
+)
+from transformer_mt.errors import InputError
+
+CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.toml"))
+
+MODEL_KEYS = ", ".join(f"model.{name}" for name in ModelConfig.model_fields if name != "attention")
+
+# What a person types after --set, and what is said about it.
+WRONG_OVERRIDES = {
+    "model.width": "not of the form key=value; write for example --set model.width=128",
+    "=128": "not of the form key=value; write for example --set model.width=128",
+    "model.widht=128": "unknown key model.widht; did you mean model.width?",
+    "width=128": "unknown key width; did you mean model.width?",
+    "modle.width=128": "unknown key modle; did you mean model?",
+    "model.attention.hads=2": "unknown key model.attention.hads; did you mean model.attention.heads?",
+    "model.zzz=1": f"unknown key model.zzz; choose one of {MODEL_KEYS}",
+    "zzz=1": (
+        "unknown key zzz; choose one of data, data.builtin, model, model.attention, objective, optimizer, search, "
+        "tokenizer, training"
+    ),
+    "model=3": "model: input should be an object, not 3; correct the value",
+    "data.corpus.name=x": "data.corpus: input should be a valid string, not {'name': 'x'}; correct the value",
+    "model.width=-1": "model.width: input should be greater than 0, not -1; correct the value",
+    "model.width=2.5": "model.width: input should be a valid integer, not 2.5; correct the value",
+    "model.width=true": "model.width: input should be a valid integer, not True; correct the value",
+    "model.width='128'": "model.width: input should be a valid integer, not '128'; correct the value",
+    "model.width=wide": "model.width: input should be a valid integer, not 'wide'; correct the value",
+    "model.dropout=1": "model.dropout: input should be less than 1, not 1; correct the value",
+    "training.seed=-1": "training.seed: input should be greater than or equal to 0, not -1; correct the value",
+    "search.top_p=1.5": "search.top_p: input should be less than or equal to 1, not 1.5; correct the value",
+    "search.sample=1": "search.sample: input should be a valid boolean, not 1; correct the value",
+    "optimizer.factor=inf": "optimizer.factor: input should be a finite number, not inf; correct the value",
+    "optimizer.betas=[0.9]": "optimizer.betas.1: field required, not [0.9]; correct the value",
+    "tokenizer.kind=word": "tokenizer.kind: input should be 'unigram' or 'bpe', not 'word'; correct the value",
+}
+
+# A file's content, and what is said about it.
+WRONG_FILES = {
+    b"[model]\nwidht = 128\n": "unknown key model.widht; did you mean model.width?",
+    b"[model]\nwidth = 0\n": "model.width: input should be greater than 0, not 0; correct the value",
+    b"[data.builtin]\ntrain = '9'\n": "data.builtin.train: input should be a valid integer, not '9'; correct the value",
+    b"[model]\nwidth 128\n": (
+        "not valid TOML: Expected '=' after a key in a key/value pair (at line 2, column 7); correct the file"
+    ),
+    b"[data]\ncorpus = '\xfc'\n": "not UTF-8 at byte 17; save the file as UTF-8",
+}
+
+
+def write(folder: Path, content: bytes) -> Path:
+    path = folder / "config.toml"
+    path.write_bytes(content)
+    return path
+
+
+def sections(section: Section) -> list[Section]:
+    children = [child for _, child in section if isinstance(child, Section)]
+    return [section, *(below for child in children for below in sections(child))]
+
+
+def message(path: Path | None, *overrides: str) -> str:
+    with pytest.raises(InputError) as raised:
+        load_config(path, overrides)
+    return str(raised.value)
+
+
+def test_without_a_file_every_value_is_the_default() -> None:
+    assert load_config(None) == Config()
+
+
+def test_an_empty_file_leaves_every_default(tmp_path: Path) -> None:
+    assert load_config(write(tmp_path, b"")) == Config()
+
+
+def test_every_default_is_itself_valid() -> None:
+    # Pydantic does not check defaults; what is written out must be readable again.
+    assert Config.model_validate_json(Config().model_dump_json()) == Config()
+
+
+def test_a_file_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+    config = load_config(write(tmp_path, b"[model]\nwidth = 128\n[model.attention]\nheads = 2\n"))
+    assert differences(Config(), config) == [("model.width", 256, 128), ("model.attention.heads", 4, 2)]
+
+
+def test_overrides_beat_the_file_and_later_ones_beat_earlier_ones(tmp_path: Path) -> None:
+    path = write(tmp_path, b"[model]\nwidth = 128\ndropout = 0.3\n")
+    config = load_config(path, ["model.width=64", "model.width=32"])
+    assert (config.model.width, config.model.dropout) == (32, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "value"),
+    [
+        ("model.width=32", "width", 32),
+        (" model.width =32", "width", 32),
+        ("model.width= 32", "width", 32),
+        ("model.dropout=0", "dropout", 0.0),
+        ("model.dropout=2e-1", "dropout", 0.2),
+        ("model.kind=other", "kind", "other"),
+        ("model.kind='other'", "kind", "other"),
+        ("model.kind=a=b", "kind", "a=b"),
+        ("model.kind=2020-01-01", "kind", "2020-01-01"),
+        ("model.tied=none", "tied", "none"),
+    ],
+)
+def test_an_override_is_read_as_toml_or_as_a_bare_word(override: str, key: str, value: Any) -> None:
+    found = getattr(load_config(None, [override]).model, key)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_an_override_can_give_a_list() -> None:
+    assert load_config(None, ["optimizer.betas=[0.8, 0.99]"]).optimizer.betas == (0.8, 0.99)
+
+
+def test_a_date_in_a_file_is_read_as_the_string_it_looks_like(tmp_path: Path) -> None:
+    assert load_config(write(tmp_path, b"[data]\ncorpus = 2020-01-01\n")).data.corpus == "2020-01-01"
+
+
+@pytest.mark.parametrize("override", WRONG_OVERRIDES)
+def test_a_wrong_override_is_named_with_its_key_and_a_remedy(override: str) -> None:
+    assert message(None, override) == f"--set {override}: {WRONG_OVERRIDES[override]}"
+
+
+@pytest.mark.parametrize("content", WRONG_FILES)
+def test_a_wrong_file_is_named_with_its_key_and_a_remedy(tmp_path: Path, content: bytes) -> None:
+    path = write(tmp_path, content)
+    assert message(path) == f"{path}: {WRONG_FILES[content]}"
+
+
+def test_a_wrong_override_is_blamed_on_the_override_and_not_on_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, b"[data]\ncorpus = 'mine'\n[optimizer]\nbetas = [0.8, 0.9]\n")
+    expected = "data.corpus: input should be a valid string, not {'name': 1}; correct the value"
+    assert message(path, "model.width=64", "data.corpus.name=1") == f"--set data.corpus.name=1: {expected}"
+    expected = "optimizer.betas: input should be a valid array, not {'0': 0.5}; correct the value"
+    assert message(path, "optimizer.betas.0=0.5") == f"--set optimizer.betas.0=0.5: {expected}"
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none.toml"
+    expected = f"{path}: no such file; give a TOML configuration such as configs/multi30k.toml"
+    assert message(path) == expected
+
+
+def test_a_folder_instead_of_a_file_is_named(tmp_path: Path) -> None:
+    expected = f"{tmp_path}: cannot be read (Is a directory); check the path and its permissions"
+    assert message(tmp_path) == expected
+
+
+@pytest.mark.parametrize("section", [type(section) for section in sections(Config())])
+def test_every_section_is_frozen_and_forbids_unknown_keys(section: type[Section]) -> None:
+    name = next(iter(section.model_fields))
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(section(), name, field_default(section, name))
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        section.model_validate({"surely_unknown": 1})
+
+
+def test_what_is_dumped_is_loaded_back_unchanged(tmp_path: Path) -> None:
+    config = load_config(None, ["model.width=12", "optimizer.betas=[0.5,0.25]", "data.corpus=ä\"'\\", "search.top_p=1"])
+    path = write(tmp_path, dump_config(config).encode())
+    assert load_config(path) == config
+
+
+@given(
+    width=st.integers(1, 10**12),
+    dropout=st.floats(0.0, 1.0, exclude_max=True),
+    corpus=st.text(st.characters(codec="utf-8")),
+    betas=st.tuples(*[st.floats(0.0, 1.0, exclude_max=True)] * 2),
+)
+def test_no_value_is_changed_by_dumping_and_loading(
+    tmp_path: Path, width: int, dropout: float, corpus: str, betas: tuple[float, float]
+) -> None:
+    tree = {"model": {"width": width, "dropout": dropout}, "data": {"corpus": corpus}, "optimizer": {"betas": betas}}
+    config = Config.model_validate(tree)
+    assert load_config(write(tmp_path, dump_config(config).encode())) == config
+
+
+def test_the_dump_writes_out_every_key_with_its_default() -> None:
+    assert tomllib.loads(dump_config(Config())) == Config().model_dump(mode="json")
+
+
+def test_equal_configurations_have_no_differences() -> None:
+    assert differences(Config(), Config()) == []
+
+
+def test_differences_name_the_key_the_old_and_the_new_value() -> None:
+    new = load_config(None, ["training.seed=7", "model.attention.score=cosine", "optimizer.betas=[0.9, 0.5]"])
+    assert differences(Config(), new) == [
+        ("model.attention.score", "scaled_dot", "cosine"),
+        ("optimizer.betas", (0.9, 0.98), (0.9, 0.5)),
+        ("training.seed", 1, 7),
+    ]
+
+
+def test_the_nearest_name_is_offered_and_otherwise_all_of_them() -> None:
+    assert nearest("rotory", ["rotary", "relative"]) == "did you mean rotary?"
+    assert nearest("xyz", ["rotary", "relative"]) == "choose one of rotary, relative"
+
+
+def test_lookup_finds_an_entry_and_names_the_key_of_a_wrong_one() -> None:
+    table = {"rotary": 1, "relative": 2}
+    assert lookup(table, "relative", key="model.attention.position") == 2
+    with pytest.raises(InputError) as raised:
+        lookup(table, "rotory", key="model.attention.position")
+    assert str(raised.value) == "model.attention.position: there is no 'rotory'; did you mean rotary?"
+
+
+def test_help_texts_get_a_fields_default_and_its_choices() -> None:
+    assert field_default(TokenizerConfig, "vocabulary_size") == 2_000
+    assert choices(TokenizerConfig, "kind") == ("unigram", "bpe")
+    assert choices(DataConfig, "corpus") == ()
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_configuration_of_the_project_loads_and_builds_its_model(path: Path) -> None:
+    from transformer_mt.models.build import build_model
+
+    config = load_config(path)
+    with torch.device("meta"):  # sizes without memory
+        model = build_model(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
+    assert model.max_length == config.model.max_length

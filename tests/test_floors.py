@@ -1,0 +1,101 @@
+"""The plan of the house: a room imports only from rooms on lower floors, and torch waits until it is needed."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "transformer_mt"
+ROOT = Path(__file__).parents[1] / PACKAGE
+
+# From the ground up. Rooms on one floor know nothing of each other; batches are made of tokens, so they lie half a
+# floor above the tokenizer.
+FLOORS: list[set[str]] = [
+    {"__init__", "errors"},
+    {"config"},
+    {"corpus"},
+    {"tokenizer", "dropout", "device"},
+    {"batching"},
+    {"attention"},
+    {"models"},
+    {"training"},
+    {"translation", "inspection", "evaluation"},
+    {"export"},
+    {"cli"},
+    {"__main__"},
+]
+
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+MODULES = {
+    ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+# Loading torch or datasets takes seconds, which `tmt --help` and a mistyped option must not.
+SLOW = {"torch", "datasets"}
+QUICK_TO_IMPORT = [
+    name for name in MODULES if name.startswith(tuple(f"{PACKAGE}.{r}" for r in ("cli", "config", "corpus")))
+]
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports(module: str, tree: ast.AST, *, everywhere: bool) -> Iterator[str]:
+    """The modules that `tree` imports: everywhere, or only when it is itself imported."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import; write the full name"
+            assert node.module is not None
+            yield node.module
+            # What is imported may itself be a module.
+            yield from (name for alias in node.names if (name := f"{node.module}.{alias.name}") in MODULES)
+        elif everywhere or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from imports(module, node, everywhere=everywhere)
+
+
+def parse(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+def at_import(module: str) -> set[str]:
+    """Everything that is imported, directly or not, when `module` is."""
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            parents = [name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1)]
+            waiting += parents
+            if name in MODULES:
+                waiting += imports(name, parse(name), everywhere=False)
+    return seen
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_room_imports_only_from_rooms_on_lower_floors(module: str) -> None:
+    assert room(module) in FLOOR, f"{module}: give the room a floor in FLOORS"
+    for imported in imports(module, parse(module), everywhere=True):
+        if imported.split(".")[0] == PACKAGE and room(imported) != room(module):
+            assert FLOOR[room(imported)] < FLOOR[room(module)], f"{module} imports {imported}"
+
+
+@pytest.mark.parametrize("module", QUICK_TO_IMPORT)
+def test_commands_configuration_and_corpora_load_neither_torch_nor_datasets(module: str) -> None:
+    assert not at_import(module) & SLOW
+
+
+def test_the_reader_of_imports_sees_what_python_sees() -> None:
+    tree = ast.parse(
+        "import a.b\nif True:\n    import c\nclass D:\n    import e\n"
+        "def f():\n    import g\nfrom transformer_mt import errors\n"
+    )
+    top = {"a.b", "c", "e", PACKAGE, f"{PACKAGE}.errors"}
+    assert set(imports("", tree, everywhere=False)) == top
+    assert set(imports("", tree, everywhere=True)) == top | {"g"}
