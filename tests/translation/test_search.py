@@ -1,0 +1,282 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from table_model import TableModel, all_translations, log_probability, words
+from torch import Tensor
+
+from transformer_mt.tokenizer import BOS, EOS, PAD
+from transformer_mt.translation.search import Hypothesis, beam_search, length_penalty, sample
+
+VOCABULARY = 7
+SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
+EVERYTHING = 27  # the open hypotheses of three words each, when max_length is 4
+
+seeds = st.integers(0, 2**32)
+alphas = st.sampled_from([0.0, 0.6, 1.0, 2.5])
+
+
+def table(seed: int, *, scale: float = 1.5) -> TableModel:
+    return TableModel(vocabulary=VOCABULARY, seed=seed, scale=scale)
+
+
+def ranked(model: TableModel, source: Tensor, candidates: list[tuple[int, ...]], alpha: float) -> list[Hypothesis]:
+    scored = []
+    for tokens in candidates:
+        total = log_probability(model, source, tokens)
+        scored.append(Hypothesis(tokens, total, total / ((5 + len(tokens) + 1) / 6) ** alpha))
+    return sorted(scored, key=lambda hypothesis: -hypothesis.score)
+
+
+def textbook_beam(model: TableModel, source: Tensor, *, beam: int, alpha: float, max_length: int) -> list[Hypothesis]:
+    """Without a cache, a batch, or any early stop: every hypothesis is followed to its end."""
+    ended: list[tuple[int, ...]] = []
+    open_ones: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+    for length in range(1, max_length + 1):
+        steps = []
+        for tokens, total in open_ones:
+            following = model(source[None], torch.tensor([[BOS, *tokens]])).log_softmax(dim=-1)[0, -1]
+            allowed = [EOS] if length == max_length else [EOS, *words(VOCABULARY)]
+            steps += [((*tokens, token), total + float(following[token])) for token in allowed]
+        steps = sorted(steps, key=lambda step: -step[1])[:beam]
+        ended += [tokens[:-1] for tokens, _ in steps if tokens[-1] == EOS]
+        open_ones = [step for step in steps if step[0][-1] != EOS]
+    return ranked(model, source, ended, alpha)
+
+
+def greedy(model: TableModel, source: Tensor, *, max_length: int) -> tuple[int, ...]:
+    tokens: tuple[int, ...] = ()
+    while len(tokens) < max_length - 1:
+        logits = model(source[None], torch.tensor([[BOS, *tokens]]))[0, -1]
+        token = max([EOS, *words(VOCABULARY)], key=lambda choice: float(logits[choice]))
+        if token == EOS:
+            break
+        tokens = (*tokens, token)
+    return tokens
+
+
+def same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
+    assert [hypothesis.tokens for hypothesis in found] == [hypothesis.tokens for hypothesis in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one.log_probability == pytest.approx(other.log_probability, abs=1e-9)
+        assert one.score == pytest.approx(other.score, abs=1e-9)
+
+
+def generators(*seeds: int) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+@pytest.mark.parametrize(("length", "alpha", "expected"), [(1, 0.7, 1.0), (7, 1.0, 2.0), (7, 0.0, 1.0), (19, 0.5, 2.0)])
+def test_length_penalty_is_equation_14_of_wu_et_al(length: int, alpha: float, expected: float) -> None:
+    assert length_penalty(length, alpha) == pytest.approx(expected)
+
+
+@given(seed=seeds, alpha=alphas, n_best=st.integers(1, 11))
+def test_beam_as_wide_as_everything_is_exhaustive(seed: int, alpha: float, n_best: int) -> None:
+    model = table(seed)
+    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, max_length=4, n_best=n_best)
+    for source, hypotheses in zip(SOURCE, found, strict=True):
+        same(hypotheses, ranked(model, source, all_translations(VOCABULARY, 4), alpha)[:n_best])
+
+
+@given(
+    seed=seeds, alpha=alphas, beam=st.integers(1, 6), n_best=st.integers(1, 3), scale=st.sampled_from([0.3, 1.5, 4.0])
+)
+def test_stopping_early_never_changes_the_result(seed: int, alpha: float, beam: int, n_best: int, scale: float) -> None:
+    model = table(seed, scale=scale)
+    found = beam_search(model, SOURCE, beam=beam, alpha=alpha, max_length=7, n_best=n_best)
+    for source, hypotheses in zip(SOURCE, found, strict=True):
+        expected = textbook_beam(model, source, beam=beam, alpha=alpha, max_length=7)
+        same(hypotheses, expected[:n_best])
+
+
+@given(seed=seeds, alpha=alphas)
+def test_beam_of_one_is_greedy(seed: int, alpha: float) -> None:
+    model = table(seed)
+    found = beam_search(model, SOURCE, beam=1, alpha=alpha, max_length=11, n_best=1)
+    assert [best.tokens for (best,) in found] == [greedy(model, source, max_length=11) for source in SOURCE]
+
+
+@given(seed=seeds, beam=st.integers(1, 5))
+def test_batched_search_is_one_by_one_search(seed: int, beam: int) -> None:
+    model = table(seed)
+    together = beam_search(model, SOURCE, beam=beam, alpha=1.0, max_length=11, n_best=2)
+    for source, hypotheses in zip(SOURCE, together, strict=True):
+        unpadded = source[source != PAD][None]
+        (alone,) = beam_search(model, unpadded, beam=beam, alpha=1.0, max_length=11, n_best=2)
+        assert hypotheses == alone
+
+
+@given(seed=seeds, alpha=alphas, max_length=st.integers(1, 9), beam=st.integers(1, 5))
+def test_every_hypothesis_ends_in_time_and_scores_by_the_formula(
+    seed: int, alpha: float, max_length: int, beam: int
+) -> None:
+    model = table(seed)
+    found = beam_search(model, SOURCE, beam=beam, alpha=alpha, max_length=max_length, n_best=beam)
+    for source, hypotheses in zip(SOURCE, found, strict=True):
+        assert hypotheses
+        assert len({hypothesis.tokens for hypothesis in hypotheses}) == len(hypotheses)
+        assert sorted(hypotheses, key=lambda hypothesis: -hypothesis.score) == hypotheses
+        for hypothesis in hypotheses:
+            length = len(hypothesis.tokens) + 1
+            assert length <= max_length
+            assert set(hypothesis.tokens) <= set(words(VOCABULARY))
+            total = log_probability(model, source, hypothesis.tokens)
+            assert hypothesis.log_probability == pytest.approx(total)
+            assert hypothesis.score == pytest.approx(total / ((5 + length) / 6) ** alpha)
+
+
+@given(seed=seeds, beam=st.integers(2, 5))
+def test_beam_finds_as_many_hypotheses_as_it_is_wide(seed: int, beam: int) -> None:
+    found = beam_search(table(seed), SOURCE, beam=beam, alpha=1.0, max_length=5, n_best=beam)
+    assert [len(hypotheses) for hypotheses in found] == [beam] * len(SOURCE)
+
+
+@given(seed=seeds, alpha=alphas, prefix=st.lists(st.sampled_from([1, 4, 5, 6]), min_size=1, max_size=3).map(tuple))
+def test_prefix_restricts_the_search_to_what_begins_with_it(seed: int, alpha: float, prefix: tuple[int, ...]) -> None:
+    model = table(seed)
+    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, max_length=5, n_best=3, prefix=prefix)
+    endings = all_translations(VOCABULARY, 5 - len(prefix))
+    for source, hypotheses in zip(SOURCE, found, strict=True):
+        same(hypotheses, ranked(model, source, [(*prefix, *ending) for ending in endings], alpha)[:3])
+
+
+def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -> None:
+    model = table(5)
+    (first,), (second,), (third,) = beam_search(model, SOURCE, beam=1, alpha=1.0, max_length=31, n_best=1, prefix=(4,))
+    lengths = [len(best.tokens) for best in (first, second, third)]
+    assert len(set(lengths)) > 1
+    assert model.decoded[0] == (3, 2)
+    steps = range(2, max(lengths) + 1)
+    assert model.decoded[1:] == [(sum(length >= step for length in lengths), 1) for step in steps]
+
+
+def test_search_is_exact_in_float32_under_autocast() -> None:
+    class Coarse(TableModel):
+        def decode(self, target, memory, state=None):  # type: ignore[no-untyped-def]
+            logits, state = super().decode(target, memory, state)
+            return logits.bfloat16(), state
+
+    model = Coarse(vocabulary=VOCABULARY, seed=3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = beam_search(model, SOURCE, beam=3, alpha=1.0, max_length=7, n_best=3)
+    model.table = model.table.bfloat16().double()
+    for source, hypotheses in zip(SOURCE, found, strict=True):
+        for hypothesis in hypotheses:
+            total = sum_in_float64(model, source, hypothesis.tokens)
+            assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)
+
+
+def sum_in_float64(model: TableModel, source: Tensor, tokens: tuple[int, ...]) -> float:
+    logits = TableModel.decode(model, torch.tensor([[BOS, *tokens]]), model.encode(source[None]))[0][0]
+    return sum(float(row.log_softmax(0)[token]) for row, token in zip(logits, [*tokens, EOS], strict=True))
+
+
+def process_probabilities(
+    model: TableModel, source: Tensor, *, max_length: int, temperature: float, kept: int
+) -> dict[tuple[int, ...], float]:
+    """What the drawing of tokens one by one gives every translation, by enumeration."""
+    probabilities = {}
+    for tokens in all_translations(VOCABULARY, max_length):
+        logits = model(source[None], torch.tensor([[BOS, *tokens]]))[0]
+        probability = 1.0
+        for length, token in enumerate([*tokens, EOS], start=1):
+            allowed = [EOS] if length == max_length else [EOS, *words(VOCABULARY)]
+            allowed = sorted(allowed, key=lambda choice: -float(logits[length - 1, choice]))[:kept]
+            weights = {choice: math.exp(float(logits[length - 1, choice]) / temperature) for choice in allowed}
+            probability *= weights.get(token, 0.0) / sum(weights.values())
+        probabilities[tokens] = probability
+    return probabilities
+
+
+@pytest.mark.parametrize(("temperature", "top_k"), [(1.0, 0), (0.5, 0), (2.0, 2)])
+def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k: int) -> None:
+    model, draws = table(7), 4000
+    drawn = sample(
+        model,
+        SOURCE,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=1.0,
+        alpha=1.0,
+        max_length=3,
+        draws=draws,
+        generators=generators(1, 2, 3),
+    )
+    for source, hypotheses in zip(SOURCE, drawn, strict=True):
+        tokens = [hypothesis.tokens for hypothesis in hypotheses]
+        expected = process_probabilities(model, source, max_length=3, temperature=temperature, kept=top_k or VOCABULARY)
+        assert set(tokens) <= {choice for choice, probability in expected.items() if probability > 0}
+        chi_square = sum(
+            (tokens.count(choice) - draws * probability) ** 2 / (draws * probability)
+            for choice, probability in expected.items()
+            if probability > 0
+        )
+        assert chi_square < 45  # with twelve degrees of freedom, exceeded once in 100 000
+
+
+def test_samples_report_the_models_own_log_probability() -> None:
+    model = table(7)
+    drawn = sample(
+        model,
+        SOURCE,
+        temperature=3.0,
+        top_k=2,
+        top_p=0.9,
+        alpha=0.6,
+        max_length=7,
+        draws=5,
+        generators=generators(1, 2, 3),
+        prefix=(5, 6),
+    )
+    for source, hypotheses in zip(SOURCE, drawn, strict=True):
+        assert len(hypotheses) == 5
+        for hypothesis in hypotheses:
+            length = len(hypothesis.tokens) + 1
+            assert hypothesis.tokens[:2] == (5, 6)
+            assert length <= 7
+            assert hypothesis.log_probability == pytest.approx(log_probability(model, source, hypothesis.tokens))
+            assert hypothesis.score == pytest.approx(hypothesis.log_probability / ((5 + length) / 6) ** 0.6)
+
+
+@pytest.mark.parametrize(("temperature", "top_k", "top_p"), [(1.0, 1, 1.0), (1e-320, 0, 1.0), (1.0, 0, 1e-9)])
+def test_sampling_without_any_freedom_is_greedy(temperature: float, top_k: int, top_p: float) -> None:
+    model = table(11)
+    drawn = sample(
+        model,
+        SOURCE,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        alpha=1.0,
+        max_length=11,
+        draws=2,
+        generators=generators(1, 2, 3),
+    )
+    for source, hypotheses in zip(SOURCE, drawn, strict=True):
+        assert [hypothesis.tokens for hypothesis in hypotheses] == [greedy(model, source, max_length=11)] * 2
+
+
+def test_sampling_is_a_function_of_the_sentence_and_its_generator() -> None:
+    model = table(13)
+
+    def drawn(source: Tensor, seeds: tuple[int, ...], draws: int) -> list[list[Hypothesis]]:
+        return sample(
+            model,
+            source,
+            temperature=1.0,
+            top_k=0,
+            top_p=1.0,
+            alpha=1.0,
+            max_length=11,
+            draws=draws,
+            generators=generators(*seeds),
+        )
+
+    together = drawn(SOURCE, (1, 2, 3), 5)
+    assert together == drawn(SOURCE, (1, 2, 3), 5)
+    assert together[2] == drawn(SOURCE[[2]], (3,), 5)[0]
+    assert together[2][:2] == drawn(SOURCE[[2]], (3,), 2)[0]
+    assert together[2] != drawn(SOURCE[[2]], (4,), 5)[0]

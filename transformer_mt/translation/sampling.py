@@ -1,0 +1,42 @@
+"""From logits to a drawn token: temperature, the two usual cuts of the distribution, and the draw itself."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def temper(logits: Float[Tensor, "N V"], temperature: float) -> Float[Tensor, "N V"]:
+    """logits / temperature, less the largest of their row first so that no temperature overflows."""
+    return (logits - logits.amax(dim=-1, keepdim=True)) / temperature
+
+
+def keep_top_k(logits: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:
+    """The k largest logits of each row, −∞ for the others (Fan et al. 2018, §5.4); a k of 0 keeps all."""
+    if k == 0 or k >= logits.shape[1]:
+        return logits
+    kept, index = logits.topk(k)
+    return torch.full_like(logits, -torch.inf).scatter(1, index, kept)
+
+
+def keep_top_p(logits: Float[Tensor, "N V"], p: float) -> Float[Tensor, "N V"]:
+    """The fewest largest logits of each row whose probabilities add up to p, −∞ for the others.
+
+    Holtzman et al. 2020, §3.1; a p of 1 keeps all.
+    """
+    if p == 1.0:
+        return logits
+    ordered, index = logits.sort(dim=1, descending=True)
+    probabilities = ordered.softmax(dim=1)
+    before = probabilities.cumsum(dim=1) - probabilities
+    return torch.full_like(logits, -torch.inf).scatter(1, index, ordered.masked_fill(before >= p, -torch.inf))
+
+
+def draw(logits: Float[Tensor, "N V"], uniform: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
+    """One token a row from softmax(logits): the first whose cumulative probability exceeds `uniform`, in [0, 1).
+
+    With float64 logits and float32 `uniform` no token is drawn that has no probability: their product with the total
+    stays below the total.
+    """
+    cumulative = logits.softmax(dim=1).cumsum(dim=1)
+    level = uniform[:, None] * cumulative[:, -1:]
+    return torch.searchsorted(cumulative, level, right=True).squeeze(1)

@@ -1,0 +1,220 @@
+"""Beam search and sampling over any `Seq2Seq`: token ids in, token ids out.
+
+Letters: B sentences, N open hypotheses of all sentences together (the rows the decoder works on), C continuations of
+them by one token. A hypothesis leaves the decoder as soon as it ends or cannot win, so N shrinks on the way.
+"""
+
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
+from transformer_mt.tokenizer import BOS, EOS, PAD, UNK
+from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A finished translation: its tokens without `BOS` and `EOS`, ln p of them with `EOS`, and what ranks it."""
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6)^α, where the length counts `EOS` (Wu et al. 2016, eq. 14).
+
+    A score is a log-probability divided by this; at α = 0 the probability alone ranks, which favours short hypotheses.
+    """
+    return float(((5 + length) / 6) ** alpha)
+
+
+def beam_search(
+    model: Seq2Seq,
+    source: Int[Tensor, "B S"],
+    *,
+    beam: int,
+    alpha: float,
+    max_length: int,
+    n_best: int,
+    prefix: tuple[int, ...] = (),
+) -> list[list[Hypothesis]]:
+    """The `n_best` best hypotheses that a beam finds for each source sentence, best first.
+
+    Each step keeps the `beam` likeliest continuations of a sentence. Those by `EOS` are finished; the others stay open
+    as long as they can still beat the `n_best`-th finished one, so stopping early never changes the result. A beam of
+    one is greedy search, and one that holds every open hypothesis is exhaustive. Fewer than `n_best` come back where
+    the beam is narrower than that or no more exist.
+
+    `max_length` counts `EOS`. Every hypothesis begins with the prefix, which is shorter than that; its tokens count in
+    the log-probability and the length as any others do. `PAD`, `UNK` and `BOS` are never chosen.
+    """
+    assert len(prefix) < max_length
+    finished: list[list[Hypothesis]] = [[] for _ in source]
+    open_ones = _Open.start(model, source, prefix)
+    for length in range(len(prefix) + 1, max_length + 1):
+        steps = _best_steps(open_ones, open_ones.choices(last=length == max_length), beam=beam, sentences=len(source))
+        ended = steps.token == EOS
+        _finish(finished, open_ones, steps.select(ended), penalty=length_penalty(length, alpha), n_best=n_best)
+        # A continuation cannot raise a log-probability, and the longest has the largest penalty to divide it by.
+        bound = steps.log_probability / length_penalty(max_length, alpha)
+        to_beat = [best[-1].score if len(best) == n_best else -torch.inf for best in finished]
+        steps = steps.select(~ended & (bound > bound.new_tensor(to_beat)[steps.origin]))
+        if len(steps.token) == 0:
+            break
+        open_ones = open_ones.extend(model, steps)
+    return finished
+
+
+def sample(
+    model: Seq2Seq,
+    source: Int[Tensor, "B S"],
+    *,
+    temperature: float,
+    top_k: int,
+    top_p: float,
+    alpha: float,
+    max_length: int,
+    draws: int,
+    generators: Sequence[torch.Generator],
+    prefix: tuple[int, ...] = (),
+) -> list[list[Hypothesis]]:
+    """`draws` independent hypotheses for each source sentence, in the order drawn; the same may come several times.
+
+    Tokens are drawn from softmax(logits / `temperature`), cut to `top_k` (0: uncut), then to `top_p`. The
+    log-probabilities are the model's own, neither tempered nor cut. The random numbers of sentence i come from
+    `generators[i]`, on the CPU: its result depends on no other sentence in the batch, and the first of many draws are
+    what few draws give. `max_length` and `prefix` are as in `beam_search`.
+    """
+    assert len(prefix) < max_length
+    # B·n L: a row for each draw, a column for each step.
+    uniform = torch.cat([torch.rand(draws, max_length, generator=own, dtype=torch.float32) for own in generators])
+    finished: list[list[Hypothesis]] = [[] for _ in uniform]
+    open_ones = _Open.start(model, source, prefix).repeat(draws)
+    for length in range(len(prefix) + 1, max_length + 1):
+        # In float64 on the CPU, so that every device draws alike.
+        choices = open_ones.choices(last=length == max_length).cpu().double()
+        logits = keep_top_p(keep_top_k(temper(choices, temperature), top_k), top_p)
+        token = draw(logits, uniform[open_ones.origin.cpu(), length - 1])
+        steps = open_ones.steps(token.to(source.device))
+        ended = steps.token == EOS
+        _finish(finished, open_ones, steps.select(ended), penalty=length_penalty(length, alpha), n_best=1)
+        steps = steps.select(~ended)
+        if len(steps.token) == 0:
+            break
+        open_ones = open_ones.extend(model, steps)
+    drawn = [hypothesis for (hypothesis,) in finished]
+    return [drawn[first : first + draws] for first in range(0, len(drawn), draws)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Continuations: which search each belongs to, the open hypothesis it continues, by which token, ln p with it."""
+
+    origin: Int[Tensor, " C"]
+    parent: Int[Tensor, " C"]
+    token: Int[Tensor, " C"]
+    log_probability: Float[Tensor, " C"]
+
+    def select(self, kept: Bool[Tensor, " C"]) -> "_Steps":
+        return _Steps(self.origin[kept], self.parent[kept], self.token[kept], self.log_probability[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The open hypotheses, in order of the searches (sentences or draws) they belong to.
+
+    `tokens` begin with `BOS`; `following` has ln p of every token after them.
+    """
+
+    origin: Int[Tensor, " N"]
+    tokens: Int[Tensor, "N T"]
+    log_probability: Float[Tensor, " N"]
+    following: Float[Tensor, "N V"]
+    memory: Memory
+    state: State
+
+    @classmethod
+    def start(cls, model: Seq2Seq, source: Int[Tensor, "B S"], prefix: tuple[int, ...]) -> "_Open":
+        """One hypothesis for each sentence: the prefix."""
+        memory = model.encode(source)
+        tokens = source.new_tensor([[BOS, *prefix]]).repeat(len(source), 1)
+        logits, state = model.decode(tokens, memory)
+        following = _log_softmax(logits)  # B 1+P V
+        of_prefix = following[:, :-1].gather(2, tokens[:, 1:, None]).sum(dim=(1, 2))
+        origin = torch.arange(len(source), device=source.device)
+        return cls(origin, tokens, of_prefix, following[:, -1], memory, state)
+
+    def repeat(self, times: int) -> "_Open":
+        """Every hypothesis several times, each as a search of its own."""
+        rows = self.origin.repeat_interleave(times)
+        return replace(
+            self,
+            origin=torch.arange(len(rows), device=rows.device),
+            tokens=self.tokens[rows],
+            log_probability=self.log_probability[rows],
+            following=self.following[rows],
+            memory=self.memory.select(rows),
+            state=self.state.select(rows),
+        )
+
+    def choices(self, *, last: bool) -> Float[Tensor, "N V"]:
+        """ln p of every token that may follow, −∞ for the others; only `EOS` may on the last step."""
+        barred = torch.full(self.following.shape[1:], last, device=self.following.device)
+        barred[[PAD, UNK, BOS]] = True
+        barred[EOS] = False
+        return self.following.masked_fill(barred, -torch.inf)
+
+    def steps(self, token: Int[Tensor, " N"]) -> _Steps:
+        """The continuation of each hypothesis by its token."""
+        log_probability = self.log_probability + self.following.gather(1, token[:, None]).squeeze(1)
+        return _Steps(self.origin, torch.arange(len(token), device=token.device), token, log_probability)
+
+    def extend(self, model: Seq2Seq, steps: _Steps) -> "_Open":
+        """Take the steps: each becomes an open hypothesis."""
+        memory, state = self.memory, self.state
+        if not torch.equal(steps.parent, torch.arange(len(self.tokens), device=steps.parent.device)):
+            memory, state = memory.select(steps.parent), state.select(steps.parent)
+        tokens = torch.cat((self.tokens[steps.parent], steps.token[:, None]), dim=1)
+        logits, state = model.decode(steps.token[:, None], memory, state)
+        return _Open(steps.origin, tokens, steps.log_probability, _log_softmax(logits[:, -1]), memory, state)
+
+
+def _best_steps(open_ones: _Open, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Steps:
+    """The `beam` likeliest continuations of each sentence (all, where it has fewer), in order of the sentences."""
+    origin = open_ones.origin
+    first = torch.searchsorted(origin, torch.arange(sentences, device=origin.device))  # B: where its hypotheses begin
+    place = torch.arange(len(origin), device=origin.device) - first[origin]  # N: which of its sentence's it is
+    # N V -> N k: a hypothesis has at most `beam` continuations among the best of its sentence.
+    best, token = (open_ones.log_probability[:, None] + choices).topk(min(beam, choices.shape[1]))
+    width = best.shape[1]
+    table = best.new_full((sentences, beam, width), -torch.inf)
+    table[origin, place] = best
+    log_probability, index = table.flatten(1).topk(beam)  # N k -> B beam
+    sentence, rank = (log_probability > -torch.inf).nonzero(as_tuple=True)  # -> C
+    index = index[sentence, rank]
+    parent = first[sentence] + index // width
+    return _Steps(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
+
+
+def _finish(finished: list[list[Hypothesis]], open_ones: _Open, ended: _Steps, *, penalty: float, n_best: int) -> None:
+    """File the ended continuations under their searches, of which each keeps its `n_best`."""
+    tokens = open_ones.tokens[ended.parent, 1:].tolist()
+    for origin, ids, log_probability in zip(ended.origin.tolist(), tokens, ended.log_probability.tolist(), strict=True):
+        hypothesis = Hypothesis(tuple(ids), log_probability, log_probability / penalty)
+        insort(finished[origin], hypothesis, key=_descending)
+        del finished[origin][n_best:]
+
+
+def _log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
+    """In float32 or finer, whatever the model computes in."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
+
+
+def _descending(hypothesis: Hypothesis) -> float:
+    return -hypothesis.score
