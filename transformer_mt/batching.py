@@ -197,8 +197,8 @@ def _by_length(
 ) -> Int[Tensor, " P"]:
     """Sort by the longer side, which the budget counts, then by how much longer the target is.
 
-    The second key runs back and forth, so that a batch across two lengths does not jump from one end to the other. Pairs
-    with equal lengths keep their order.
+    The second key runs back and forth, so that a batch across two lengths does not jump from one end to the other.
+    Pairs with equal lengths keep their order.
     """
     longer = torch.maximum(source_lengths, target_lengths)[order]
     excess = (target_lengths - source_lengths)[order]

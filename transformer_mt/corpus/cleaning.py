@@ -1,0 +1,60 @@
+"""What is done to every corpus before training: white space is normalised, useless pairs are left out and counted."""
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+# Control characters and byte-order marks are never content; Python's \s has the other blanks.
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """How many pairs of a split were kept, and why the others were left out."""
+
+    kept: int
+    empty: int
+    too_long: int
+
+    @property
+    def read(self) -> int:
+        """All pairs that the split had."""
+        return self.kept + self.empty + self.too_long
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningReport:
+    """What cleaning did to each split, and the `max_words` over which a pair was too long."""
+
+    splits: Mapping[str, SplitReport]
+    max_words: int
+
+    @property
+    def removed(self) -> int:
+        """The pairs that were left out, over all splits."""
+        return sum(split.empty + split.too_long for split in self.splits.values())
+
+
+def normalize(text: str) -> str:
+    """The text without blanks at its ends and with one space for each run of blanks or control characters."""
+    return _BLANK.sub(" ", text).strip(" ")
+
+
+def sift(pairs: Iterable[tuple[str, str]], *, max_words: int) -> tuple[Sequence[int], SplitReport]:
+    """The positions of the pairs to keep, in order: those with 1 to `max_words` words on either side."""
+    kept = array("q")
+    counts: Counter[str] = Counter()
+    for position, (source, target) in enumerate(pairs):
+        verdict = _verdict(len(normalize(source).split()), len(normalize(target).split()), max_words)
+        counts[verdict] += 1
+        if verdict == "kept":
+            kept.append(position)
+    return kept, SplitReport(kept=counts["kept"], empty=counts["empty"], too_long=counts["too_long"])
+
+
+def _verdict(source_words: int, target_words: int, max_words: int) -> str:
+    if not source_words or not target_words:
+        return "empty"
+    return "too_long" if max(source_words, target_words) > max_words else "kept"

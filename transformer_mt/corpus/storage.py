@@ -1,0 +1,113 @@
+"""Pairs that stay on disk: a sequence over a memory-mapped `datasets.Dataset`, and `datasets` itself kept quiet."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, overload
+
+from transformer_mt.corpus.cleaning import SplitReport, normalize, sift
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+_ROWS_AT_A_TIME = 1_000
+NESTED = "translation"
+
+
+class StoredPairs(Sequence[SentencePair]):
+    """The pairs at some positions of a data set, read and normalised when they are asked for.
+
+    The data set has a text column for each language, or a column `translation` that holds both.
+    """
+
+    def __init__(self, dataset: "Dataset", languages: tuple[str, str], positions: Sequence[int]) -> None:
+        self._dataset = dataset
+        self._languages = languages
+        self._positions = positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, index: int) -> SentencePair: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[SentencePair]: ...
+
+    def __getitem__(self, index: int | slice) -> SentencePair | list[SentencePair]:
+        if isinstance(index, slice):
+            return self._read(self._positions[index])
+        return self._read([self._positions[index]])[0]
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        for start in range(0, len(self), _ROWS_AT_A_TIME):
+            yield from self[start : start + _ROWS_AT_A_TIME]
+
+    def _read(self, positions: Sequence[int]) -> list[SentencePair]:
+        rows = _texts(self._dataset[list(positions)], self._languages)
+        return [SentencePair(normalize(source), normalize(target)) for source, target in rows]
+
+
+def clean_dataset(
+    dataset: "Dataset", *, languages: tuple[str, str], max_words: int, place: str
+) -> tuple[StoredPairs, SplitReport]:
+    """The usable pairs of a data set. `place` names it in the `InputError` of a missing column or a wrong value."""
+    dataset = dataset.select_columns(_columns(dataset.column_names, languages, place))
+    rows = (row for batch in dataset.iter(_ROWS_AT_A_TIME) for row in _texts(batch, languages))
+    positions, report = sift(_checked(rows, languages, place), max_words=max_words)
+    return StoredPairs(dataset, languages, positions), report
+
+
+@contextmanager
+def quiet_datasets() -> Iterator[None]:
+    """Keep `datasets` from drawing progress bars and logging warnings between our own lines."""
+    import datasets
+    from huggingface_hub.utils import logging as hub_logging
+
+    had_bars = not datasets.are_progress_bars_disabled()
+    verbosity, hub_verbosity = datasets.logging.get_verbosity(), hub_logging.get_verbosity()
+    datasets.disable_progress_bars()
+    datasets.logging.set_verbosity(datasets.logging.ERROR)
+    hub_logging.set_verbosity(hub_logging.ERROR)
+    try:
+        yield
+    finally:
+        if had_bars:
+            datasets.enable_progress_bars()
+        datasets.logging.set_verbosity(verbosity)
+        hub_logging.set_verbosity(hub_verbosity)
+
+
+def missing_column(place: str, found: Sequence[str], languages: tuple[str, str]) -> InputError:
+    """The error of a corpus without the columns of its languages."""
+    source, target = languages
+    names = ", ".join(found) or "none"
+    return InputError(
+        f"{place}: needs the columns {source} and {target}, or {NESTED} with both, and has {names}; rename the columns "
+        "or set data.source_language and data.target_language"
+    )
+
+
+def _columns(found: Sequence[str], languages: tuple[str, str], place: str) -> list[str]:
+    if set(languages) <= set(found):
+        return list(languages)
+    if NESTED in found:
+        return [NESTED]
+    raise missing_column(place, found, languages)
+
+
+def _texts(batch: dict[str, list[Any]], languages: tuple[str, str]) -> list[tuple[Any, Any]]:
+    """The two sides of the rows of a batch that `datasets` gives by columns."""
+    source, target = languages
+    if NESTED in batch:
+        return [((row or {}).get(source), (row or {}).get(target)) for row in batch[NESTED]]
+    return list(zip(batch[source], batch[target], strict=True))
+
+
+def _checked(rows: Iterator[tuple[Any, Any]], languages: tuple[str, str], place: str) -> Iterator[tuple[str, str]]:
+    for number, row in enumerate(rows, start=1):
+        for language, text in zip(languages, row, strict=True):
+            if not isinstance(text, str):
+                raise InputError(f"{place}, row {number}: {language} is {text!r}, not a text; correct the row")
+        yield row
