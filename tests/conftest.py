@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 # Before any test module imports the package: every annotated shape is then checked at every call.
-install_import_hook("transformer_mt", "beartype.beartype")
+install_import_hook("transformer_mt", "shape_checker.check")
 
 torch.set_num_threads(1)
 

@@ -1,0 +1,96 @@
+import threading
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transformer_mt.attention.graphs import GRAPHS, build_graph
+from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.observing import Observer, current_observer, observing
+from transformer_mt.attention.scores import SCORES, build_score
+
+
+class Notes:
+    """Everything an observer was shown."""
+
+    def __init__(self) -> None:
+        self.modules: list[nn.Module] = []
+        self.weights: list[Tensor] = []
+
+    def __call__(self, module: nn.Module, weights: Tensor) -> None:
+        self.modules.append(module)
+        self.weights.append(weights)
+
+
+def attention_over(graph: str = "complete", score: str = "scaled_dot") -> MultiHeadAttention:
+    return MultiHeadAttention(build_score(score, width=6, heads=3), build_graph(graph), width=6, heads=3, dropout=0.0)
+
+
+def ignore(module: nn.Module, weights: Tensor) -> None:
+    del module, weights
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_the_observer_is_shown_the_module_and_its_weights(score: str, graph: str) -> None:
+    notes, attention = Notes(), attention_over(graph, score)
+    with observing(notes):
+        attention(torch.randn(2, 5, 6), attention.context(torch.randn(2, 7, 6)))
+    assert notes.modules == [attention]
+    assert [weights.shape for weights in notes.weights] == [(2, 3, 5, 7)]
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_being_watched_changes_nothing(score: str, graph: str) -> None:
+    attention, states = attention_over(graph, score), torch.randn(2, 7, 6)
+    unwatched = attention(states, attention.context(states))
+    with observing(ignore):
+        watched = attention(states, attention.context(states))
+    torch.testing.assert_close(watched, unwatched)
+
+
+def test_nobody_watches_before_and_after() -> None:
+    assert current_observer() is None
+    with observing(ignore):
+        assert current_observer() is ignore
+    assert current_observer() is None
+
+
+def test_an_inner_observer_takes_over_and_hands_back() -> None:
+    outer, inner, attention, states = Notes(), Notes(), attention_over(), torch.randn(2, 7, 6)
+    context = attention.context(states)
+    with observing(outer):
+        attention(states[:, :2], context)
+        with observing(inner):
+            attention(states[:, :3], context)
+        attention(states[:, :5], context)
+    assert [weights.shape[2] for weights in outer.weights] == [2, 5]
+    assert [weights.shape[2] for weights in inner.weights] == [3]
+
+
+def test_the_previous_observer_is_restored_after_an_exception() -> None:
+    with observing(ignore):
+        with pytest.raises(ZeroDivisionError), observing(Notes()):
+            raise ZeroDivisionError
+        assert current_observer() is ignore
+    assert current_observer() is None
+
+
+def test_an_observer_that_fails_is_removed() -> None:
+    def fail(module: nn.Module, weights: Tensor) -> None:
+        raise ZeroDivisionError
+
+    attention, states = attention_over(), torch.randn(2, 7, 6)
+    with pytest.raises(ZeroDivisionError), observing(fail):
+        attention(states, attention.context(states))
+    assert current_observer() is None
+
+
+def test_another_thread_is_not_watched() -> None:
+    seen: list[Observer | None] = []
+    with observing(ignore):
+        thread = threading.Thread(target=lambda: seen.append(current_observer()))
+        thread.start()
+        thread.join()
+    assert seen == [None]
