@@ -31,7 +31,8 @@ class TableState:
 class TableModel(Seq2Seq):
     """Logits from a random table, at a hash of the source and the target so far.
 
-    It fails when a row's state and memory are of different sentences, and notes the shape of every decoded target.
+    It fails when a row's state and memory are of different sentences, and notes how many sentences each call encoded
+    and what shape each call decoded.
     """
 
     def __init__(self, *, vocabulary: int, seed: int, scale: float = 1.5, max_length: int = 31) -> None:
@@ -39,9 +40,11 @@ class TableModel(Seq2Seq):
         generator = torch.Generator().manual_seed(seed)
         self.max_length = max_length
         self.register_buffer("table", scale * torch.randn(CELLS, vocabulary, generator=generator, dtype=torch.float64))
+        self.encoded: list[int] = []
         self.decoded: list[tuple[int, int]] = []
 
     def encode(self, source: Tensor) -> Memory:
+        self.encoded.append(len(source))
         mask = source != PAD
         place = torch.arange(1, source.shape[1] + 1)
         key = (source**2 * place * mask).sum(dim=1)

@@ -1,0 +1,78 @@
+"""The search over every kind of model there is: the cache of a real decoder follows the hypotheses."""
+
+import pytest
+import torch
+from table_model import all_translations, log_probability
+
+from transformer_mt.config import AttentionConfig, ModelConfig
+from transformer_mt.models.build import MODELS, build_model
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer import EOS, PAD
+from transformer_mt.translation.search import beam_search, sample
+
+VOCABULARY = 7
+SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
+
+pytestmark = pytest.mark.usefixtures("float64")
+
+
+@pytest.fixture(params=sorted(MODELS))
+def model(request: pytest.FixtureRequest, float64: None) -> Seq2Seq:
+    config = ModelConfig(
+        kind=request.param,
+        width=12,
+        encoder_layers=2,
+        decoder_layers=2,
+        feedforward=20,
+        max_length=31,
+        attention=AttentionConfig(heads=2),
+    )
+    model = build_model(config, vocabulary_size=VOCABULARY).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(2.0)  # so that what the model prefers depends on what it has read
+    return model.requires_grad_(False)
+
+
+@pytest.mark.parametrize("prefix", [(), (4, 6)])
+def test_wide_beam_is_exhaustive(model: Seq2Seq, prefix: tuple[int, ...]) -> None:
+    found = beam_search(model, SOURCE, beam=27, alpha=0.6, max_length=4, n_best=5, prefix=prefix)
+    endings = all_translations(VOCABULARY, 4 - len(prefix))
+    for row, hypotheses in zip(SOURCE, found, strict=True):
+        source = row[row != PAD]
+        scores = {
+            (*prefix, *ending): log_probability(model, source, (*prefix, *ending))
+            / ((5 + len(prefix) + len(ending) + 1) / 6) ** 0.6
+            for ending in endings
+        }
+        best = sorted(scores, key=lambda tokens: -scores[tokens])[:5]
+        assert [hypothesis.tokens for hypothesis in hypotheses] == best
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([scores[tokens] for tokens in best])
+
+
+def test_batched_beam_is_one_by_one_beam_and_agrees_with_teacher_forcing(model: Seq2Seq) -> None:
+    together = beam_search(model, SOURCE, beam=4, alpha=1.0, max_length=13, n_best=4)
+    for row, hypotheses in zip(SOURCE, together, strict=True):
+        source = row[row != PAD]
+        (alone,) = beam_search(model, source[None], beam=4, alpha=1.0, max_length=13, n_best=4)
+        assert [hypothesis.tokens for hypothesis in hypotheses] == [hypothesis.tokens for hypothesis in alone]
+        for hypothesis in hypotheses:
+            assert hypothesis.log_probability == pytest.approx(log_probability(model, source, hypothesis.tokens))
+
+
+def test_samples_agree_with_teacher_forcing(model: Seq2Seq) -> None:
+    drawn = sample(
+        model,
+        SOURCE,
+        temperature=1.0,
+        top_k=0,
+        top_p=0.9,
+        alpha=1.0,
+        max_length=13,
+        draws=3,
+        generators=[torch.Generator().manual_seed(seed) for seed in (1, 2, 3)],
+    )
+    for row, hypotheses in zip(SOURCE, drawn, strict=True):
+        for hypothesis in hypotheses:
+            expected = log_probability(model, row[row != PAD], hypothesis.tokens)
+            assert hypothesis.log_probability == pytest.approx(expected)

@@ -1,0 +1,194 @@
+from collections.abc import Iterator
+
+import pytest
+import torch
+from table_model import TableModel
+
+from transformer_mt.config import SearchConfig, TokenizerConfig
+from transformer_mt.errors import InputError
+from transformer_mt.tokenizer import EOS, Tokenizer
+from transformer_mt.translation.search import beam_search
+from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
+
+CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
+SENTENCES = ["The old dog has a house.", "Can you?", "", "I will help the small man with the big house.", "help", "  "]
+GREEDY = SearchConfig(beam=1, max_length=7)
+BEAM = SearchConfig(beam=3, n_best=2, max_length=7)
+SAMPLES = SearchConfig(sample=True, n_best=3, max_length=7, seed=5)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(CORPUS, TokenizerConfig(vocabulary_size=320))
+
+
+@pytest.fixture
+def model(tokenizer: Tokenizer) -> TableModel:
+    return TableModel(vocabulary=tokenizer.size, seed=3, scale=3.0, max_length=31)
+
+
+@pytest.fixture
+def translator(model: TableModel, tokenizer: Tokenizer) -> Translator:
+    return translate_with(model, tokenizer)
+
+
+def translate_with(model: TableModel, tokenizer: Tokenizer) -> Translator:
+    return Translator(
+        model,
+        tokenizer,
+        source_language="de",
+        target_language="en",
+        device=torch.device("cpu"),
+        precision=torch.float32,
+    )
+
+
+class Forgetful(Tokenizer):
+    """Writes translations of the same number of subwords alike."""
+
+    def decode(self, ids) -> str:  # type: ignore[no-untyped-def]
+        return "x" * min(len(ids), 3)
+
+
+def test_translations_are_what_the_search_finds(translator: Translator, tokenizer: Tokenizer) -> None:
+    (found,) = translator.translate([SENTENCES[0]], GREEDY)
+    source = torch.tensor([[*tokenizer.encode(SENTENCES[0]), EOS]])
+    ((best,),) = beam_search(translator.model, source, beam=1, alpha=1.0, max_length=7, n_best=1)
+    pieces = tuple(tokenizer.pieces(best.tokens))
+    assert found == [Translation(tokenizer.decode(best.tokens), best.score, best.log_probability, pieces)]
+
+
+@pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES], ids=["greedy", "beam", "samples"])
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_batches_do_not_change_translations_or_their_order(
+    translator: Translator, search: SearchConfig, batch_size: int
+) -> None:
+    together = translator.translate(SENTENCES, search.model_copy(update={"batch_size": batch_size}))
+    assert together == translator.translate(SENTENCES, search)
+    if not search.sample:
+        assert together == [translator.translate([sentence], search)[0] for sentence in SENTENCES]
+
+
+@pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES], ids=["greedy", "beam", "samples"])
+def test_stream_gives_what_a_list_gives(translator: Translator, search: SearchConfig) -> None:
+    search = search.model_copy(update={"batch_size": 1})
+    sentences = SENTENCES * 7
+    assert len(sentences) > BATCHES_READ
+    assert list(translator.translate_stream(iter(sentences), search)) == translator.translate(sentences, search)
+
+
+def test_stream_yields_before_it_has_read_everything(translator: Translator) -> None:
+    read = []
+
+    def endless() -> Iterator[str]:
+        while True:
+            read.append("help")
+            yield "help"
+
+    next(translator.translate_stream(endless(), GREEDY.model_copy(update={"batch_size": 2})))
+    assert len(read) == 2 * BATCHES_READ
+
+
+def test_sentence_without_text_has_one_empty_translation_and_never_meets_the_model(
+    translator: Translator, model: TableModel
+) -> None:
+    assert translator.translate(["", " \t\u00a0"], BEAM, prefix="Can") == [[EMPTY], [EMPTY]]
+    assert model.decoded == []
+
+
+@pytest.mark.parametrize("search", [BEAM, SAMPLES], ids=["beam", "samples"])
+def test_translations_of_a_sentence_differ_and_are_sorted(translator: Translator, search: SearchConfig) -> None:
+    for translations in translator.translate([SENTENCES[0], SENTENCES[1]], search):
+        assert len({translation.text for translation in translations}) == search.n_best == len(translations)
+        assert translations == sorted(translations, key=lambda translation: -translation.score)
+
+
+@pytest.mark.parametrize("sampling", [False, True])
+def test_search_widens_until_enough_texts_differ(model: TableModel, tokenizer: Tokenizer, sampling: bool) -> None:
+    model.table[:, EOS] += 5.0
+    translator = translate_with(model, Forgetful(tokenizer._model))
+    found = translator.translate(["help", "Can you?"], SearchConfig(beam=1, n_best=3, sample=sampling, max_length=7))
+    assert 1 < len(model.encoded) <= ATTEMPTS
+    for translations in found:
+        assert len({translation.text for translation in translations}) == 3
+
+
+def test_search_gives_up_after_a_few_attempts(translator: Translator, model: TableModel) -> None:
+    found = translator.translate(["help", "Can you?"], SearchConfig(n_best=3, max_length=1))
+    assert [len(translations) for translations in found] == [1, 1]
+    assert model.encoded == [2] * ATTEMPTS
+
+
+def test_best_of_equal_texts_is_kept(model: TableModel, tokenizer: Tokenizer) -> None:
+    model.table[:, EOS] += 7.0
+    (found,) = translate_with(model, Forgetful(tokenizer._model)).translate(["help"], SearchConfig(n_best=2, beam=8))
+    assert model.encoded == [1]
+    source = torch.tensor([[*tokenizer.encode("help"), EOS]])
+    (hypotheses,) = beam_search(model, source, beam=8, alpha=1.0, max_length=31, n_best=4)
+    texts = ["x" * min(len(hypothesis.tokens), 3) for hypothesis in hypotheses]
+    assert texts.count(texts[0]) > 1
+    other = next(index for index, text in enumerate(texts) if text != texts[0])
+    assert [translation.score for translation in found] == [hypotheses[0].score, hypotheses[other].score]
+
+
+def test_translations_begin_with_the_prefix(translator: Translator) -> None:
+    for search in (GREEDY, BEAM, SAMPLES):
+        for translations in translator.translate(["help", "Can you?"], search, prefix="Can you"):
+            assert all(translation.text.startswith("Can you") for translation in translations)
+
+
+def test_prefix_that_leaves_no_room_is_an_input_error(translator: Translator, tokenizer: Tokenizer) -> None:
+    search = SearchConfig(max_length=3)
+    with pytest.raises(InputError) as caught:
+        translator.translate(["help"], search, prefix="The old")
+    tokens = len(tokenizer.encode("The old"))
+    assert str(caught.value) == (
+        f"--prefix: {tokens} tokens, but a translation has at most 2; shorten it or raise search.max_length"
+    )
+
+
+def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokenizer: Tokenizer) -> None:
+    long = "The old dog " * 11
+    tokens = len(tokenizer.encode(long)) + 1
+    with pytest.raises(InputError) as caught:
+        translator.translate(["help", "", long], GREEDY)
+    assert str(caught.value) == f"sentence 3: {tokens} tokens, the model takes at most 31; split it"
+    with pytest.raises(InputError, match=r"^text\.de:1: "):
+        translator.translate([long], GREEDY, place=lambda number: f"text.de:{number + 1}")
+
+
+def test_sentence_as_long_as_the_model_takes_is_translated(tokenizer: Tokenizer) -> None:
+    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=len(tokenizer.encode(SENTENCES[3])) + 1)
+    assert translate_with(model, tokenizer).translate([SENTENCES[3]], GREEDY)[0][0].text
+
+
+def test_model_limits_the_length_of_translations(tokenizer: Tokenizer) -> None:
+    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=5)
+    model.table[:, EOS] -= 50.0
+    ((found,),) = translate_with(model, tokenizer).translate(["a"], SearchConfig(max_length=128))
+    assert len(found.tokens) == 4
+
+
+def test_samples_depend_on_the_seed_and_on_the_sentences_number(translator: Translator) -> None:
+    first, second = translator.translate(["help", "help"], SAMPLES)
+    assert first != second
+    assert translator.translate(["help"], SAMPLES) == [first]
+    assert translator.translate(["help"], SAMPLES.model_copy(update={"seed": 6})) != [first]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_model_evaluates_during_translation_and_then_trains_as_before(
+    model: TableModel, tokenizer: Tokenizer, training: bool
+) -> None:
+    seen = []
+    encode = model.encode
+
+    def watched(source: torch.Tensor):  # type: ignore[no-untyped-def]
+        seen.append((model.training, torch.is_inference_mode_enabled()))
+        return encode(source)
+
+    model.encode = watched  # type: ignore[method-assign]
+    model.train(training)
+    translate_with(model, tokenizer).translate(["help"], GREEDY)
+    assert seen == [(False, True)]
+    assert model.training == training
