@@ -1,7 +1,7 @@
 """What training and search know of a model: it encodes a source once and decodes a target against it."""
 
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ class Memory:
         return type(self)(self.states[rows], self.mask[rows])
 
 
+@runtime_checkable
 class State(Protocol):
     """What a decoder remembers of the target tokens it has read, so that each is read once."""
 
@@ -34,6 +35,13 @@ class Seq2Seq(nn.Module):
     """An encoder–decoder. Subclasses implement both halves; padding is marked by the token `tokenizer.PAD`."""
 
     max_length: int
+
+    def attention_stacks(self) -> dict[str, list[nn.Module]]:
+        """The attention modules of each stack, first layer first, for inspection.
+
+        `encoder` and `decoder` attend to themselves, `cross` from the decoder to the memory; a model has those it has.
+        """
+        raise NotImplementedError
 
     def encode(self, source: Int[Tensor, "B S"]) -> Memory:
         """Read the source sentences."""

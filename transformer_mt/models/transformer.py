@@ -188,6 +188,14 @@ class Transformer(Seq2Seq):
         if tie_output:
             self.output.weight = target_table.weight
 
+    def attention_stacks(self) -> dict[str, list[nn.Module]]:
+        """All three stacks; see `Seq2Seq`."""
+        return {
+            "encoder": [layer.get_submodule("self_attention") for layer in self.encoder],
+            "decoder": [layer.get_submodule("self_attention") for layer in self.decoder],
+            "cross": [layer.get_submodule("cross_attention") for layer in self.decoder],
+        }
+
     def encode(self, source: Int[Tensor, "B S"]) -> Memory:
         """Read the source sentences; see `Seq2Seq`."""
         mask = source != PAD
