@@ -46,7 +46,7 @@ class Sentences:
     """Encoded sentences of different lengths in one flat tensor; sentence i is `ids[starts[i] : starts[i + 1]]`."""
 
     ids: Int[Tensor, " N"]
-    starts: Int[Tensor, " P+1"]
+    starts: Int[Tensor, " P1"]
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]]) -> "Sentences":

@@ -21,6 +21,7 @@ SPECIAL = frozenset((PAD, UNK, BOS, EOS))
 
 _TOO_MANY = re.compile(r"set it to a value <= (\d+)")
 _TOO_FEW = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
+_NO_TEXT = ("!sentences_.empty()", "(all_chars_count) > (0)")
 _ATTEMPTS = 8
 # Kudo (2018, §4) draws from the 64 best segmentations where alpha is 0.1; from all of them, with that alpha, a sentence
 # gets twice as many subwords.
@@ -176,7 +177,7 @@ def _possible_size(message: str) -> int:
     """The nearest vocabulary size that sentencepiece's message names."""
     if found := _TOO_MANY.search(message) or _TOO_FEW.search(message):
         return int(found[1])
-    if "!sentences_.empty()" in message:
+    if any(sign in message for sign in _NO_TEXT):
         raise InputError("the corpus: no text to learn a vocabulary from; give sentences that are not empty") from None
     raise InputError(f"tokenizer.vocabulary_size: sentencepiece cannot learn this vocabulary ({message})") from None
 

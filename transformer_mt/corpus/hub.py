@@ -8,12 +8,12 @@ from transformer_mt.corpus.storage import quiet_datasets
 from transformer_mt.errors import EnvironmentProblem, InputError
 
 if TYPE_CHECKING:
-    from datasets import DatasetDict
+    import datasets
 
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
 
 
-def open_hub(name: str, *, languages: tuple[str, str]) -> "DatasetDict":
+def open_hub(name: str, *, languages: tuple[str, str]) -> "datasets.DatasetDict":
     """The splits of a data set on the hub, or of its copy in the cache where the hub cannot be reached.
 
     Code that comes with a data set is never run. Raises `EnvironmentProblem` without hub and copy, `InputError` for a
@@ -63,7 +63,7 @@ def _configuration(name: str, languages: tuple[str, str]) -> str | None:
     raise InputError(f"{name}: has {', '.join(names[:9])}, but not {source}-{target}; choose another language pair")
 
 
-def _load(name: str, *, configuration: str | None) -> "DatasetDict":
+def _load(name: str, *, configuration: str | None) -> "datasets.DatasetDict":
     from datasets import load_dataset
 
     with _load_problems(name):

@@ -15,7 +15,7 @@ from transformer_mt.corpus.storage import clean_dataset
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
-    from datasets import Dataset
+    import datasets
 
 BUILTIN = "builtin"
 
@@ -57,14 +57,14 @@ def load_corpus(config: DataConfig) -> Corpus:
 
 
 def _builtin(config: DataConfig) -> dict[str, _CLEANED]:
-    from transformer_mt.corpus.builtin import generate_corpus
-
     direction = (config.source_language, config.target_language)
     if direction not in (("de", "en"), ("en", "de")):
         raise InputError(
             f"data.source_language, data.target_language: {' and '.join(direction)} are not in the built-in corpus; "
             "choose de and en, or give --data DIRECTORY"
         )
+    from transformer_mt.corpus.builtin import generate_corpus
+
     splits = generate_corpus(**config.builtin.model_dump())
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
@@ -86,7 +86,7 @@ def _stored(config: DataConfig) -> dict[str, _CLEANED]:
     }
 
 
-def _open(corpus: str, languages: tuple[str, str]) -> dict[str, tuple[str, "Dataset"]]:
+def _open(corpus: str, languages: tuple[str, str]) -> dict[str, tuple[str, "datasets.Dataset"]]:
     folder = Path(corpus).expanduser()
     if _HUB_NAME.fullmatch(corpus) and not corpus.startswith((".", "~")) and not folder.exists():
         splits = open_hub(corpus, languages=languages)

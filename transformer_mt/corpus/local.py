@@ -13,7 +13,7 @@ from transformer_mt.corpus.storage import NESTED, missing_column, quiet_datasets
 from transformer_mt.errors import EnvironmentProblem, InputError
 
 if TYPE_CHECKING:
-    from datasets import Dataset
+    import datasets
 
 _SPLITS = {
     "train": "train",
@@ -26,7 +26,7 @@ _SPLITS = {
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def open_folder(folder: Path, *, languages: tuple[str, str]) -> dict[str, tuple[str, "Dataset"]]:
+def open_folder(folder: Path, *, languages: tuple[str, str]) -> dict[str, tuple[str, "datasets.Dataset"]]:
     """The splits of a folder, each with its file's name for messages and its rows.
 
     Raises `InputError` that names the file and, in JSONL, the line.
@@ -59,12 +59,15 @@ def _split_files(folder: Path) -> dict[str, Path]:
     return {split: files[split] for split in (*usual, *(split for split in files if split not in usual))}
 
 
-def _open_jsonl(path: Path, languages: tuple[str, str]) -> "Dataset":
+def _open_jsonl(path: Path, languages: tuple[str, str]) -> "datasets.Dataset":
     from datasets import Dataset, Features, Value
 
-    digest = hashlib.sha256()
+    rows, digest = 0, hashlib.sha256()
     for line, _ in _rows(path, languages):
+        rows += 1
         digest.update(line)
+    if not rows:
+        raise InputError(f"{path}: no rows; write one JSON object with both sides a line")
     # `datasets` keys its cache by the arguments: with the digest, a changed file is never taken for the old one.
     arguments = {"path": str(path.resolve()), "languages": languages, "digest": digest.hexdigest()}
     features = Features({language: Value("string") for language in languages})
@@ -72,7 +75,7 @@ def _open_jsonl(path: Path, languages: tuple[str, str]) -> "Dataset":
         return Dataset.from_generator(_records, features=features, gen_kwargs=arguments)
 
 
-def _open_table(path: Path, languages: tuple[str, str]) -> "Dataset":
+def _open_table(path: Path, languages: tuple[str, str]) -> "datasets.Dataset":
     from datasets import config, load_dataset
 
     # Here the key would be the time of change, which copies keep; so each content has a cache folder of its own.
@@ -90,7 +93,7 @@ def _open_table(path: Path, languages: tuple[str, str]) -> "Dataset":
             raise InputError(f"{path}: not readable as {kind} ({reason}); correct the file") from None
 
 
-_OPENERS: dict[str, Callable[[Path, tuple[str, str]], "Dataset"]] = {
+_OPENERS: dict[str, Callable[[Path, tuple[str, str]], "datasets.Dataset"]] = {
     ".jsonl": _open_jsonl,
     ".json": _open_table,
     ".csv": _open_table,
@@ -137,7 +140,7 @@ def _texts(line: bytes, languages: tuple[str, str], *, place: str) -> list[str]:
 
 def _parse(line: bytes, place: str) -> Any:
     try:
-        return json.loads(line.decode("utf-8"))
+        return json.loads(line.decode("utf-8").rstrip())
     except UnicodeDecodeError as error:
         raise InputError(f"{place}: not UTF-8 at byte {error.start + 1} of the line; save the file as UTF-8") from None
     except json.JSONDecodeError as error:

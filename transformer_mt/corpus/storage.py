@@ -1,5 +1,6 @@
 """Pairs that stay on disk: a sequence over a memory-mapped `datasets.Dataset`, and `datasets` itself kept quiet."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
@@ -9,7 +10,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
-    from datasets import Dataset
+    import datasets
 
 _ROWS_AT_A_TIME = 1_000
 NESTED = "translation"
@@ -21,7 +22,7 @@ class StoredPairs(Sequence[SentencePair]):
     The data set has a text column for each language, or a column `translation` that holds both.
     """
 
-    def __init__(self, dataset: "Dataset", languages: tuple[str, str], positions: Sequence[int]) -> None:
+    def __init__(self, dataset: "datasets.Dataset", languages: tuple[str, str], positions: Sequence[int]) -> None:
         self._dataset = dataset
         self._languages = languages
         self._positions = positions
@@ -50,7 +51,7 @@ class StoredPairs(Sequence[SentencePair]):
 
 
 def clean_dataset(
-    dataset: "Dataset", *, languages: tuple[str, str], max_words: int, place: str
+    dataset: "datasets.Dataset", *, languages: tuple[str, str], max_words: int, place: str
 ) -> tuple[StoredPairs, SplitReport]:
     """The usable pairs of a data set. `place` names it in the `InputError` of a missing column or a wrong value."""
     dataset = dataset.select_columns(_columns(dataset.column_names, languages, place))
@@ -68,8 +69,8 @@ def quiet_datasets() -> Iterator[None]:
     had_bars = not datasets.are_progress_bars_disabled()
     verbosity, hub_verbosity = datasets.logging.get_verbosity(), hub_logging.get_verbosity()
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity(datasets.logging.ERROR)
-    hub_logging.set_verbosity(hub_logging.ERROR)
+    datasets.logging.set_verbosity(logging.ERROR)
+    hub_logging.set_verbosity(logging.ERROR)
     try:
         yield
     finally:
@@ -106,8 +107,9 @@ def _texts(batch: dict[str, list[Any]], languages: tuple[str, str]) -> list[tupl
 
 
 def _checked(rows: Iterator[tuple[Any, Any]], languages: tuple[str, str], place: str) -> Iterator[tuple[str, str]]:
+    """The rows with a missing cell, which tables have, as an empty text."""
     for number, row in enumerate(rows, start=1):
         for language, text in zip(languages, row, strict=True):
-            if not isinstance(text, str):
+            if not isinstance(text, str | None):
                 raise InputError(f"{place}, row {number}: {language} is {text!r}, not a text; correct the row")
-        yield row
+        yield row[0] or "", row[1] or ""

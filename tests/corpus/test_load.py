@@ -1,0 +1,372 @@
+import json
+import os
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from transformer_mt.config import DataConfig
+from transformer_mt.corpus.cleaning import SplitReport
+from transformer_mt.corpus.load import Corpus, load_corpus
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import TmtError
+
+PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`datasets` writes nothing outside the test's own folder."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the three usual splits."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in ("train", "val", "test"):
+        write(folder / f"{name}.jsonl")
+    return folder
+
+
+def write(path: Path, pairs: list[tuple[str, str]] = PAIRS) -> None:
+    path.write_text("".join(json.dumps({"en": en, "de": de}, ensure_ascii=False) + "\n" for de, en in pairs), "utf-8")
+
+
+def load(corpus: Path | str, **changes: Any) -> Corpus:
+    return load_corpus(DataConfig.model_validate({"corpus": str(corpus)} | changes))
+
+
+def problem(corpus: Path | str, **changes: Any) -> str:
+    with pytest.raises(TmtError) as caught:
+        load(corpus, **changes)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert ": " in message
+    assert "; " in message
+    return f"{type(caught.value).__name__} {message}"
+
+
+def test_a_folder_has_its_splits_in_the_usual_order(folder: Path) -> None:
+    write(folder / "flickr.jsonl", PAIRS[:1])
+    corpus = load(folder)
+    assert list(corpus.splits) == ["train", "validation", "test", "flickr"]
+    assert list(corpus.splits["train"]) == [
+        SentencePair("Ein Hund.", "A dog."),
+        SentencePair("Zwei Hunde.", "Two dogs."),
+        SentencePair("Büsche", "bushes"),
+    ]
+    assert not corpus.has_links
+    assert corpus.name == str(folder)
+
+
+def test_stored_pairs_are_a_sequence(folder: Path) -> None:
+    pairs = load(folder).splits["train"]
+    everything = list(pairs)
+    assert [pairs[index] for index in range(len(pairs))] == everything
+    assert pairs[-1] == everything[-1]
+    assert pairs[1:] == everything[1:]
+    assert pairs[::-2] == everything[::-2]
+    with pytest.raises(IndexError):
+        pairs[3]
+
+
+def test_the_configured_languages_say_which_column_is_the_source(folder: Path) -> None:
+    corpus = load(folder, source_language="en", target_language="de")
+    assert corpus.splits["train"][0] == SentencePair("A dog.", "Ein Hund.")
+
+
+def test_cleaning_leaves_pairs_out_and_reports_each_split(folder: Path) -> None:
+    write(folder / "train.jsonl", [("", "A dog."), ("a b c d", "a"), *PAIRS, (" ", "\t"), ("a", "a b c d e")])
+    corpus = load(folder, max_words=3)
+    assert list(corpus.splits["train"]) == list(corpus.splits["validation"])
+    assert corpus.report.splits["train"] == SplitReport(kept=3, empty=2, too_long=2)
+    assert corpus.report.splits["test"] == SplitReport(kept=3, empty=0, too_long=0)
+    assert (corpus.report.max_words, corpus.report.removed) == (3, 4)
+
+
+def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Path) -> None:
+    (folder / "train.jsonl").write_bytes(b'\xef\xbb\xbf{"de": "ja", "en": "yes"}\r\n\r\n  \n{"de": "nein", "en": "no"}')
+    assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes"), SentencePair("nein", "no")]
+    assert load(folder).report.splits["train"].read == 2
+
+
+def test_translations_may_be_nested(folder: Path) -> None:
+    (folder / "train.jsonl").write_text('{"id": 7, "translation": {"de": "ja", "fr": "oui", "en": "yes"}}\n')
+    assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes")]
+
+
+def test_other_columns_may_hold_anything(folder: Path) -> None:
+    rows = [{"de": "2020-01-01", "en": "2020-01-02", "note": 7}, {"de": "ja", "en": "yes", "note": ["x", {}]}]
+    (folder / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert list(load(folder).splits["train"]) == [SentencePair("2020-01-01", "2020-01-02"), SentencePair("ja", "yes")]
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv", "parquet"])
+def test_other_formats_are_opened_under_the_usual_names(folder: Path, suffix: str) -> None:
+    from datasets import Dataset
+
+    (folder / "train.jsonl").unlink()
+    (folder / "package.json").write_text('{"neither": "corpus"}')
+    getattr(Dataset.from_dict({"de": ["ja", "nein"], "en": ["yes", "no"]}), f"to_{suffix}")(folder / f"train.{suffix}")
+    assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes"), SentencePair("nein", "no")]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("train.jsonl", "jsonl"), ("train.csv", "csv")])
+def test_a_changed_file_is_read_anew_even_with_the_old_time(folder: Path, name: str, kind: str) -> None:
+    (folder / "train.jsonl").unlink()
+    texts = {
+        "jsonl": ('{"de": "ja", "en": "yes"}\n', '{"de": "da", "en": "yes"}\n'),
+        "csv": ("de,en\nja,yes\n", "de,en\nda,yes\n"),
+    }
+    for text, source in zip(texts[kind], ("ja", "da"), strict=True):
+        (folder / name).write_text(text)
+        os.utime(folder / name, (1, 1))
+        assert load(folder).splits["train"][0].source == source
+
+
+def test_nothing_is_written_beside_the_data_or_to_the_terminal(
+    folder: Path, cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    load(folder)
+    assert sorted(folder.iterdir()) == before
+    assert capfd.readouterr() == ("", "")
+    assert cache.is_dir()
+
+
+def test_progress_bars_of_datasets_are_as_before_afterwards(folder: Path) -> None:
+    import datasets
+
+    load(folder)
+    assert not datasets.are_progress_bars_disabled()
+
+
+def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    assert problem(missing) == (
+        f"InputError {missing}: no such folder; give a folder with train.jsonl, or use --data builtin"
+    )
+
+
+def test_a_file_in_place_of_a_folder_is_one_line(folder: Path) -> None:
+    assert problem(folder / "train.jsonl").startswith(f"InputError {folder / 'train.jsonl'}: is a file; give a folder")
+
+
+def test_a_misspelt_builtin_is_recognised() -> None:
+    assert problem("bultin") == "InputError bultin: no such folder; did you mean builtin?"
+
+
+def test_a_folder_without_a_train_split_is_one_line(folder: Path) -> None:
+    (folder / "train.jsonl").rename(folder / "training.jsonl")
+    assert problem(folder) == (
+        f"InputError {folder}: no train.jsonl, but test.jsonl, training.jsonl, val.jsonl; name the file with the "
+        "training pairs train.jsonl"
+    )
+
+
+def test_two_files_for_one_split_are_one_line(folder: Path) -> None:
+    write(folder / "dev.jsonl")
+    assert "val.jsonl: dev.jsonl is the split validation already; keep one of them" in problem(folder)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"de": "B\xfcsche", "en": "bushes"}', "not UTF-8 at byte 10 of the line; save the file as UTF-8"),
+        (b'{"de": "ja", "en": "yes"', "not JSON at column 25 (Expecting ',' delimiter); correct the line"),
+        (b'["ja", "yes"]', '["ja", "yes"] is not an object; write one JSON object with both sides a line'),
+        (b'{"de": "ja", "en": 7}', "en is 7, not a text; write it in quotes"),
+        (b'{"de": null, "en": "yes"}', "de is null, not a text; write it in quotes"),
+        (
+            b'{"de": "\\ud83d", "en": "yes"}',
+            "de has half a surrogate pair (\\ud800 to \\udfff); write whole characters",
+        ),
+        (
+            b'{"de": "oui", "fr": "yes"}',
+            "needs the columns de and en, or translation with both, and has de, fr; rename the columns or set "
+            "data.source_language and data.target_language",
+        ),
+        (
+            b'{"translation": {"fr": "oui"}}',
+            "needs the columns de and en, or translation with both, and has fr; rename the columns or set "
+            "data.source_language and data.target_language",
+        ),
+    ],
+)
+def test_a_bad_line_is_named_by_file_and_line(folder: Path, line: bytes, message: str) -> None:
+    path = folder / "val.jsonl"
+    path.write_bytes(b'{"de": "ja", "en": "yes"}\n\n' + line + b'\n{"de": "ja", "en": "yes"}\n')
+    assert problem(folder) == f"InputError {path}:3: {message}"
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"de": ' + "9" * 5_000 + "}"])
+def test_json_that_python_refuses_is_one_line(folder: Path, line: str) -> None:
+    (folder / "train.jsonl").write_text(line)
+    assert "train.jsonl:1: not usable JSON" in problem(folder)
+
+
+def test_an_empty_file_is_one_line(folder: Path) -> None:
+    (folder / "test.jsonl").write_text("\n")
+    path = folder / "test.jsonl"
+    assert problem(folder) == f"InputError {path}: no rows; write one JSON object with both sides a line"
+
+
+def test_a_split_that_cleaning_empties_is_one_line(folder: Path) -> None:
+    write(folder / "train.jsonl", [("", "a"), ("a b", "a b"), ("a", "a b")])
+    assert problem(folder, max_words=1) == (
+        f"InputError {folder}: no pairs in train after cleaning (1 with an empty side, 2 over 1 words); correct the "
+        "data or raise data.max_words"
+    )
+
+
+def test_a_table_without_the_column_is_one_line(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.csv").write_text("de,french\nja,oui\n")
+    assert "train.csv: needs the columns de and en, or translation with both, and has de, french;" in problem(folder)
+
+
+def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.csv").write_text("de,en\n7,seven\n8,eight\n")
+    assert problem(folder).endswith("train.csv, row 1: de is 7, not a text; correct the row")
+
+
+def test_empty_cells_of_a_table_are_empty_sides(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.csv").write_text("de,en\nja,yes\n,no\n")
+    assert load(folder).report.splits["train"] == SplitReport(kept=1, empty=1, too_long=0)
+
+
+@pytest.mark.parametrize(("name", "content"), [("train.parquet", b"PAR1 no"), ("train.json", b"{"), ("train.csv", b"")])
+def test_a_damaged_table_is_one_line(folder: Path, name: str, content: bytes) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / name).write_bytes(content)
+    assert problem(folder).startswith(f"InputError {folder / name}: not readable as {name.partition('.')[2]} (")
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(folder: Path, cache: Path) -> None:
+    cache.write_text("a file where the folder should be")
+    assert problem(folder).startswith(f"EnvironmentProblem {cache}: cannot be written (")
+
+
+def test_the_same_language_twice_is_one_line() -> None:
+    assert problem("builtin", source_language="en").startswith("InputError data.target_language: en is the source")
+
+
+def test_the_builtin_corpus_knows_no_other_language() -> None:
+    assert problem("builtin", target_language="fr") == (
+        "InputError data.source_language, data.target_language: de and fr are not in the built-in corpus; choose de and "
+        "en, or give --data DIRECTORY"
+    )
+
+
+def generate(**sizes: int) -> dict[str, list[SentencePair]]:
+    del sizes["seed"]
+    pair = SentencePair("ich  sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
+    return {split: [pair] * size for split, size in sizes.items()}
+
+
+def test_the_builtin_corpus_keeps_its_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.corpus.builtin.generate_corpus", generate, raising=False)
+    sizes = {"train": 5, "validation": 3, "test": 2, "seed": 7}
+    corpus = load("builtin", builtin=sizes)
+    assert corpus.has_links
+    assert {split: len(pairs) for split, pairs in corpus.splits.items()} == {"train": 5, "validation": 3, "test": 2}
+    assert corpus.splits["test"][0] == SentencePair("ich sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
+    turned = load("builtin", builtin=sizes, source_language="en", target_language="de")
+    assert turned.splits["test"][0] == SentencePair("her I see", "ich sehe sie", ((0, 2), (1, 0), (2, 1)))
+
+
+def test_without_a_network_a_hub_name_ends_in_one_line_within_seconds(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
+    began = time.monotonic()
+    message = problem("owner/name")
+    assert time.monotonic() - began < 8
+    assert message.startswith("EnvironmentProblem owner/name: no folder of this name, and the hub cannot be reached (")
+    assert message.endswith("; give a folder with --data DIRECTORY or use --data builtin")
+    assert capfd.readouterr() == ("", "")
+
+
+class Answers(BaseHTTPRequestHandler):
+    """A hub that knows no data set."""
+
+    def do_GET(self) -> None:
+        self.send_response(404)
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Print nothing."""
+
+
+def test_a_data_set_that_the_hub_does_not_know_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever).start()
+        monkeypatch.setattr("datasets.config.HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        message = problem("owner/name")
+        server.shutdown()
+    assert message == (
+        "InputError owner/name: no folder of this name, and no such data set on the hub (or no access to it); check the "
+        "spelling"
+    )
+
+
+@pytest.fixture
+def reachable(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A hub that answers and has data sets of two language pairs."""
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: None)
+    monkeypatch.setattr("datasets.get_dataset_config_names", lambda name: ["cs-en", "de-en"])
+    return monkeypatch
+
+
+@pytest.mark.parametrize("direction", [("de", "en"), ("en", "de")])
+def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
+    reachable: pytest.MonkeyPatch, direction: tuple[str, str]
+) -> None:
+    from datasets import Dataset, DatasetDict
+
+    def load_dataset(name: str, configuration: str | None) -> DatasetDict:
+        assert (name, configuration) == ("owner/name", "de-en")
+        return DatasetDict({split: Dataset.from_list([row]) for split in ("train", "validation")})
+
+    row = {"translation": {"de": "ja", "en": "yes"}}
+    reachable.setattr("datasets.load_dataset", load_dataset)
+    corpus = load("owner/name", source_language=direction[0], target_language=direction[1])
+    assert list(corpus.splits) == ["train", "validation"]
+    source, target = (row["translation"][language] for language in direction)
+    assert list(corpus.splits["train"]) == [SentencePair(source, target)]
+
+
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        (RuntimeError("Dataset scripts are no longer supported, but found name.py"), "this data set is a program, and"),
+        (ValueError("Please pass trust_remote_code=True\nto run it"), "this data set is a program, and tmt runs no"),
+        (ValueError("no data\nat all"), "cannot be opened (no data); choose another data set"),
+        (OSError("disk full"), "loading failed (disk full); try again or give a folder"),
+    ],
+)
+def test_what_the_hub_library_raises_is_one_line(
+    reachable: pytest.MonkeyPatch, raised: Exception, message: str
+) -> None:
+    def load_dataset(name: str, configuration: str | None) -> None:
+        raise raised
+
+    reachable.setattr("datasets.load_dataset", load_dataset)
+    assert f"owner/name: {message}" in problem("owner/name")
+
+
+@pytest.mark.usefixtures("reachable")
+def test_a_hub_data_set_without_the_language_pair_names_those_it_has() -> None:
+    assert problem("owner/name", target_language="fr") == (
+        "InputError owner/name: has cs-en, de-en, but not de-fr; choose another language pair"
+    )

@@ -1,0 +1,25 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_mt.corpus.pairs import SentencePair, words
+
+
+def test_words_and_marks_are_counted_one_by_one() -> None:
+    assert words("„Don't“, sagt's der Süd-Ost-Wind… 3 ½ mal!") == [
+        *("„", "Don't", "“", ",", "sagt's", "der", "Süd-Ost-Wind", "…", "3", "½", "mal", "!"),
+    ]
+
+
+@given(st.text())
+def test_only_white_space_is_outside_words(text: str) -> None:
+    assert "".join(words(text)) == "".join(text.split())
+
+
+def test_a_reversed_pair_has_its_links_turned_round_and_sorted() -> None:
+    pair = SentencePair("ich sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
+    assert pair.reversed() == SentencePair("her I see", "ich sehe sie", ((0, 2), (1, 0), (2, 1)))
+    assert pair.reversed().reversed() == pair
+
+
+def test_a_pair_without_links_has_none_when_reversed() -> None:
+    assert SentencePair("ja", "yes").reversed() == SentencePair("yes", "ja")

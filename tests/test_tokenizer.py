@@ -1,0 +1,215 @@
+import random
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from transformer_mt.config import TokenizerConfig
+from transformer_mt.corpus.pairs import words
+from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, UNK, Sampling, Tokenizer
+
+KINDS = ("unigram", "bpe")
+SYMBOLS = ("<s>", "</s>", "<pad>", "<unk>", "<0x41>", "<0x00>", "▁", "a<s>b", "<s></s>", " ", "…", "\x00", "\ud800")
+
+
+def sentences() -> Iterator[str]:
+    draw = random.Random(1)
+    for _ in range(100):
+        yield " ".join("".join(draw.choices("den der ei sch ung in lich an ke tor".split(), k=3)) for _ in range(5))
+    nouns, verbs = ("Hund", "Katze", "Bäcker", "Straße", "Zug"), ("sieht", "ruft", "grüßt", "findet")
+    for _ in range(200):
+        yield f"Der {draw.choice(nouns)} {draw.choice(verbs)} die {draw.choice(nouns)}."
+        yield f"Don't {draw.choice(verbs)} the well-known <s> {draw.choice(nouns)}, please!"
+
+
+def train(kind: str, size: int = 310) -> Tokenizer:
+    return Tokenizer.train(sentences(), TokenizerConfig.model_validate({"kind": kind, "vocabulary_size": size}))
+
+
+TOKENIZERS = {kind: train(kind) for kind in KINDS}
+texts = st.one_of(st.text(), st.lists(st.one_of(st.sampled_from(SYMBOLS), st.text(max_size=3))).map("".join))
+
+
+@pytest.fixture(params=KINDS)
+def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+    return TOKENIZERS[request.param]
+
+
+def test_the_vocabulary_has_the_size_asked_for(tokenizer: Tokenizer) -> None:
+    assert (tokenizer.size, tokenizer.note) == (310, None)
+
+
+def test_special_symbols_have_the_first_four_ids(tokenizer: Tokenizer) -> None:
+    assert tokenizer.pieces([PAD, UNK, BOS, EOS]) == ["<pad>", "<unk>", "<s>", "</s>"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_sentences_give_the_same_vocabulary(kind: str, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        train(kind).save(tmp_path / name)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def test_training_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    train("unigram", size=4_000)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_too_large_a_vocabulary_is_reduced_to_the_largest_possible_and_said_so(kind: str) -> None:
+    largest = train(kind, size=9_999)
+    assert 310 < largest.size < 9_999
+    assert largest.note == f"tokenizer.vocabulary_size: {largest.size} instead of 9999; the text has no more"
+    assert train(kind, size=largest.size).note is None
+    assert train(kind, size=largest.size + 1).size == largest.size
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_too_small_a_vocabulary_is_raised_to_the_smallest_possible_and_said_so(kind: str) -> None:
+    smallest = train(kind, size=7)
+    assert smallest.size > 4 + 256
+    assert smallest.note == (
+        f"tokenizer.vocabulary_size: {smallest.size} instead of 7; the characters and bytes alone take as many"
+    )
+    assert train(kind, size=smallest.size).note is None
+
+
+@pytest.mark.parametrize("corpus", [[], ["", "  "]])
+def test_no_text_to_learn_from_is_one_line(corpus: list[str]) -> None:
+    with pytest.raises(InputError, match=r"^the corpus: no text to learn a vocabulary from; give sentences"):
+        Tokenizer.train(corpus, TokenizerConfig())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(text=texts)
+@example("<s> </s> <pad> <unk> <0x41> ▁")
+@example("a\x00b\ud800c")
+@example("‘Ein ﬁn…’ ½ 😀")
+def test_any_text_comes_back_as_its_normal_form_and_never_as_special_symbols(kind: str, text: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    ids = tokenizer.encode(text)
+    assert not SPECIAL & set(ids)
+    once = tokenizer.decode(ids)
+    assert once == tokenizer.normalize(text) == tokenizer.normalize(once)
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=0x17F, exclude_categories=("Cc", "Cf", "Zs"))))
+def test_the_normal_form_of_latin_text_is_nfkc(text: str) -> None:
+    expected = " ".join(unicodedata.normalize("NFKC", text).split())
+    assert TOKENIZERS["unigram"].normalize(text) == expected
+
+
+@pytest.mark.parametrize("symbol", ["<s>", "</s>", "<pad>", "<unk>", "<0x41>", "Der<s>Hund"])
+def test_text_that_looks_like_a_symbol_is_text(tokenizer: Tokenizer, symbol: str) -> None:
+    assert tokenizer.decode(tokenizer.encode(symbol)) == symbol
+
+
+def test_special_symbols_are_skipped_when_decoding(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.encode("Der Hund ruft.")
+    assert tokenizer.decode([BOS, *ids[:2], UNK, *ids[2:], EOS, PAD]) == "Der Hund ruft."
+    assert tokenizer.decode([]) == ""
+
+
+def test_half_a_character_becomes_the_replacement_character(tokenizer: Tokenizer) -> None:
+    emoji = tokenizer.encode("😀")
+    assert "\ufffd" in tokenizer.decode(emoji[:-1])
+
+
+def test_pieces_show_where_words_begin_and_which_are_bytes(tokenizer: Tokenizer) -> None:
+    pieces = tokenizer.pieces(tokenizer.encode("Der Hund €"))
+    assert "".join(pieces) == "▁Der▁Hund▁<0xE2><0x82><0xAC>"
+
+
+def test_a_batch_is_encoded_like_its_sentences(tokenizer: Tokenizer) -> None:
+    batch = ["Der Zug…", "", "a\ud800", "Don't"]
+    assert tokenizer.encode_batch(batch) == [tokenizer.encode(text) for text in batch]
+
+
+def test_a_saved_tokenizer_is_loaded_unchanged(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    tokenizer.save(tmp_path / "tokenizer.model")
+    loaded = Tokenizer.load(tmp_path / "tokenizer.model")
+    assert loaded.size == tokenizer.size
+    assert loaded.encode("Der Bäcker grüßt.") == tokenizer.encode("Der Bäcker grüßt.")
+
+
+def test_a_damaged_file_is_one_line(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    tokenizer.save(path)
+    whole = path.read_bytes()
+    for damaged in (b"", b"hello", whole[: len(whole) // 2]):
+        path.write_bytes(damaged)
+        with pytest.raises(EnvironmentProblem, match=rf"^{path}: not a sentencepiece model, or damaged; [^\n]+$"):
+            Tokenizer.load(path)
+
+
+def test_a_model_with_other_symbols_is_refused(tmp_path: Path) -> None:
+    import sentencepiece
+
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=sentences(), model_prefix=str(tmp_path / "other"), vocab_size=40, minloglevel=2
+    )
+    with pytest.raises(EnvironmentProblem, match="of another program; use one that tmt trained"):
+        Tokenizer.load(tmp_path / "other.model")
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"tokenizer.model: no such file; give the directory of a trained run$"):
+        Tokenizer.load(tmp_path / "tokenizer.model")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"cannot be written \(No such file or directory\); check disk"):
+        tokenizer.save(tmp_path / "missing" / "tokenizer.model")
+
+
+def test_sampling_is_a_function_of_sentences_and_seed(tokenizer: Tokenizer) -> None:
+    corpus = list(sentences())
+    first = tokenizer.encode_batch(corpus, sampling=Sampling(seed=5, alpha=0.3))
+    tokenizer.encode_batch(corpus[:7], sampling=Sampling(seed=6, alpha=0.3))
+    tokenizer.encode_batch(corpus)
+    assert tokenizer.encode_batch(corpus, sampling=Sampling(seed=5, alpha=0.3)) == first
+    assert tokenizer.encode_batch(corpus, sampling=Sampling(seed=6, alpha=0.3)) != first
+    assert tokenizer.encode_batch(corpus, sampling=Sampling(seed=5 + 2**32, alpha=0.3)) == first
+
+
+def test_sampled_subwords_spell_the_same_text_in_different_ways(tokenizer: Tokenizer) -> None:
+    corpus = list(sentences())
+    sampled = tokenizer.encode_batch(corpus, sampling=Sampling(seed=5, alpha=0.3))
+    assert [tokenizer.decode(ids) for ids in sampled] == corpus
+    assert sampled != tokenizer.encode_batch(corpus)
+    assert len({tuple(ids) for ids in sampled}) > len(set(corpus))
+
+
+def test_sampling_leaves_the_best_segmentation_alone(tokenizer: Tokenizer) -> None:
+    before = tokenizer.encode("Der Hund grüßt die Straße.")
+    tokenizer.encode_batch(["Der Hund"] * 9, sampling=Sampling(seed=5, alpha=0.3))
+    assert tokenizer.encode("Der Hund grüßt die Straße.") == before
+
+
+def test_each_subword_knows_its_word(tokenizer: Tokenizer) -> None:
+    text = "  Der „Zug“…\u00a0 Don't ruft 😀 ﬁn!"
+    spelled = [""] * len(words(text))
+    for piece, word in zip(tokenizer.pieces(tokenizer.encode(text)), tokenizer.word_of_piece(text), strict=True):
+        spelled[word] += piece
+    emoji = "<0xF0><0x9F><0x98><0x80>"
+    shown = [part.replace("▁", "") for part in spelled]
+    assert shown[:1] + shown[2:3] + shown[4:7] + shown[7:] == ["Der", "Zug", "...", "Don't", "ruft", emoji, "fin", "!"]
+
+
+@given(text=texts)
+def test_words_of_subwords_never_go_back_and_exist(text: str) -> None:
+    for tokenizer in TOKENIZERS.values():
+        indices = tokenizer.word_of_piece(text)
+        assert len(indices) == len(tokenizer.encode(text))
+        defined = [index for index in indices if index >= 0]
+        assert defined == sorted(defined)
+        assert all(index < len(words(text.encode("utf-8", "replace").decode())) for index in defined)
+
+
+def test_every_word_of_plain_text_has_a_subword(tokenizer: Tokenizer) -> None:
+    for text in sentences():
+        assert set(tokenizer.word_of_piece(text)) == set(range(len(words(text))))
