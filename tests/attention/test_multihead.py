@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 from torch.nn import functional as F
@@ -298,6 +299,11 @@ def test_the_gradients_of_attention_are_its_derivatives(score: str, graph: str) 
 
     # gradcheck varies its inputs in place, so the module sees its parameters change.
     assert gradcheck(attend, (x, y, *attention.parameters()))
+
+
+def test_shapes_are_checked_while_tests_run() -> None:
+    with pytest.raises(TypeCheckError, match="mask"):
+        masked_softmax(torch.randn(2, HEADS, 5, 7), torch.ones(2, 1, 7, 5, dtype=torch.bool))
 
 
 # Contexts

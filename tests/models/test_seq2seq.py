@@ -1,0 +1,277 @@
+"""What every model keeps to, with every variant of attention: a new entry in a table is tested by being there."""
+
+import io
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer_mt.attention.graphs import GRAPHS
+from transformer_mt.attention.observing import observing
+from transformer_mt.attention.positions import POSITIONS
+from transformer_mt.attention.scores import SCORES
+from transformer_mt.models.build import MODELS
+from transformer_mt.models.seq2seq import Memory, Seq2Seq
+from transformer_mt.tokenizer import PAD
+
+pytestmark = pytest.mark.usefixtures("float64")
+
+TABLES = {
+    "model.kind": MODELS,
+    "model.attention.score": SCORES,
+    "model.attention.position": POSITIONS,
+    "model.attention.graph": GRAPHS,
+}
+ENTRIES = [f"{key}={name}" for key, table in TABLES.items() for name in table]
+# Entries that are defaults describe the same model; the first of them stands for all.
+VARIANTS = list({tiny_config(entry): entry for entry in reversed(ENTRIES)}.values())[::-1]
+
+every_variant = pytest.mark.parametrize("variant", VARIANTS)
+
+TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
+
+
+def some_loss(logits: Tensor, real: Tensor) -> Tensor:
+    """A random combination of the logits at real tokens: the same for the same real tokens, however much padding."""
+    direction = torch.randn(int(real.sum()), logits.shape[-1], generator=torch.Generator().manual_seed(3))
+    return (logits[real] * direction).sum()
+
+
+def embeddings_of(model: Seq2Seq, target: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+    """The embeddings of the target tokens as the decoder looks them up, and its logits."""
+    looked_up: list[Tensor] = []
+
+    def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        if inputs[0].shape == target.shape and module.weight.shape[0] == VOCABULARY:
+            looked_up.append(output)
+
+    hooks = [module.register_forward_hook(keep) for module in model.modules() if isinstance(module, nn.Embedding)]
+    logits, _ = model.decode(target, memory)
+    for hook in hooks:
+        hook.remove()
+    (embeddings,) = looked_up
+    return embeddings, logits
+
+
+# Reading the target piece by piece
+
+
+@every_variant
+def test_every_target_token_gets_finite_logits_over_the_vocabulary(variant: str) -> None:
+    logits = tiny_model(variant)(sentences(5, 3), targets(7, 4))
+    assert logits.shape == (2, 7, VOCABULARY)
+    assert logits.isfinite().all()
+
+
+@every_variant
+@torch.no_grad()
+def test_decoding_token_by_token_equals_decoding_at_once(variant: str) -> None:
+    model, target = tiny_model(variant), targets(7, 7)
+    memory = model.encode(sentences(5, 3))
+    whole, _ = model.decode(target, memory)
+    state = None
+    for t in range(7):
+        logits, state = model.decode(target[:, t : t + 1], memory, state)
+        torch.testing.assert_close(logits[:, 0], whole[:, t], **TOLERANCE)
+        assert state.length == t + 1
+
+
+@every_variant
+@settings(max_examples=8)
+@given(cuts=st.sets(st.integers(1, 10)))
+@torch.no_grad()
+def test_decoding_in_chunks_equals_decoding_at_once(variant: str, cuts: set[int]) -> None:
+    model, target = tiny_model(variant), targets(11, 11)
+    memory = model.encode(sentences(5, 3))
+    whole, _ = model.decode(target, memory)
+    state = None
+    for start, stop in pairwise([0, *sorted(cuts), 11]):
+        logits, state = model.decode(target[:, start:stop], memory, state)
+        torch.testing.assert_close(logits, whole[:, start:stop], **TOLERANCE)
+
+
+@every_variant
+@settings(max_examples=8)
+@given(rows=st.lists(st.integers(0, 2), min_size=1, max_size=5), cut=st.integers(1, 6))
+@torch.no_grad()
+def test_selecting_rows_midway_equals_those_sentences_alone(variant: str, rows: list[int], cut: int) -> None:
+    model, target, chosen = tiny_model(variant), targets(7, 7, 7), torch.tensor(rows)
+    memory = model.encode(sentences(5, 3, 2))
+    whole, _ = model.decode(target, memory)
+    _, state = model.decode(target[:, :cut], memory)
+    logits, state = model.decode(target[chosen, cut:], memory.select(chosen), state.select(chosen))
+    torch.testing.assert_close(logits, whole[chosen, cut:], **TOLERANCE)
+    assert state.length == 7
+
+
+@every_variant
+@torch.no_grad()
+def test_a_state_can_be_continued_twice(variant: str) -> None:
+    model, target = tiny_model(variant), targets(7, 7)
+    memory = model.encode(sentences(5, 3))
+    _, state = model.decode(target[:, :3], memory)
+    first, _ = model.decode(target[:, 3:], memory, state)
+    second, _ = model.decode(target[:, 3:], memory, state)
+    torch.testing.assert_close(first, second, rtol=0.0, atol=0.0)
+    assert state.length == 3
+
+
+# Padding and the other sentences of a batch
+
+
+@every_variant
+@pytest.mark.parametrize(("more_source", "more_target"), [(3, 0), (0, 4), (3, 4)])
+def test_padding_changes_neither_outputs_nor_gradients(variant: str, more_source: int, more_target: int) -> None:
+    model, source, target = tiny_model(variant), sentences(5, 3), targets(7, 4)
+    padded_source, padded_target = (
+        F.pad(source, (0, more_source), value=PAD),
+        F.pad(target, (0, more_target), value=PAD),
+    )
+    real, padded_real = target != PAD, padded_target != PAD
+    logits, padded_logits = model(source, target), model(padded_source, padded_target)
+    torch.testing.assert_close(padded_logits[padded_real], logits[real], **TOLERANCE)
+    expected = gradients(model, some_loss(logits, real))
+    torch.testing.assert_close(gradients(model, some_loss(padded_logits, padded_real)), expected, **TOLERANCE)
+
+
+@every_variant
+def test_other_sentences_change_neither_outputs_nor_gradients(variant: str) -> None:
+    model, source, target = tiny_model(variant), sentences(3, 5, 2), targets(4, 3, 7)
+    alone = model(source[:1, :3], target[:1, :4])
+    together = model(source, target)[:1, :4]
+    torch.testing.assert_close(together, alone, **TOLERANCE)
+    real = torch.ones(1, 4, dtype=torch.bool)
+    expected = gradients(model, some_loss(alone, real))
+    torch.testing.assert_close(gradients(model, some_loss(together, real)), expected, **TOLERANCE)
+
+
+@every_variant
+def test_a_source_of_padding_alone_gives_finite_outputs_and_gradients(variant: str) -> None:
+    model, target = tiny_model(variant), targets(7, 4)
+    logits = model(sentences(5, 0), target)
+    assert logits.isfinite().all()
+    assert all(gradient.isfinite().all() for gradient in gradients(model, some_loss(logits, target != PAD)).values())
+
+
+# Gradients
+
+
+@every_variant
+def test_no_gradient_flows_from_the_future(variant: str) -> None:
+    model, target = tiny_model(variant), targets(7, 7)
+    embeddings, logits = embeddings_of(model, target, model.encode(sentences(5, 3)))
+    direction = torch.randn(VOCABULARY)
+    for t in range(7):
+        (gradient,) = torch.autograd.grad((logits[:, t] @ direction).sum(), embeddings, retain_graph=True)
+        assert (gradient[:, t + 1 :] == 0.0).all()
+        assert (gradient[:, t] != 0.0).any()
+        assert t == 0 or (gradient[:, :t] != 0.0).any()
+
+
+@every_variant
+def test_the_source_reaches_the_logits(variant: str) -> None:
+    model, source, target = tiny_model(variant), sentences(5, 3), targets(7, 7)
+    memory = model.encode(source)
+    logits, _ = model.decode(target, memory)
+    (gradient,) = torch.autograd.grad(logits.square().sum(), memory.states)
+    assert (gradient[memory.mask] != 0.0).any(dim=-1).all()
+
+
+@every_variant
+@pytest.mark.parametrize("tied", ["all", "target", "none"])
+def test_gradients_reach_every_parameter(variant: str, tied: str) -> None:
+    model, target = tiny_model(variant, f"model.tied={tied}"), targets(7, 4)
+    found = gradients(model, some_loss(model(sentences(5, 3), target), target != PAD))
+    assert [name for name, gradient in found.items() if not gradient.any()] == []
+
+
+# Weights, seeds and precision
+
+
+@every_variant
+@torch.no_grad()
+def test_every_layer_shows_its_weights(variant: str) -> None:
+    model, source, target = tiny_model(variant), sentences(5, 3), targets(7, 7)
+    shown: dict[nn.Module, list[Tensor]] = {}
+    with observing(lambda module, weights: shown.setdefault(module, []).append(weights)):
+        unwatched = model(source, target)
+    torch.testing.assert_close(model(source, target), unwatched, **TOLERANCE)
+    stacks = model.attention_stacks()
+    assert set(shown) == {module for stack in stacks.values() for module in stack}
+    reads = {"encoder": source, "decoder": target, "cross": source}
+    asks = {"encoder": source, "decoder": target, "cross": target}
+    for name, stack in stacks.items():
+        for module in stack:
+            weights = torch.cat(shown[module], dim=2)
+            real = reads[name] != PAD
+            assert weights.shape[2:] == (asks[name].shape[1], reads[name].shape[1])
+            torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:3]), **TOLERANCE)
+            assert (weights.masked_select(~real[:, None, None]) == 0.0).all()
+            assert name != "decoder" or (weights.triu(1) == 0.0).all()
+
+
+@every_variant
+@torch.no_grad()
+def test_saved_and_loaded_weights_give_the_same_model(variant: str) -> None:
+    model, source, target = tiny_model(variant), sentences(5, 3), targets(7, 4)
+    stream = io.BytesIO()
+    torch.save(model.state_dict(), stream)
+    other = tiny_model(variant)
+    assert not torch.equal(other(source, target), model(source, target))
+    stream.seek(0)
+    other.load_state_dict(torch.load(stream, weights_only=True))
+    torch.testing.assert_close(other(source, target), model(source, target), rtol=0.0, atol=0.0)
+
+
+@every_variant
+def test_the_seed_of_torch_determines_the_initial_weights(variant: str) -> None:
+    torch.manual_seed(5)
+    first = tiny_model(variant).state_dict()
+    torch.manual_seed(5)
+    torch.testing.assert_close(tiny_model(variant).state_dict(), first, rtol=0.0, atol=0.0)
+
+
+@every_variant
+def test_dropout_acts_in_training_and_never_in_evaluation(variant: str) -> None:
+    model = tiny_model(variant, "model.dropout=0.5", "model.attention.dropout=0.5")
+    source, target = sentences(5, 3), targets(7, 4)
+    torch.testing.assert_close(model(source, target), model(source, target), rtol=0.0, atol=0.0)
+    model.train()
+    assert not torch.equal(model(source, target), model(source, target))
+
+
+@every_variant
+@torch.no_grad()
+def test_training_mode_without_dropout_is_evaluation_mode(variant: str) -> None:
+    model, source, target = tiny_model(variant), sentences(5, 3), targets(7, 4)
+    expected = model(source, target)
+    torch.testing.assert_close(model.train()(source, target), expected, **TOLERANCE)
+
+
+@every_variant
+@torch.no_grad()
+def test_half_precision_stays_close_to_single_precision(variant: str) -> None:
+    model, source, target = tiny_model(variant).float(), sentences(5, 3), targets(7, 4)
+    expected = model(source, target)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        memory = model.encode(source)
+        _, state = model.decode(target[:, :3], memory)
+        logits, _ = model.decode(target[:, 3:], memory, state)
+    torch.testing.assert_close(logits.float()[0], expected[0, 3:], rtol=0.0, atol=0.1)
+
+
+@every_variant
+@torch.no_grad()
+def test_an_untrained_model_knows_nothing_and_says_so(variant: str) -> None:
+    sizes = ("model.width=96", "model.feedforward=192")
+    model = tiny_model(*sizes, variant, vocabulary=503)
+    logits = model(sentences(*[23] * 11, vocabulary=503), targets(*[29] * 11, vocabulary=503))
+    assert 0.5 < logits.std().item() < 2.0
+    entropy = F.cross_entropy(logits.flatten(0, 1), torch.randint(503, (11 * 29,))).item()
+    assert abs(entropy - math.log(503)) < 1.0

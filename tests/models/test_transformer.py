@@ -1,0 +1,182 @@
+import math
+
+import pytest
+import torch
+from tiny import VOCABULARY, sentences, targets, tiny_config, tiny_model
+from torch import Tensor, nn
+
+from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.positions import Sinusoidal
+from transformer_mt.dropout import Dropout
+from transformer_mt.models.build import build_transformer
+from transformer_mt.models.transformer import Embedding, PreNorm, Transformer
+from transformer_mt.tokenizer import PAD
+
+pytestmark = pytest.mark.usefixtures("float64")
+
+TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
+
+# Each parameter of torch, and those of ours that it holds one below the other.
+Pairs = list[tuple[Tensor, list[Tensor]]]
+
+
+def transformer(*overrides: str, vocabulary: int = VOCABULARY) -> Transformer:
+    return build_transformer(tiny_config(*overrides), vocabulary)
+
+
+class Reference(nn.Module):
+    """`torch.nn.Transformer` between embeddings, sinusoids and an output layer that are written out here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(6, 3, 11, dropout=0.0, batch_first=True, norm_first=True)
+        encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(6), enable_nested_tensor=False)
+        self.stacks = nn.Transformer(
+            6, 3, 2, 2, 11, dropout=0.0, batch_first=True, norm_first=True, custom_encoder=encoder
+        )
+        self.source_table = nn.Parameter(torch.empty(VOCABULARY, 6))
+        self.target_table = nn.Parameter(torch.empty(VOCABULARY, 6))
+        self.output = nn.Linear(6, VOCABULARY)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        hidden = self.stacks(
+            self.embed(self.source_table, source),
+            self.embed(self.target_table, target),
+            tgt_mask=torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1),
+            src_key_padding_mask=source == PAD,
+            tgt_key_padding_mask=target == PAD,
+            memory_key_padding_mask=source == PAD,
+        )
+        logits: Tensor = self.output(hidden)
+        return logits
+
+    @staticmethod
+    def embed(table: Tensor, tokens: Tensor) -> Tensor:
+        angles = [[i / 10_000 ** (c // 2 * 2 / 6) for c in range(6)] for i in range(tokens.shape[1])]
+        waves = [[math.cos(a) if c % 2 else math.sin(a) for c, a in enumerate(row)] for row in angles]
+        return math.sqrt(6) * table[tokens] + torch.tensor(waves)
+
+
+def attention_pairs(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> Pairs:
+    score = ours.score
+    stacked = [score.query_projection.weight, score.key_projection.weight, ours.value_projection.weight]
+    return [(theirs.in_proj_weight, stacked), *pairs(theirs.out_proj, ours.output_projection)]
+
+
+def pairs(theirs: nn.Module, ours: nn.Module) -> Pairs:
+    """The pairs of two modules of the same kind."""
+    return [(theirs.get_parameter(name), [parameter]) for name, parameter in ours.named_parameters()]
+
+
+def all_pairs(theirs: Reference, ours: Transformer) -> Pairs:
+    found = [
+        (theirs.source_table, [ours.source_embedding.table.weight]),
+        (theirs.target_table, [ours.target_embedding.table.weight]),
+        *pairs(theirs.output, ours.output),
+        *pairs(theirs.stacks.encoder.norm, ours.encoder_norm),
+        *pairs(theirs.stacks.decoder.norm, ours.decoder_norm),
+    ]
+    for layer, own in zip(theirs.stacks.encoder.layers, ours.encoder, strict=True):
+        found += attention_pairs(layer.self_attn, own.self_attention)
+        found += pairs(layer.norm1, own.self_residual.norm) + pairs(layer.norm2, own.feed_forward_residual.norm)
+        found += pairs(layer.linear1, own.feed_forward[0]) + pairs(layer.linear2, own.feed_forward[2])
+    for layer, own in zip(theirs.stacks.decoder.layers, ours.decoder, strict=True):
+        found += attention_pairs(layer.self_attn, own.self_attention)
+        found += attention_pairs(layer.multihead_attn, own.cross_attention)
+        found += pairs(layer.norm1, own.self_residual.norm) + pairs(layer.norm2, own.cross_residual.norm)
+        found += pairs(layer.norm3, own.feed_forward_residual.norm)
+        found += pairs(layer.linear1, own.feed_forward[0]) + pairs(layer.linear2, own.feed_forward[2])
+    return found
+
+
+def randomised(model: Transformer) -> Transformer:
+    """Norms and biases start as ones and zeros; random ones tell their places apart."""
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, mean=0.1, std=0.5)
+    return model
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_model_and_every_gradient_equal_those_of_torch(training: bool) -> None:
+    ours = randomised(transformer("model.tied=none")).train(training)
+    theirs = Reference().train(training)
+    matched = all_pairs(theirs, ours)
+    covered = {id(p) for _, parameters in matched for p in parameters}
+    assert covered == {id(p) for p in ours.parameters()}
+    # Torch's projections of queries, keys and values have biases, zero at first; ours have none.
+    assert {id(p) for p, _ in matched} == {id(p) for n, p in theirs.named_parameters() if "in_proj_bias" not in n}
+    with torch.no_grad():
+        for parameter, parameters in matched:
+            parameter.copy_(torch.cat(parameters))
+
+    source, target = sentences(5, 3, 4), targets(4, 7, 2)
+    real = target != PAD
+    logits, expected = ours(source, target)[real], theirs(source, target)[real]
+    torch.testing.assert_close(logits, expected, **TOLERANCE)
+    direction = torch.randn(logits.shape)
+    (logits * direction).sum().backward()
+    (expected * direction).sum().backward()
+    for parameter, parameters in matched:
+        torch.testing.assert_close(torch.cat([p.grad for p in parameters]), parameter.grad, **TOLERANCE)
+
+
+def test_embeddings_are_scaled_by_the_root_of_the_width_and_placed() -> None:
+    table = nn.Embedding(VOCABULARY, 6)
+    tokens = sentences(7, 7)
+    embedded = Embedding(table, Sinusoidal(), dropout=0.0)(tokens)
+    expected = Reference.embed(table.weight, tokens)
+    torch.testing.assert_close(embedded, expected, **TOLERANCE)
+    continued = Embedding(table, Sinusoidal(), dropout=0.0)(tokens[:, 3:], start=3)
+    torch.testing.assert_close(continued, expected[:, 3:], **TOLERANCE)
+
+
+def test_without_positions_a_sentence_is_a_bag_of_words() -> None:
+    source, target, order = sentences(5, 5), targets(7, 7), torch.tensor([3, 0, 4, 2, 1])
+    bag, sequence = tiny_model("model.attention.position=none"), tiny_model()
+    torch.testing.assert_close(bag.encode(source[:, order]).states, bag.encode(source).states[:, order], **TOLERANCE)
+    torch.testing.assert_close(bag(source[:, order], target), bag(source, target), **TOLERANCE)
+    assert not torch.allclose(sequence(source[:, order], target), sequence(source, target))
+
+
+def test_a_residual_passes_on_its_input_when_the_layer_gives_nothing() -> None:
+    residual, x = PreNorm(width=6, dropout=0.0), torch.randn(2, 5, 6)
+    assert torch.equal(residual.after(x, torch.zeros_like(x)), x)
+    before = residual.before(x)
+    torch.testing.assert_close(before.mean(-1), torch.zeros(2, 5), **TOLERANCE)
+
+
+def test_a_residual_drops_what_the_layer_gives_and_never_its_input() -> None:
+    residual, x = PreNorm(width=6, dropout=0.5), torch.randn(2, 5, 6)
+    added = residual.after(x, torch.ones_like(x)) - x
+    torch.testing.assert_close(added * (added - 2.0), torch.zeros_like(x), **TOLERANCE)
+    assert 0.0 < (added.abs() < 1.0).double().mean() < 1.0
+
+
+def test_every_dropout_acts_with_the_probability_that_was_set_for_it() -> None:
+    model = transformer("model.dropout=0.25", "model.attention.dropout=0.5")
+    called: list[Dropout] = []
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.register_forward_hook(lambda module, inputs, output: called.append(module))
+    model(sentences(5, 3), targets(7, 4))
+    assert {id(module) for module in called} == {id(m) for m in model.modules() if isinstance(m, Dropout)}
+    # Two embeddings, two residuals in each of two encoder layers, three in each decoder layer; 2 + 2 · 2 attentions.
+    assert sorted(module.probability for module in called) == [0.25] * (2 + 2 * 2 + 2 * 3) + [0.5] * 6
+
+
+def test_embeddings_start_with_variance_one_after_scaling() -> None:
+    model = transformer("model.width=96", vocabulary=503)
+    scaled = math.sqrt(96) * model.target_embedding.table.weight
+    assert abs(scaled.mean().item()) < 0.02
+    assert 0.98 < scaled.std().item() < 1.02
+
+
+def test_matrices_start_uniform_within_the_bound_of_glorot_and_biases_at_zero() -> None:
+    model = transformer("model.width=96", "model.feedforward=192")
+    for name, parameter in model.named_parameters():
+        if name.startswith(("encoder.", "decoder.")) and parameter.dim() == 2:
+            bound = math.sqrt(6 / sum(parameter.shape))
+            assert parameter.abs().max().item() <= bound, name
+            assert parameter.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05), name
+        elif name.endswith("bias"):
+            assert not parameter.any(), name

@@ -1,0 +1,52 @@
+"""Models and sentences with small, distinct prime sizes, so that swapped axes cannot pass."""
+
+import torch
+from torch import Tensor
+
+from transformer_mt.config import ModelConfig, load_config
+from transformer_mt.models.build import build_model
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer import BOS, PAD, SPECIAL
+
+VOCABULARY = 13
+
+SIZES = (
+    "model.width=6",
+    "model.attention.heads=3",
+    "model.encoder_layers=2",
+    "model.decoder_layers=2",
+    "model.feedforward=11",
+    "model.dropout=0",
+    "model.attention.dropout=0",
+)
+
+
+def tiny_config(*overrides: str) -> ModelConfig:
+    """The configuration of a tiny model without dropout, changed as `--set` would."""
+    return load_config(None, [*SIZES, *overrides]).model
+
+
+def tiny_model(*overrides: str, vocabulary: int = VOCABULARY) -> Seq2Seq:
+    """A tiny model, in evaluation mode and without dropout."""
+    return build_model(tiny_config(*overrides), vocabulary_size=vocabulary).eval()
+
+
+def sentences(*lengths: int, columns: int | None = None, vocabulary: int = VOCABULARY) -> Tensor:
+    """Random tokens of the given lengths, then padding up to the longest or to `columns`."""
+    columns = columns or max(lengths)
+    tokens = torch.randint(len(SPECIAL), vocabulary, (len(lengths), columns))
+    return torch.where(torch.arange(columns) < torch.tensor(lengths)[:, None], tokens, PAD)
+
+
+def targets(*lengths: int, columns: int | None = None, vocabulary: int = VOCABULARY) -> Tensor:
+    """The same, each with `BOS` in front; the lengths count it."""
+    tokens = sentences(*lengths, columns=columns, vocabulary=vocabulary)
+    tokens[:, 0] = BOS
+    return tokens
+
+
+def gradients(model: Seq2Seq, loss: Tensor) -> dict[str, Tensor]:
+    """The gradient of the loss by every parameter; zero where there is none."""
+    names, parameters = zip(*model.named_parameters(), strict=True)
+    found = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
+    return dict(zip(names, found, strict=True))
