@@ -15,11 +15,13 @@ from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, UNK, Sampling, Toke
 KINDS = ("unigram", "bpe")
 SYMBOLS = ("<s>", "</s>", "<pad>", "<unk>", "<0x41>", "<0x00>", "▁", "a<s>b", "<s></s>", " ", "…", "\x00", "\ud800")
 
+SYLLABLES = ("den", "der", "ei", "sch", "ung", "in", "lich", "an", "ke", "tor")
+
 
 def sentences() -> Iterator[str]:
     draw = random.Random(1)
     for _ in range(100):
-        yield " ".join("".join(draw.choices("den der ei sch ung in lich an ke tor".split(), k=3)) for _ in range(5))
+        yield " ".join("".join(draw.choices(SYLLABLES, k=3)) for _ in range(5))
     nouns, verbs = ("Hund", "Katze", "Bäcker", "Straße", "Zug"), ("sieht", "ruft", "grüßt", "findet")
     for _ in range(200):
         yield f"Der {draw.choice(nouns)} {draw.choice(verbs)} die {draw.choice(nouns)}."

@@ -261,8 +261,8 @@ def test_the_same_language_twice_is_one_line() -> None:
 
 def test_the_builtin_corpus_knows_no_other_language() -> None:
     assert problem("builtin", target_language="fr") == (
-        "InputError data.source_language, data.target_language: de and fr are not in the built-in corpus; choose de and "
-        "en, or give --data DIRECTORY"
+        "InputError data.source_language, data.target_language: de and fr are not in the built-in corpus; choose de "
+        "and en, or give --data DIRECTORY"
     )
 
 
@@ -315,8 +315,8 @@ def test_a_data_set_that_the_hub_does_not_know_is_one_line(monkeypatch: pytest.M
         message = problem("owner/name")
         server.shutdown()
     assert message == (
-        "InputError owner/name: no folder of this name, and no such data set on the hub (or no access to it); check the "
-        "spelling"
+        "InputError owner/name: no folder of this name, and no such data set on the hub (or no access to it); check "
+        "the spelling"
     )
 
 
@@ -370,3 +370,29 @@ def test_a_hub_data_set_without_the_language_pair_names_those_it_has() -> None:
     assert problem("owner/name", target_language="fr") == (
         "InputError owner/name: has cs-en, de-en, but not de-fr; choose another language pair"
     )
+
+
+def download(cache: Path, configuration: str) -> None:
+    """Lay out the cache as `datasets` does after it has loaded `owner/name` from the hub."""
+    from datasets import load_dataset
+
+    (cache / "x.csv").write_text("de,en\nja,yes\n")
+    load_dataset("csv", data_files=str(cache / "x.csv"))
+    (made,) = (cache / "csv").glob("*/*/*/dataset_info.json")
+    (cache / "owner___name").mkdir(exist_ok=True)
+    place = made.parents[2].rename(cache / "owner___name" / configuration) / made.parent.relative_to(made.parents[2])
+    (place / "csv-train.arrow").rename(place / "name-train.arrow")
+    information = json.loads((place / "dataset_info.json").read_text())
+    information |= {"dataset_name": "name", "config_name": configuration}
+    (place / "dataset_info.json").write_text(json.dumps(information))
+
+
+@pytest.mark.parametrize("configurations", [["default"], ["cs-en", "de-en"]])
+def test_without_a_network_an_earlier_download_is_used(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, configurations: list[str]
+) -> None:
+    cache.mkdir()
+    for configuration in configurations:
+        download(cache, configuration)
+    monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
+    assert list(load("owner/name").splits["train"]) == [SentencePair("ja", "yes")]

@@ -1,11 +1,11 @@
 """Corpora on the Hugging Face hub, which end in one line within seconds where there is no network."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from transformer_mt.corpus.storage import quiet_datasets
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
 
 if TYPE_CHECKING:
     import datasets
@@ -23,14 +23,14 @@ def open_hub(name: str, *, languages: tuple[str, str]) -> "datasets.DatasetDict"
         problem = _hub_problem(name)
         if problem is None:
             return _load(name, configuration=_configuration(name, languages))
-        try:
-            with _cache_only():
-                return _load(name, configuration=None)
-        except (EnvironmentProblem, InputError):
-            raise EnvironmentProblem(
-                f"{name}: no folder of this name, and the hub cannot be reached ({problem}); give a folder with "
-                "--data DIRECTORY or use --data builtin"
-            ) from None
+        with _cache_only():
+            for configuration in (*_pair_names(languages), None):
+                with suppress(TmtError):
+                    return _load(name, configuration=configuration)
+    raise EnvironmentProblem(
+        f"{name}: no folder of this name, and the hub cannot be reached ({problem}); give a folder with "
+        "--data DIRECTORY or use --data builtin"
+    )
 
 
 def _hub_problem(name: str) -> str | None:
@@ -49,18 +49,24 @@ def _hub_problem(name: str) -> str | None:
 
 
 def _configuration(name: str, languages: tuple[str, str]) -> str | None:
-    """Which of a data set's configurations holds this language pair: hub corpora call it `de-en` in either order."""
+    """Which of a data set's configurations holds this language pair; none when there is nothing to choose."""
     from datasets import get_dataset_config_names
 
     with _load_problems(name):
         names: list[str] = get_dataset_config_names(name)
     if len(names) <= 1:
         return None
-    source, target = languages
-    for candidate in (f"{source}-{target}", f"{target}-{source}"):
+    for candidate in _pair_names(languages):
         if candidate in names:
             return candidate
-    raise InputError(f"{name}: has {', '.join(names[:9])}, but not {source}-{target}; choose another language pair")
+    wanted = "-".join(languages)
+    raise InputError(f"{name}: has {', '.join(names[:9])}, but not {wanted}; choose another language pair")
+
+
+def _pair_names(languages: tuple[str, str]) -> tuple[str, str]:
+    """What hub corpora call this pair: `de-en`, in either order."""
+    source, target = languages
+    return f"{source}-{target}", f"{target}-{source}"
 
 
 def _load(name: str, *, configuration: str | None) -> "datasets.DatasetDict":
