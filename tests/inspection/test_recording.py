@@ -1,0 +1,153 @@
+"""`record_attention`: what is gathered, and that nothing else changes."""
+
+import pytest
+import torch
+
+from transformer_mt.attention.observing import current_observer
+from transformer_mt.inspection.recording import record_attention
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer import BOS, PAD
+
+B, S, T, HEADS = 3, 7, 5, 5
+LAYERS = {"encoder": 2, "decoder": 3, "cross": 3}
+SHAPES = {"encoder": (B, HEADS, S, S), "decoder": (B, HEADS, T, T), "cross": (B, HEADS, T, S)}
+
+
+@pytest.fixture
+def source() -> torch.Tensor:
+    source = torch.randint(4, 100, (B, S))
+    source[1, 4:] = PAD
+    return source
+
+
+@pytest.fixture
+def target() -> torch.Tensor:
+    target = torch.randint(4, 100, (B, T))
+    target[:, 0] = BOS
+    return target
+
+
+def test_every_layer_of_every_stack_is_recorded(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
+    with record_attention(model.eval()) as maps:
+        model(source, target)
+    assert {stack: len(layers) for stack, layers in maps.items()} == LAYERS
+    assert {stack: {tuple(w.shape) for w in layers} for stack, layers in maps.items()} == {
+        stack: {shape} for stack, shape in SHAPES.items()
+    }
+
+
+def test_rows_sum_to_one_and_padding_and_the_future_weigh_nothing(
+    model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
+) -> None:
+    with record_attention(model.eval()) as maps:
+        model(source, target)
+    for weights in (weights for layers in maps.values() for weights in layers):
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:3]))
+    for weights in maps["encoder"] + maps["cross"]:
+        assert not weights[1, :, :, 4:].any()
+        assert weights[0].all()
+    for weights in maps["decoder"]:
+        assert not weights.triu(1).any()
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_recording_leaves_outputs_and_gradients_unchanged(
+    model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, training: bool
+) -> None:
+    def run() -> tuple[torch.Tensor, list[torch.Tensor]]:
+        torch.manual_seed(7)
+        logits = model(source, target)
+        return logits, list(torch.autograd.grad(logits.square().sum(), list(model.parameters())))
+
+    model.train(training)
+    logits, gradients = run()
+    with record_attention(model):
+        watched, watched_gradients = run()
+    assert torch.equal(logits, watched)
+    assert all(map(torch.equal, gradients, watched_gradients))
+
+
+def test_nothing_stays_on_the_modules(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
+    def everything() -> dict[str, list[str]]:
+        return {name: sorted(vars(module)) for name, module in model.named_modules()}
+
+    before, state = everything(), model.state_dict()
+    with record_attention(model):
+        model(source, target)
+    assert everything() == before
+    assert all(torch.equal(state[name], tensor) for name, tensor in model.state_dict().items())
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    assert current_observer() is None
+
+
+def test_recording_ends_when_the_pass_fails(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
+    with pytest.raises(IndexError), record_attention(model) as maps:
+        model(source, target.fill_(10**6))
+    assert current_observer() is None
+    model(source, target.fill_(BOS))
+    assert {stack: len(layers) for stack, layers in maps.items()} == {"encoder": 2, "decoder": 0, "cross": 0}
+
+
+def test_nested_recordings_each_see_what_happens_while_they_are_open(
+    model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
+) -> None:
+    with record_attention(model.eval()) as outer:
+        memory = model.encode(source)
+        with record_attention(model) as inner:
+            model.decode(target, memory)
+    assert not inner["encoder"]
+    assert len(outer["encoder"]) == LAYERS["encoder"]
+    assert all(map(torch.equal, inner["cross"], outer["cross"]))
+    assert all(map(torch.equal, inner["decoder"], outer["decoder"]))
+
+
+def test_another_model_is_not_recorded(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
+    import copy
+
+    other = copy.deepcopy(model)
+    with record_attention(model) as maps:
+        other(source, target)
+    assert not any(maps.values())
+
+
+def test_decoding_in_steps_records_the_same_as_decoding_at_once(
+    model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
+) -> None:
+    with record_attention(model.eval()) as at_once:
+        model(source, target)
+    with record_attention(model) as in_steps:
+        memory, state = model.encode(source), None
+        for tokens in target.split((1, 3, 1), dim=1):
+            _, state = model.decode(tokens, memory, state)
+    for stack, layers in at_once.items():
+        for one, other in zip(layers, in_steps[stack], strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_two_passes_in_one_recording_are_refused(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
+    with record_attention(model) as maps:
+        model(source, target)
+        model(source, target)
+    for stack in maps:
+        with pytest.raises(ValueError, match="open one recording for each forward pass"):
+            maps[stack]
+
+
+def test_a_search_that_drops_sentences_is_refused(model: Seq2Seq, source: torch.Tensor) -> None:
+    with record_attention(model) as maps:
+        memory = model.encode(source)
+        _, state = model.decode(torch.full((B, 1), BOS), memory)
+        rows = torch.tensor([2, 0])
+        model.decode(torch.full((2, 1), 9), memory.select(rows), state.select(rows))
+    with pytest.raises(ValueError, match="or a search"):
+        maps["cross"]
+
+
+def test_weights_carry_gradients_where_gradients_are_on(
+    model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
+) -> None:
+    with record_attention(model.eval()) as maps:
+        logits = model(source, target)
+    (gradient,) = torch.autograd.grad(logits[0, -1, 9], [maps["cross"][-1]])
+    assert gradient[0, :, -1].any()
+    assert not gradient[1:].any()

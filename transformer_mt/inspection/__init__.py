@@ -1,0 +1,1 @@
+"""Looking inside: attention maps of any model, and the word alignments read from them."""

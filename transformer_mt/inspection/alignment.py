@@ -1,0 +1,123 @@
+"""Word alignments read from cross-attention, and how wrong they are."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_mt.batching import encode_pairs, fixed_batches
+from transformer_mt.corpus.pairs import Link, SentencePair, words
+from transformer_mt.inspection.maps import evaluating
+from transformer_mt.inspection.recording import record_attention
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer import Tokenizer
+
+# What belongs to no word: special symbols and punctuation.
+NO_WORD = -1
+
+_BATCH_TOKENS = 4_096
+
+
+def alignment(
+    weights: Float[Tensor, "Q K"], source_words: Sequence[int], target_words: Sequence[int]
+) -> frozenset[Link]:
+    """Links (source word, target word): every target word to the source word that it attends to most.
+
+    `target_words` says for each row, `source_words` for each column, which word its piece belongs to, or `NO_WORD`
+    (see `piece_words`). A source word gets the sum over its pieces, a target word the mean (Clark et al. 2019, §4.1).
+    Rows and columns of no word are left out before the maximum is taken, since heads rest on them when they have
+    nothing to say (Clark et al. 2019, §3.2). Of equal weights the first wins; a word that attends to no word has no
+    link.
+    """
+    (links,) = _links(weights[None], source_words, target_words)
+    return links
+
+
+def alignment_error_rate(predicted: AbstractSet[Link], gold: AbstractSet[Link]) -> float:
+    """AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), from 0, the best, to 1 (Och and Ney 2003).
+
+    All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|). Two empty sets agree: 0.
+    """
+    return _error_rate(len(predicted & gold), len(predicted), len(gold))
+
+
+def piece_words(tokenizer: Tokenizer, text: str) -> list[int]:
+    """For each piece of the text and the `</s>` after it, the word of `words(text)` that it belongs to.
+
+    Punctuation marks and `</s>` are `NO_WORD`.
+    """
+    real = _real_words(text)
+    return [word if word in real else NO_WORD for word in tokenizer.word_of_piece(text)] + [NO_WORD]
+
+
+def head_error_rates(model: Seq2Seq, tokenizer: Tokenizer, pairs: Sequence[SentencePair]) -> list[list[float]]:
+    """The alignment error rate over all pairs with links, for each layer and head of the cross-attention.
+
+    The weights are those with which the model writes the reference, given it (teacher forcing). Links of punctuation
+    count on neither side. The rate is that of the whole set: link counts are summed before dividing. Pairs longer than
+    the model's `max_length` are left out. Without links or without cross-attention the list is empty.
+    """
+    linked = [pair for pair in pairs if pair.links is not None]
+    if not linked or not model.attention_stacks().get("cross"):
+        return []
+    device = next(model.parameters()).device
+    encoded = encode_pairs(linked, tokenizer, max_length=model.max_length)
+    counts = []
+    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=_budget(model)):
+        batch = encoded.batch(rows)
+        with evaluating(model), record_attention(model) as maps:
+            model(batch.source.to(device), batch.target_in.to(device))
+        weights = torch.stack(maps["cross"], dim=1).float().cpu()  # L times B H Q K -> B L H Q K
+        layers, heads = weights.shape[1:3]
+        sentences = zip(weights.flatten(1, 2), batch.pairs, strict=True)
+        counts += [_count(heads_weights, linked[pair], tokenizer) for heads_weights, pair in sentences]
+    rates = [_error_rate(*(sum(column) for column in zip(*head, strict=True))) for head in zip(*counts, strict=True)]
+    return [rates[first : first + heads] for first in range(0, layers * heads, heads)]
+
+
+def _budget(model: Seq2Seq) -> int:
+    """Tokens in a batch, at least one longest sentence."""
+    return max(_BATCH_TOKENS, model.max_length)
+
+
+def _count(weights: Float[Tensor, "N Q K"], pair: SentencePair, tokenizer: Tokenizer) -> list[tuple[int, int, int]]:
+    """(right, predicted, gold) links of a sentence for each head; rows and columns may end in padding."""
+    source_words, target_words = piece_words(tokenizer, pair.source), piece_words(tokenizer, pair.target)
+    sources, targets = _real_words(pair.source), _real_words(pair.target)
+    gold = {link for link in pair.links or () if link[0] in sources and link[1] in targets}
+    weights = weights[:, : len(target_words), : len(source_words)]
+    found = _links(weights, source_words, target_words)
+    return [(len(links & gold), len(links), len(gold)) for links in found]
+
+
+def _links(
+    weights: Float[Tensor, "N Q K"], source_words: Sequence[int], target_words: Sequence[int]
+) -> list[frozenset[Link]]:
+    """The links of each of N maps."""
+    sources, targets = sorted({*source_words} - {NO_WORD}), sorted({*target_words} - {NO_WORD})
+    if not sources:
+        return [frozenset()] * len(weights)
+    rows, columns = _membership(targets, target_words), _membership(sources, source_words)
+    by_word = (rows / rows.sum(dim=1, keepdim=True)) @ weights @ columns.T  # N Q K -> N targets sources
+    best = by_word.max(dim=-1)
+    found = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    return [
+        frozenset((sources[i], target) for target, value, i in zip(targets, *one, strict=True) if value > 0.0)
+        for one in found
+    ]
+
+
+def _membership(chosen: list[int], piece_words: Sequence[int]) -> Float[Tensor, "W N"]:
+    """1 where a piece belongs to the word."""
+    return (torch.tensor(chosen)[:, None] == torch.tensor(piece_words)[None, :]).float()
+
+
+def _real_words(text: str) -> frozenset[int]:
+    """Which of `words(text)` are no punctuation."""
+    return frozenset(i for i, word in enumerate(words(text)) if any(letter.isalnum() for letter in word))
+
+
+def _error_rate(right: int, predicted: int, gold: int) -> float:
+    return 1.0 - 2.0 * right / (predicted + gold) if predicted + gold else 0.0

@@ -1,0 +1,130 @@
+"""The attention maps of one sentence pair, with the tokens beside them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from transformer_mt.attention.graphs import Graph
+from transformer_mt.errors import InputError
+from transformer_mt.inspection.recording import record_attention
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer import BOS, EOS, Tokenizer
+
+# What a number keeps in JSON: enough for every use of a weight, in a third of the characters.
+SIGNIFICANT_DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class StackMaps:
+    """The maps of one stack: weights, which cells of a layer may have any (True), and the pieces along both sides."""
+
+    weights: Float[Tensor, "L H Q K"]
+    mask: Bool[Tensor, "L Q K"]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    def matrix(self, layer: int, head: int) -> list[list[float | None]]:
+        """One map as rows of numbers, None where a query may not attend; layers and heads count from 0."""
+        weights, mask = self.weights[layer, head].tolist(), self.mask[layer].tolist()
+        return [
+            [weight if may else None for weight, may in zip(*row, strict=True)]
+            for row in zip(weights, mask, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionMaps:
+    """The maps of a sentence pair by stack: `encoder`, `decoder` and `cross`, those that the model has."""
+
+    source: str
+    target: str
+    stacks: dict[str, StackMaps]
+
+    def to_json(self) -> dict[str, Any]:
+        """The maps as plain lists, ready for `json.dumps`.
+
+        Keys: `source` and `target`, the texts; `stacks`, which has for each stack `rows` and `columns`, the pieces, and
+        `weights[layer][head][row][column]`, numbers of `SIGNIFICANT_DIGITS` digits, null where a query may not attend.
+        """
+        stacks = {
+            name: {"rows": list(maps.rows), "columns": list(maps.columns), "weights": _plain(maps)}
+            for name, maps in self.stacks.items()
+        }
+        return {"source": self.source, "target": self.target, "stacks": stacks}
+
+
+def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
+    """Every attention map while the model, in evaluation mode, reads the source and writes the target.
+
+    The decoder is given the target (teacher forcing): it reads `<s>` and the target's pieces, and each row of its maps
+    is labelled with the piece *predicted* there, the last one `</s>`. So in `cross` the row of a piece says where the
+    model looked to write it, and in `decoder` the columns are one behind the rows: they start with `<s>`. Sources end
+    with `</s>`, which has a row and a column like any other piece.
+
+    A text is cut into its most probable pieces; a search can have found the same text in others. Raises `InputError`
+    for a text longer than the model's `max_length`.
+    """
+    source_ids = [*_encode(tokenizer, source, "the source", limit=model.max_length), EOS]
+    target_ids = _encode(tokenizer, target, "the target", limit=model.max_length)
+    device = next(model.parameters()).device
+    with evaluating(model), record_attention(model) as recording:
+        model(torch.tensor([source_ids], device=device), torch.tensor([[BOS, *target_ids]], device=device))
+    read = tuple(tokenizer.pieces(source_ids))
+    written = tuple(tokenizer.pieces([*target_ids, EOS]))
+    labels = {
+        "encoder": (read, read),
+        "decoder": (written, tuple(tokenizer.pieces([BOS, *target_ids]))),
+        "cross": (written, read),
+    }
+    modules = model.attention_stacks()
+    stacks = {name: _stack(layers, modules[name], *labels[name]) for name, layers in recording.items() if layers}
+    return AttentionMaps(source, target, stacks)
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Without dropout and gradients; afterwards the model trains again if it did."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(training)
+
+
+def _encode(tokenizer: Tokenizer, text: str, side: str, *, limit: int) -> list[int]:
+    ids = tokenizer.encode(text)
+    if len(ids) >= limit:
+        raise InputError(f"{side}: {len(ids) + 1} tokens, the model takes at most {limit}; shorten it")
+    return ids
+
+
+def _stack(
+    layers: list[Tensor], modules: list[nn.Module], rows: tuple[str, ...], columns: tuple[str, ...]
+) -> StackMaps:
+    weights = torch.cat(layers).float().cpu()  # L times 1 H Q K -> L H Q K
+    mask = torch.stack([_mask(module, len(rows), len(columns)) for module in modules])
+    return StackMaps(weights, mask, rows, columns)
+
+
+def _mask(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:
+    """Where the module's graph has an edge; everywhere for a module without one. A single sentence has no padding."""
+    graph = getattr(module, "graph", None)
+    if not isinstance(graph, Graph):
+        return torch.ones(queries, keys, dtype=torch.bool)
+    return graph.mask(queries, keys, device=torch.device("cpu"))
+
+
+def _plain(maps: StackMaps) -> list[list[list[list[float | None]]]]:
+    layers, heads = maps.weights.shape[:2]
+    return [[[_rounded(row) for row in maps.matrix(i, j)] for j in range(heads)] for i in range(layers)]
+
+
+def _rounded(row: list[float | None]) -> list[float | None]:
+    return [None if weight is None else float(f"{weight:.{SIGNIFICANT_DIGITS}g}") for weight in row]
