@@ -1,0 +1,160 @@
+"""Scores against hand-computed values and against sacrebleu itself."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+
+import pytest
+import sacrebleu
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_mt import evaluation
+from transformer_mt.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError
+from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_attention, score_texts
+from transformer_mt.models.build import build_model
+from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.translation.translator import Translator
+
+PAIRS = [
+    SentencePair("Der Hund schläft.", "The dog is sleeping.", ((0, 0), (1, 1), (2, 2), (2, 3), (3, 4))),
+    SentencePair("Die Katze schläft nicht.", "The cat is not sleeping.", ((0, 0), (1, 1), (2, 2), (2, 4), (3, 3))),
+    SentencePair("Wo ist der Hund?", "Where is the dog?", ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4))),
+]
+SEARCH = SearchConfig(beam=1, max_length=7)
+
+
+@pytest.fixture
+def translator() -> Translator:
+    tokenizer = Tokenizer.train(
+        [text for pair in PAIRS for text in (pair.source, pair.target)], TokenizerConfig(vocabulary_size=300)
+    )
+    config = ModelConfig(
+        width=22, encoder_layers=1, decoder_layers=3, feedforward=13, max_length=31, attention=AttentionConfig(heads=2)
+    )
+    return Translator(
+        build_model(config, vocabulary_size=tokenizer.size),
+        tokenizer,
+        source_language="de",
+        target_language="en",
+        device=torch.device("cpu"),
+        precision=torch.float32,
+    )
+
+
+def test_a_perfect_translation_scores_one_hundred() -> None:
+    references = [pair.target for pair in PAIRS]
+    scores = score_texts(references, references)
+    assert (scores.bleu, scores.bleu_lowercase, scores.chrf) == pytest.approx((100, 100, 100))
+    assert scores.exact == 1.0
+
+
+def test_bleu_by_hand() -> None:
+    # Of the 5, 4, 3 and 2 n-grams, 4, 3, 2 and 1 are right; both sides are 5 tokens long.
+    scores = score_texts(["the cat sat on it"], ["the cat sat on mats"])
+    assert scores.bleu == pytest.approx(100 * (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** (1 / 4))
+    assert scores.exact == 0.0
+
+
+def test_case_counts_except_in_lowercase_bleu() -> None:
+    scores = score_texts(["the dog is sleeping."], ["The dog is sleeping."])
+    assert scores.bleu < 100
+    assert scores.bleu_lowercase == pytest.approx(100)
+    assert scores.exact == 0.0
+
+
+def test_scores_and_signatures_are_sacrebleu_s() -> None:
+    hypotheses = ["The dog sleeps now.", "A cat is not sleeping.", "Where's the dog?"]
+    references = [pair.target for pair in PAIRS]
+    scores = score_texts(hypotheses, references)
+    assert scores.bleu == sacrebleu.corpus_bleu(hypotheses, [references]).score
+    assert scores.bleu_lowercase == sacrebleu.corpus_bleu(hypotheses, [references], lowercase=True).score
+    assert scores.chrf == sacrebleu.corpus_chrf(hypotheses, [references]).score
+    version = sacrebleu.__version__
+    assert dict(scores.signature) == {
+        "bleu": f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}",
+        "bleu_lowercase": f"nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:{version}",
+        "chrf": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{version}",
+    }
+
+
+def test_empty_hypotheses_score_zero() -> None:
+    scores = score_texts(["", ""], ["The dog is sleeping.", "Where is it?"])
+    assert (scores.bleu, scores.bleu_lowercase, scores.chrf, scores.exact) == (0, 0, 0, 0)
+
+
+def test_exact_matches_ignore_white_space_around_and_nothing_else() -> None:
+    assert exact_matches(["a b ", "\ta b", "a  b", "A b", "a b."], ["a b"] * 5) == 2
+
+
+@given(st.lists(st.text(max_size=4), min_size=1, max_size=5))
+def test_a_text_matches_itself(texts: list[str]) -> None:
+    assert exact_matches(texts, [f" {text}\n" for text in texts]) == len(texts)
+
+
+def test_evaluation_scores_the_best_translations(translator: Translator) -> None:
+    scores = evaluate(translator, PAIRS, SEARCH)
+    best = [found[0].text for found in translator.translate([pair.source for pair in PAIRS], SEARCH)]
+    expected = score_texts(best, [pair.target for pair in PAIRS])
+    assert {key: getattr(scores, key) for key in vars(expected)} == vars(expected)
+    assert scores.sentences == 3
+    assert scores.seconds > 0
+    assert scores.sentences_per_second == pytest.approx(3 / scores.seconds)
+
+
+def test_scores_have_these_keys_and_become_json(translator: Translator) -> None:
+    scores = evaluate(translator, PAIRS, SEARCH)
+    text = ("bleu", "bleu_lowercase", "chrf", "exact", "signature")
+    attention = ("aer", "aer_layer", "aer_head", "aer_chosen_on")
+    assert {field.name for field in dataclasses.fields(Scores)} == {
+        *text,
+        *attention,
+        "sentences",
+        "seconds",
+        "sentences_per_second",
+    }
+    assert json.loads(json.dumps(dataclasses.asdict(scores)))["bleu"] == scores.bleu
+
+
+def fixed_rates(monkeypatch: pytest.MonkeyPatch, rates: dict[int, list[list[float]]]) -> None:
+    def head_error_rates(model: object, tokenizer: object, pairs: Sequence[SentencePair]) -> list[list[float]]:
+        return rates[len(pairs)]
+
+    monkeypatch.setattr(evaluation, "head_error_rates", head_error_rates)
+
+
+def test_the_head_is_chosen_on_validation_pairs(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    fixed_rates(monkeypatch, {3: [[0.1, 0.5], [0.4, 0.3]], 2: [[0.6, 0.5], [0.2, 0.7]]})
+    scores = score_attention(translator, PAIRS, validation=PAIRS[:2])
+    assert (scores.aer, scores.aer_layer, scores.aer_head, scores.aer_chosen_on) == (0.4, 2, 1, "validation")
+
+
+def test_without_validation_links_the_head_is_chosen_on_the_pairs_and_said_so(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed_rates(monkeypatch, {3: [[0.4, 0.5], [0.4, 0.3]], 2: [], 0: []})
+    for validation in (PAIRS[:2], []):
+        scores = score_attention(translator, PAIRS, validation=validation)
+        assert (scores.aer, scores.aer_layer, scores.aer_head, scores.aer_chosen_on) == (0.3, 2, 2, "evaluated")
+
+
+def test_a_real_model_has_an_error_rate(translator: Translator) -> None:
+    scores = score_attention(translator, PAIRS, validation=PAIRS)
+    assert scores.aer is not None
+    assert 0 < scores.aer <= 1
+    assert scores.aer_layer in (1, 2, 3)
+    assert scores.aer_head in (1, 2)
+
+
+def test_pairs_without_links_have_no_error_rate(translator: Translator) -> None:
+    bare = [dataclasses.replace(pair, links=None) for pair in PAIRS]
+    scores = evaluate(translator, bare, SEARCH, validation=PAIRS)
+    assert (scores.aer, scores.aer_layer, scores.aer_head, scores.aer_chosen_on) == (None, None, None, None)
+
+
+def test_no_pairs_are_an_input_error(translator: Translator) -> None:
+    with pytest.raises(InputError, match=r"^evaluation: there are no sentence pairs; give at least one$"):
+        evaluate(translator, [], SEARCH)
