@@ -1,19 +1,15 @@
 """Corpora on the Hugging Face hub, which end in one line within seconds where there is no network."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
-from transformer_mt.corpus.storage import quiet_datasets
+from transformer_mt.corpus.storage import Table, quiet_datasets
 from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
-
-if TYPE_CHECKING:
-    import datasets
 
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
 
 
-def open_hub(name: str, *, languages: tuple[str, str]) -> "datasets.DatasetDict":
+def open_hub(name: str, *, languages: tuple[str, str]) -> Mapping[str, Table]:
     """The splits of a data set on the hub, or of its copy in the cache where the hub cannot be reached.
 
     Code that comes with a data set is never run. Raises `EnvironmentProblem` without hub and copy, `InputError` for a
@@ -69,11 +65,12 @@ def _pair_names(languages: tuple[str, str]) -> tuple[str, str]:
     return f"{source}-{target}", f"{target}-{source}"
 
 
-def _load(name: str, *, configuration: str | None) -> "datasets.DatasetDict":
+def _load(name: str, *, configuration: str | None) -> Mapping[str, Table]:
     from datasets import load_dataset
 
     with _load_problems(name):
-        return load_dataset(name, configuration)
+        splits: Mapping[str, Table] = load_dataset(name, configuration)
+    return splits
 
 
 @contextmanager

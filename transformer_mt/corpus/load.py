@@ -4,18 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from transformer_mt.config import DataConfig, nearest
 from transformer_mt.corpus.cleaning import CleaningReport, SplitReport, normalize, sift
 from transformer_mt.corpus.hub import open_hub
 from transformer_mt.corpus.local import open_folder
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.storage import clean_dataset
+from transformer_mt.corpus.storage import Table, clean_dataset
 from transformer_mt.errors import InputError
-
-if TYPE_CHECKING:
-    import datasets
 
 BUILTIN = "builtin"
 
@@ -86,7 +82,7 @@ def _stored(config: DataConfig) -> dict[str, _CLEANED]:
     }
 
 
-def _open(corpus: str, languages: tuple[str, str]) -> dict[str, tuple[str, "datasets.Dataset"]]:
+def _open(corpus: str, languages: tuple[str, str]) -> dict[str, tuple[str, Table]]:
     folder = Path(corpus).expanduser()
     if _HUB_NAME.fullmatch(corpus) and not corpus.startswith((".", "~")) and not folder.exists():
         splits = open_hub(corpus, languages=languages)

@@ -7,13 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from transformer_mt.corpus.storage import NESTED, missing_column, quiet_datasets
+from transformer_mt.corpus.storage import NESTED, Table, missing_column, quiet_datasets
 from transformer_mt.errors import EnvironmentProblem, InputError
-
-if TYPE_CHECKING:
-    import datasets
 
 _SPLITS = {
     "train": "train",
@@ -26,7 +23,7 @@ _SPLITS = {
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def open_folder(folder: Path, *, languages: tuple[str, str]) -> dict[str, tuple[str, "datasets.Dataset"]]:
+def open_folder(folder: Path, *, languages: tuple[str, str]) -> dict[str, tuple[str, Table]]:
     """The splits of a folder, each with its file's name for messages and its rows.
 
     Raises `InputError` that names the file and, in JSONL, the line.
@@ -59,7 +56,7 @@ def _split_files(folder: Path) -> dict[str, Path]:
     return {split: files[split] for split in (*usual, *(split for split in files if split not in usual))}
 
 
-def _open_jsonl(path: Path, languages: tuple[str, str]) -> "datasets.Dataset":
+def _open_jsonl(path: Path, languages: tuple[str, str]) -> Table:
     from datasets import Dataset, Features, Value
 
     rows, digest = 0, hashlib.sha256()
@@ -72,10 +69,11 @@ def _open_jsonl(path: Path, languages: tuple[str, str]) -> "datasets.Dataset":
     arguments = {"path": str(path.resolve()), "languages": languages, "digest": digest.hexdigest()}
     features = Features({language: Value("string") for language in languages})
     with _cache_problems():
-        return Dataset.from_generator(_records, features=features, gen_kwargs=arguments)
+        table: Table = Dataset.from_generator(_records, features=features, gen_kwargs=arguments)
+    return table
 
 
-def _open_table(path: Path, languages: tuple[str, str]) -> "datasets.Dataset":
+def _open_table(path: Path, languages: tuple[str, str]) -> Table:
     from datasets import config, load_dataset
 
     # Here the key would be the time of change, which copies keep; so each content has a cache folder of its own.
@@ -85,15 +83,16 @@ def _open_table(path: Path, languages: tuple[str, str]) -> "datasets.Dataset":
     cache = Path(config.HF_DATASETS_CACHE) / "transformer_mt" / digest[:16]
     with _cache_problems():
         try:
-            return load_dataset(kind, data_files=str(path), split="train", cache_dir=str(cache))
+            table: Table = load_dataset(kind, data_files=str(path), split="train", cache_dir=str(cache))
+        except OSError:
+            raise
         except Exception as error:
-            if isinstance(error, OSError):
-                raise
             reason = " ".join(str(error.__cause__ or error).split())
             raise InputError(f"{path}: not readable as {kind} ({reason}); correct the file") from None
+    return table
 
 
-_OPENERS: dict[str, Callable[[Path, tuple[str, str]], "datasets.Dataset"]] = {
+_OPENERS: dict[str, Callable[[Path, tuple[str, str]], Table]] = {
     ".jsonl": _open_jsonl,
     ".json": _open_table,
     ".csv": _open_table,

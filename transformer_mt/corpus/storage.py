@@ -1,19 +1,32 @@
-"""Pairs that stay on disk: a sequence over a memory-mapped `datasets.Dataset`, and `datasets` itself kept quiet."""
+"""Pairs that stay on disk: a sequence over a memory-mapped data set, and `datasets` itself kept quiet."""
 
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, Protocol, Self, overload, runtime_checkable
 
 from transformer_mt.corpus.cleaning import SplitReport, normalize, sift
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 
-if TYPE_CHECKING:
-    import datasets
-
 _ROWS_AT_A_TIME = 1_000
 NESTED = "translation"
+
+
+@runtime_checkable
+class Table(Protocol):
+    """What we use of a `datasets.Dataset`, so that the library is loaded only for those who have one."""
+
+    column_names: list[str]
+
+    def select_columns(self, column_names: list[str]) -> Self:
+        """The same rows with these columns only."""
+
+    def iter(self, batch_size: int) -> Iterator[Any]:
+        """All rows, by batches: a dict with a list for each column."""
+
+    def __getitem__(self, key: list[int]) -> Any:
+        """These rows as a batch."""
 
 
 class StoredPairs(Sequence[SentencePair]):
@@ -22,7 +35,7 @@ class StoredPairs(Sequence[SentencePair]):
     The data set has a text column for each language, or a column `translation` that holds both.
     """
 
-    def __init__(self, dataset: "datasets.Dataset", languages: tuple[str, str], positions: Sequence[int]) -> None:
+    def __init__(self, dataset: Table, languages: tuple[str, str], positions: Sequence[int]) -> None:
         self._dataset = dataset
         self._languages = languages
         self._positions = positions
@@ -51,7 +64,7 @@ class StoredPairs(Sequence[SentencePair]):
 
 
 def clean_dataset(
-    dataset: "datasets.Dataset", *, languages: tuple[str, str], max_words: int, place: str
+    dataset: Table, *, languages: tuple[str, str], max_words: int, place: str
 ) -> tuple[StoredPairs, SplitReport]:
     """The usable pairs of a data set. `place` names it in the `InputError` of a missing column or a wrong value."""
     dataset = dataset.select_columns(_columns(dataset.column_names, languages, place))
