@@ -32,14 +32,14 @@ def translator(model: TableModel, tokenizer: Tokenizer) -> Translator:
     return translate_with(model, tokenizer)
 
 
-def translate_with(model: TableModel, tokenizer: Tokenizer) -> Translator:
+def translate_with(model: TableModel, tokenizer: Tokenizer, *, precision: torch.dtype = torch.float32) -> Translator:
     return Translator(
         model,
         tokenizer,
         source_language="de",
         target_language="en",
         device=torch.device("cpu"),
-        precision=torch.float32,
+        precision=precision,
     )
 
 
@@ -142,9 +142,7 @@ def test_prefix_that_leaves_no_room_is_an_input_error(translator: Translator, to
     with pytest.raises(InputError) as caught:
         translator.translate(["help"], search, prefix="The old")
     tokens = len(tokenizer.encode("The old"))
-    assert str(caught.value) == (
-        f"--prefix: {tokens} tokens, but a translation has at most 2; shorten it or raise search.max_length"
-    )
+    assert str(caught.value) == f"--prefix: {tokens} tokens, but a translation has at most 2; shorten it"
 
 
 def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokenizer: Tokenizer) -> None:
@@ -192,3 +190,17 @@ def test_model_evaluates_during_translation_and_then_trains_as_before(
     translate_with(model, tokenizer).translate(["help"], GREEDY)
     assert seen == [(False, True)]
     assert model.training == training
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+def test_model_computes_in_the_given_precision(model: TableModel, tokenizer: Tokenizer, precision: torch.dtype) -> None:
+    seen = []
+    decode = model.decode
+
+    def watched(*arguments):  # type: ignore[no-untyped-def]
+        seen.append((torch.eye(2) @ torch.eye(2)).dtype)
+        return decode(*arguments)
+
+    model.decode = watched  # type: ignore[method-assign]
+    translate_with(model, tokenizer, precision=precision).translate(["help"], GREEDY)
+    assert set(seen) == {precision}

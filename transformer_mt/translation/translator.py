@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -50,7 +51,7 @@ def sentence_number(number: int) -> str:
 
 
 class Translator:
-    """Translates text with a trained model, which is on the device already, in the precision of `compute_in`."""
+    """Translates text with a trained model, which stands on `device` already and computes in `precision`."""
 
     def __init__(
         self,
@@ -121,8 +122,7 @@ class Translator:
         tokens = tuple(self.tokenizer.encode(prefix))
         if len(tokens) >= max_length:
             raise InputError(
-                f"--prefix: {len(tokens)} tokens, but a translation has at most {max_length - 1}; "
-                "shorten it or raise search.max_length"
+                f"--prefix: {len(tokens)} tokens, but a translation has at most {max_length - 1}; shorten it"
             )
         return tokens
 
@@ -181,7 +181,7 @@ class Translator:
             prefix=prefix,
         )
 
-    def _pad(self, batch: list[_Numbered]) -> Tensor:
+    def _pad(self, batch: list[_Numbered]) -> Int[Tensor, "B S"]:
         rows = [torch.tensor(sentence.tokens) for sentence in batch]
         return pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
 
