@@ -1,0 +1,366 @@
+"""Phrases: the nodes of a derivation below the clause, each of which says itself in both languages.
+
+Nodes are compared by identity, because the same noun phrase may stand twice in a sentence.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from transformer_mt.corpus.builtin import english, german
+from transformer_mt.corpus.builtin.german import Person
+from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Noun, ProperName
+from transformer_mt.corpus.builtin.words import COMMA, Origin, Word, spell
+
+if TYPE_CHECKING:
+    from transformer_mt.corpus.builtin.clauses import Clause
+
+_INDEFINITE = ("ein", "")
+
+
+class Nominal(Protocol):
+    """What can be a subject or an object. `negation` is the origin of a "nicht" that the phrase may turn into kein."""
+
+    @property
+    def german_person(self) -> Person:
+        """The person and number of a German verb whose subject this is."""
+
+    @property
+    def english_person(self) -> Person:
+        """The person and number of an English verb whose subject this is."""
+
+    @property
+    def is_pronoun(self) -> bool:
+        """True for what stands at the front of the German middle field."""
+
+    @property
+    def is_indefinite(self) -> bool:
+        """True for what is negated by kein, not by nicht."""
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """The phrase in a case, without its relative clause."""
+
+    def german_relative(self) -> list[Word]:
+        """The relative clause between commas, or nothing."""
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """The phrase with its relative clause."""
+
+    def nouns(self) -> list[str]:
+        """The keys of the nouns that are the phrase (not those of its possessor or relative clause)."""
+
+
+@dataclass(eq=False)
+class _Phrase:
+    """What most phrases are: third person singular, definite, no pronoun, no relative clause."""
+
+    @property
+    def german_person(self) -> Person:
+        return "3s"
+
+    @property
+    def english_person(self) -> Person:
+        return self.german_person
+
+    @property
+    def is_pronoun(self) -> bool:
+        return False
+
+    @property
+    def is_indefinite(self) -> bool:
+        return False
+
+    def german_relative(self) -> list[Word]:
+        return []
+
+
+@dataclass(eq=False)
+class Pronoun(_Phrase):
+    """A personal pronoun, wer or was, by its nominative: "sie" is she, "sie, plural" is they."""
+
+    key: str
+
+    @property
+    def german_person(self) -> Person:
+        persons: dict[str, Person] = {"ich": "1s", "du": "2s", "wir": "1p", "ihr": "2p", "sie, plural": "3p", "Sie": "3p"}
+        return persons.get(self.key, "3s")
+
+    @property
+    def english_person(self) -> Person:
+        return "2s" if self.key == "man" else self.german_person
+
+    @property
+    def is_pronoun(self) -> bool:
+        return True
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """One word."""
+        return spell(german.pronoun(self.key, case), (self, "pronoun"))
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """One word: the subject or the object form."""
+        return spell(english.PRONOUNS[self.key][0 if subject else 1], (self, "pronoun"))
+
+    def nouns(self) -> list[str]:
+        """None."""
+        return []
+
+
+@dataclass(eq=False)
+class Name(_Phrase):
+    """A proper name."""
+
+    name: ProperName
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """The name; -s in the genitive."""
+        return spell(self.name.key + ("s" if case == "genitive" else ""), (self, "noun"))
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """The English name."""
+        return spell(self.name.english, (self, "noun"))
+
+    def nouns(self) -> list[str]:
+        """The name."""
+        return [self.name.key]
+
+
+@dataclass(eq=False)
+class NounPhrase(_Phrase):
+    """Determiner, adjective, noun, possessor and relative clause.
+
+    The determiner is named by its masculine nominative ("der", "ein", "dieser", "mein"), a numeral ("drei"), or "" for
+    none. A person's possessor stands in the genitive in German and takes 's in English; any other takes "of".
+    """
+
+    noun: Noun
+    determiner: str = "der"
+    plural: bool = False
+    adjective: Adjective | None = None
+    comparative: bool = False
+    possessor: "NounPhrase | Name | None" = None
+    relative: "Clause | None" = None
+
+    @property
+    def german_person(self) -> Person:
+        """Third person, singular or plural."""
+        return "3p" if self.plural else "3s"
+
+    @property
+    def is_indefinite(self) -> bool:
+        """True with ein or no determiner: kein negates it."""
+        return self.determiner in _INDEFINITE
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """Determiner, adjective, noun, genitive; a name in the genitive replaces the determiner."""
+        where = german.column(self.noun, plural=self.plural)
+        key = "kein" if negation and self.is_indefinite else self.determiner
+        said: list[Word] = []
+        if isinstance(self.possessor, Name):
+            said += self.possessor.german("genitive")
+            key = ""
+        else:
+            origins = ((self, "determiner"), negation) if negation and key == "kein" else ((self, "determiner"),)
+            said += spell(german.determiner(key, case, where), *origins)
+        if self.adjective:
+            form = german.adjective(self.adjective, key, case, where, comparative=self.comparative)
+            said.append(Word(form, ((self, "adjective"),)))
+        said.append(Word(german.noun(self.noun, case, plural=self.plural), ((self, "noun"),)))
+        if isinstance(self.possessor, NounPhrase):
+            said += self.possessor.german("genitive")
+        return said
+
+    def german_relative(self) -> list[Word]:
+        """The relative clause between commas, or nothing."""
+        return [COMMA, *self.relative.german_relative_clause(), COMMA] if self.relative else []
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """Determiner, adjective, noun, relative clause, with 's or of for the possessor."""
+        described: list[Word] = []
+        if self.adjective:
+            form = english.comparative(self.adjective) if self.comparative else self.adjective.english
+            described += spell(form, (self, "adjective"))
+        described.append(Word(english.noun(self.noun, plural=self.plural), ((self, "noun"),)))
+        said = self._english_determiner(described[0].text, negation) + described
+        if isinstance(self.possessor, NounPhrase) and "person" not in self.possessor.noun.kinds:
+            said += [Word("of", ((self.possessor, "determiner"),)), *self.possessor.english(subject=False)]
+        if self.relative:
+            said += self.relative.english_relative_clause()
+        return said
+
+    def _english_determiner(self, following: str, negation: Origin | None) -> list[Word]:
+        if self.possessor and ("person" in _kinds(self.possessor)):
+            *first, last = self.possessor.english(subject=False)
+            return [*first, Word(last.text + "'s", last.origins)]
+        origin = (self, "determiner")
+        if self.is_indefinite:
+            if self.determiner == "ein" and not self.plural:
+                return [Word(english.article(following), (origin,))]
+            return [Word("any", (origin,))] if negation else []
+        if self.determiner in english.NUMERALS:
+            return [Word(english.NUMERALS[self.determiner], (origin,))]
+        return spell(english.DETERMINERS[self.determiner][self.plural], origin)
+
+    def nouns(self) -> list[str]:
+        """The head noun."""
+        return [self.noun.key]
+
+
+def _kinds(possessor: "NounPhrase | Name") -> tuple[str, ...]:
+    return possessor.name.kinds if isinstance(possessor, Name) else possessor.noun.kinds
+
+
+@dataclass(eq=False)
+class Both(_Phrase):
+    """Two phrases joined by und: a plural."""
+
+    first: Nominal
+    second: Nominal
+
+    @property
+    def german_person(self) -> Person:
+        """Third person plural."""
+        return "3p"
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """One and the other."""
+        return [*self.first.german(case), Word("und", ((self, "and"),)), *self.second.german(case)]
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """One and the other."""
+        return [
+            *self.first.english(subject=subject),
+            Word("and", ((self, "and"),)),
+            *self.second.english(subject=subject),
+        ]
+
+    def nouns(self) -> list[str]:
+        """The nouns of both."""
+        return self.first.nouns() + self.second.nouns()
+
+
+@dataclass(eq=False)
+class There(_Phrase):
+    """The subject of es gibt: "es" in German, "there" in English, where the verb agrees with what there is."""
+
+    what: NounPhrase
+
+    @property
+    def english_person(self) -> Person:
+        """That of what there is."""
+        return self.what.english_person
+
+    @property
+    def is_pronoun(self) -> bool:
+        """It stands where pronouns stand."""
+        return True
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """Es."""
+        return [Word("es", ((self, "there"),))]
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """There."""
+        return [Word("there", ((self, "there"),))]
+
+    def nouns(self) -> list[str]:
+        """None: the noun is the object's."""
+        return []
+
+
+@dataclass(eq=False)
+class RelativePronoun(_Phrase):
+    """The relative pronoun for `antecedent`: der, who; den, whom; das, that."""
+
+    antecedent: NounPhrase
+
+    @property
+    def german_person(self) -> Person:
+        """That of the antecedent."""
+        return self.antecedent.german_person
+
+    @property
+    def is_pronoun(self) -> bool:
+        """It stands first whatever else there is."""
+        return True
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """The pronoun with the antecedent's gender and number in its own case."""
+        where = german.column(self.antecedent.noun, plural=self.antecedent.plural)
+        return [Word(german.RELATIVE_PRONOUN[case, where], ((self, "relative"),))]
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """Who and whom for people, that for everything else."""
+        person = "who" if subject else "whom"
+        return [Word(person if "person" in self.antecedent.noun.kinds else "that", ((self, "relative"),))]
+
+    def nouns(self) -> list[str]:
+        """The noun that it stands for."""
+        return self.antecedent.nouns()
+
+
+def prepositional(preposition: Word, governed: Nominal, case: Case) -> list[Word]:
+    """A German preposition and what it governs: im for in dem, unless a relative clause needs the article's stress."""
+    said = governed.german(case)
+    contracted = german.CONTRACTIONS.get((preposition.text, said[0].text))
+    if contracted and len(said) > 1 and not governed.german_relative():
+        return [Word(contracted, preposition.origins + said[0].origins), *said[1:]]
+    return [preposition, *said]
+
+
+@dataclass(eq=False)
+class AdverbPhrase:
+    """An adverb or a fixed phrase of the lexicon, in the place that its slot has in the sentence."""
+
+    adverb: Adverb
+    asked: bool = False
+
+    @property
+    def slot(self) -> str:
+        """time, frequency, manner, place, goal or sentence."""
+        return self.adverb.slot
+
+    def german(self) -> list[Word]:
+        """The German words."""
+        return self._say(self.adverb.key)
+
+    def german_relative(self) -> list[Word]:
+        """None."""
+        return []
+
+    def english(self) -> list[Word]:
+        """The English words."""
+        return self._say(self.adverb.english)
+
+    def _say(self, text: str) -> list[Word]:
+        word_by_word = len(self.adverb.key.split()) == len(self.adverb.english.split())
+        return [
+            Word(word, ((self, f"adverb {place if word_by_word else 0}"),)) for place, word in enumerate(text.split())
+        ]
+
+
+@dataclass(eq=False)
+class PrepositionalPhrase:
+    """A preposition of each language and what it governs; `slot` is its place in the sentence."""
+
+    preposition: str
+    case: Case
+    english_preposition: str
+    object: Nominal
+    slot: str = "place"
+    bare: bool = field(default=False)  # English without a determiner: by train
+
+    def german(self) -> list[Word]:
+        """The phrase, with im for in dem."""
+        return prepositional(Word(self.preposition, ((self, "preposition"),)), self.object, self.case)
+
+    def german_relative(self) -> list[Word]:
+        """The relative clause of what the preposition governs."""
+        return self.object.german_relative()
+
+    def english(self) -> list[Word]:
+        """The phrase."""
+        said = self.object.english(subject=False)
+        return [*spell(self.english_preposition, (self, "preposition")), *(said[1:] if self.bare else said)]
+
+
+Adverbial = AdverbPhrase | PrepositionalPhrase
