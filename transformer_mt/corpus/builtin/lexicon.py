@@ -216,8 +216,8 @@ def _verb(key: str, entry: dict[str, Any], words: Lexicon) -> Verb:
         objects=words.select(entry.get("object", "")),
         recipients=words.select(entry.get("recipient", "")),
         recipient_objects=words.select(entry.get("recipient_object", entry.get("object", ""))),
-        places=words.select(entry.get("place", "")),
-        goals=words.select(entry.get("goal", "")),
+        places=_with_preposition(words.select(entry.get("place", "")), "place"),
+        goals=_with_preposition(words.select(entry.get("goal", "")), "goal"),
         vehicles=words.select(entry.get("by", "")),
         manners=tuple(words.adverbs["manner"][adverb] for adverb in entry.get("manner", "").split()),
         needs_place=entry.get("needs_place", False),
@@ -227,6 +227,10 @@ def _verb(key: str, entry: dict[str, Any], words: Lexicon) -> Verb:
         benefit=entry.get("benefit", False),
         able=entry.get("able", False),
     )
+
+
+def _with_preposition(entities: tuple[Entity, ...], role: str) -> tuple[Entity, ...]:
+    return tuple(entity for entity in entities if isinstance(entity, ProperName) or role in entity.prepositions)
 
 
 def _regular_participle(infinitive: str) -> str:
