@@ -202,6 +202,12 @@ def test_each_subword_knows_its_word(tokenizer: Tokenizer) -> None:
     assert shown[:1] + shown[2:3] + shown[4:7] + shown[7:] == ["Der", "Zug", "...", "Don't", "ruft", emoji, "fin", "!"]
 
 
+def test_a_subword_across_two_marks_belongs_to_the_last() -> None:
+    tokenizer = Tokenizer.train(['Ja". Nein".'] * 9, TokenizerConfig(kind="bpe", vocabulary_size=9_999))
+    assert tokenizer.pieces(tokenizer.encode('Ja".')) == ["▁Ja", '".']
+    assert tokenizer.word_of_piece('Ja".') == [0, 2]
+
+
 @given(text=texts)
 def test_words_of_subwords_never_go_back_and_exist(text: str) -> None:
     for tokenizer in TOKENIZERS.values():

@@ -193,7 +193,11 @@ Result = TypeVar("Result")
 
 
 def _in_new_thread(work: Callable[[], Result], *, seed: int) -> Result:
-    """Run with sentencepiece's random generator freshly seeded, which happens once a thread."""
+    """Run with sentencepiece's random generator freshly seeded.
+
+    A thread's generator takes the seed when it is first used. Whether sentencepiece encodes a batch in our thread or in
+    one of its own is left to its version; a new thread is right for both.
+    """
     with _seeding, ThreadPoolExecutor(max_workers=1) as thread:
         sentencepiece.set_random_generator_seed(seed % 2**32)
         return thread.submit(work).result()

@@ -1,5 +1,6 @@
 import json
 import os
+import socket
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -273,7 +274,7 @@ def generate(**sizes: int) -> dict[str, list[SentencePair]]:
 
 
 def test_the_builtin_corpus_keeps_its_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.builtin.generate_corpus", generate, raising=False)
+    monkeypatch.setattr("transformer_mt.corpus.builtin.generate_corpus", generate)
     sizes = {"train": 5, "validation": 3, "test": 2, "seed": 7}
     corpus = load("builtin", builtin=sizes)
     assert corpus.has_links
@@ -293,6 +294,15 @@ def test_without_a_network_a_hub_name_ends_in_one_line_within_seconds(
     assert message.startswith("EnvironmentProblem owner/name: no folder of this name, and the hub cannot be reached (")
     assert message.endswith("; give a folder with --data DIRECTORY or use --data builtin")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_hub_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr("datasets.config.HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setattr("transformer_mt.corpus.hub._TIMEOUT", 0.2)
+        began = time.monotonic()
+        assert "the hub cannot be reached (" in problem("owner/name")
+        assert time.monotonic() - began < 3
 
 
 class Answers(BaseHTTPRequestHandler):
