@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -95,23 +96,23 @@ def _count(weights: Float[Tensor, "N Q K"], pair: SentencePair, tokenizer: Token
 def _links(
     weights: Float[Tensor, "N Q K"], source_words: Sequence[int], target_words: Sequence[int]
 ) -> list[frozenset[Link]]:
-    """The links of each of N maps."""
+    """The links of each of N maps. In NumPy: for matrices this small, torch's threads cost more than they do."""
     sources, targets = sorted({*source_words} - {NO_WORD}), sorted({*target_words} - {NO_WORD})
-    if not sources:
+    if not sources or not targets:
         return [frozenset()] * len(weights)
     rows, columns = _membership(targets, target_words), _membership(sources, source_words)
-    by_word = (rows / rows.sum(dim=1, keepdim=True)) @ weights @ columns.T  # N Q K -> N targets sources
-    best = by_word.max(dim=-1)
-    found = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    rows /= rows.sum(axis=1, keepdims=True)
+    by_word = rows @ weights.numpy(force=True) @ columns.T  # N Q K -> N targets sources
+    best = zip(by_word.argmax(axis=2).tolist(), by_word.max(axis=2).tolist(), strict=True)
     return [
-        frozenset((sources[i], target) for target, value, i in zip(targets, *one, strict=True) if value > 0.0)
-        for one in found
+        frozenset((sources[i], target) for target, i, value in zip(targets, *head, strict=True) if value > 0.0)
+        for head in best
     ]
 
 
-def _membership(chosen: list[int], piece_words: Sequence[int]) -> Float[Tensor, "W N"]:
+def _membership(chosen: list[int], piece_words: Sequence[int]) -> Float[np.ndarray, "W N"]:
     """1 where a piece belongs to the word."""
-    return (torch.tensor(chosen)[:, None] == torch.tensor(piece_words)[None, :]).float()
+    return np.equal.outer(chosen, piece_words).astype(np.float32)
 
 
 def _real_words(text: str) -> frozenset[int]:
