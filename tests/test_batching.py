@@ -186,9 +186,9 @@ def test_little_of_a_batch_is_padding() -> None:
 
 def test_a_corpus_is_planned_in_a_moment() -> None:
     source, target = (torch.randint(3, 40, (30_000,)) for _ in range(2))
-    began = time.perf_counter()
+    began = time.process_time()
     plan_batches(source, target, batch_tokens=4_096, seed=1, epoch=1)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("long", [(51, 3), (3, 51)])
