@@ -34,9 +34,7 @@ def build_transformer(config: ModelConfig, vocabulary_size: int) -> Transformer:
 
     def make_attention(graph: Graph) -> MultiHeadAttention:
         score = build_score(config.attention.score, width=config.width, heads=heads)
-        return MultiHeadAttention(
-            score, graph, width=config.width, heads=heads, dropout=config.attention.dropout
-        )
+        return MultiHeadAttention(score, graph, width=config.width, heads=heads, dropout=config.attention.dropout)
 
     target_table = nn.Embedding(vocabulary_size, config.width)
     source_table = target_table if config.tied == "all" else nn.Embedding(vocabulary_size, config.width)

@@ -1,0 +1,52 @@
+"""Where a model runs and how precisely: the processor, and the number format of its matrix products."""
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+from transformer_mt.errors import EnvironmentProblem
+
+# On a CPU, every shape of a bfloat16 product is compiled when it is first met, which takes longer than the product. oneDNN
+# keeps 1,024 of them, fewer than the shapes of one epoch; read once, before the first product.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
+
+_PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of that name; `auto` takes CUDA, then Apple's MPS, then the CPU.
+
+    Raises `EnvironmentProblem` when this machine has no such device.
+    """
+    if name == "auto":
+        best = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        return torch.device(best)
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):
+        raise EnvironmentProblem(f"device {name}: there is none on this machine; use auto or cpu") from None
+    return device
+
+
+def choose_precision(name: str, device: torch.device) -> torch.dtype:
+    """The number format of that name; `auto` takes bfloat16 where the processor multiplies it faster than float32.
+
+    That is where it has matrix units for it: Nvidia since Ampere, Intel with AMX. Without them bfloat16 is emulated
+    or gains too little to pay for the conversions.
+    """
+    if name != "auto":
+        return _PRECISIONS[name]
+    if device.type == "cuda":
+        fast = torch.cuda.get_device_capability(device) >= (8, 0)
+    else:
+        fast = device.type == "cpu" and bool(torch.cpu.get_capabilities().get("amx_bf16", False))
+    return torch.bfloat16 if fast else torch.float32
+
+
+def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextManager[object]:
+    """A context in which matrix products are computed in `precision`; weights and sums stay in float32."""
+    if precision == torch.float32:
+        return nullcontext()
+    return torch.autocast(device.type, dtype=precision)

@@ -1,0 +1,139 @@
+"""From a configuration to something that trains, and from a run directory to something that translates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from transformer_mt.config import Config, differences
+from transformer_mt.corpus.load import Corpus, load_corpus
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.device import choose_device, choose_precision
+from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.models.build import build_model
+from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.training.checkpoint import Checkpoints
+from transformer_mt.training.run import CHECKPOINTS, Run
+from transformer_mt.training.stream import BatchStream
+from transformer_mt.training.trainer import Trainer
+from transformer_mt.translation.translator import Translator
+from transformer_mt.validation import Validator
+
+# What may change between a stopped run and its continuation, because no step before depends on it.
+MAY_CHANGE = ("training.steps", "training.patience", "training.device", "search.")
+
+
+@dataclass(frozen=True)
+class Training:
+    """A trainer with what went into it. `notes` say in words what a person should know before it starts."""
+
+    trainer: Trainer
+    corpus: Corpus
+    tokenizer: Tokenizer
+    notes: tuple[str, ...]
+
+
+def open_training(config: Config, path: Path, *, overwrite: bool) -> Training:
+    """Training in the run directory `path`: from its newest sound checkpoint, or from the start.
+
+    With `overwrite`, what the directory's run has so far is deleted, once everything new has been built. Raises
+    `InputError` when the directory belongs to another configuration or is no run, listing the differences.
+    """
+    run = Run(path)
+    continuing = run.exists() and not overwrite
+    if continuing:
+        refuse_other_configuration(run, config)
+    elif path.exists() and not run.exists():
+        refuse_other_content(path)
+    corpus = load_corpus(config.data)
+    tokenizer = run.tokenizer() if continuing else train_tokenizer(corpus, config)
+    trainer = build_trainer(config, run, corpus, tokenizer)
+    if not continuing:
+        run.clear()
+        Run.create(path, config, tokenizer)
+    notes = [tokenizer.note] if tokenizer.note else []
+    return Training(trainer, corpus, tokenizer, (*notes, *resume_newest(trainer)))
+
+
+def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer) -> Trainer:
+    """A trainer at its first step. Its weights depend on the configuration's seed alone; writes nothing."""
+    device = choose_device(config.training.device)
+    precision = choose_precision(config.training.precision, device)
+    torch.manual_seed(config.training.seed)
+    model = build_model(config.model, vocabulary_size=tokenizer.size)
+    return Trainer(
+        config,
+        run,
+        model=model,
+        stream=BatchStream(corpus.splits["train"], tokenizer, config),
+        validate=Validator(validation_pairs(corpus), tokenizer, config, device=device),
+        device=device,
+        precision=precision,
+    )
+
+
+def train_tokenizer(corpus: Corpus, config: Config) -> Tokenizer:
+    """A joint vocabulary of both sides of the training sentences."""
+    train = corpus.splits["train"]
+    return Tokenizer.train((text for pair in train for text in (pair.source, pair.target)), config.tokenizer)
+
+
+def validation_pairs(corpus: Corpus) -> Sequence[SentencePair]:
+    """The validation split. Raises `InputError` where the corpus has none."""
+    if "validation" not in corpus.splits:
+        raise InputError(f"{corpus.name}: no validation split; put some pairs into validation.jsonl")
+    return corpus.splits["validation"]
+
+
+def load_translator(run: Run, *, device: str) -> Translator:
+    """The trained model of a run, ready to translate in float32 on the device of that name."""
+    config = run.config()
+    place = choose_device(device)
+    return Translator(
+        run.model().to(place),
+        run.tokenizer(),
+        source_language=config.data.source_language,
+        target_language=config.data.target_language,
+        device=place,
+        precision=torch.float32,
+    )
+
+
+def refuse_other_configuration(run: Run, config: Config) -> None:
+    """Raise `InputError` when the run was started with another configuration, listing the differences."""
+    found = [
+        f"{key} is {old!r} there, {new!r} now"
+        for key, old, new in differences(run.config(), config)
+        if not key.startswith(MAY_CHANGE)
+    ]
+    if found:
+        raise InputError(
+            f"{run.path}: belongs to another configuration ({'; '.join(found)}); choose another directory with --run, "
+            "or start anew with --overwrite"
+        )
+
+
+def refuse_other_content(path: Path) -> None:
+    """Raise `InputError` when something that is not a run stands at the path."""
+    if not path.is_dir() or any(path.iterdir()):
+        raise InputError(f"{path}: exists and is not a run of tmt; choose another directory with --run")
+
+
+def resume_newest(trainer: Trainer) -> list[str]:
+    """Go to the newest sound checkpoint, if there is any; say what was found, damaged ones too."""
+    notes = []
+    checkpoints: Checkpoints = trainer.checkpoints
+    for step in reversed(checkpoints.steps()):
+        try:
+            trainer.resume(step)
+        except EnvironmentProblem as damage:
+            notes.append(f"{damage}; trying the one before")
+            continue
+        return [*notes, f"continuing {trainer.run.path} from step {step}"]
+    if notes:
+        raise EnvironmentProblem(
+            f"{trainer.run.path / CHECKPOINTS}: no sound checkpoint ({notes[0]}); start anew with --overwrite"
+        )
+    trainer.run.forget_metrics_after(0)
+    return []

@@ -1,0 +1,1 @@
+"""Training: objective, schedule, the loop, checkpoints."""

@@ -1,0 +1,137 @@
+"""Which weights come out of training: the best, a running average, or a mean over checkpoints."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from transformer_mt.config import TrainingConfig
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.training.run import weights_of
+
+# Reads the weights of an earlier validated step.
+ReadWeights = Callable[[int], Mapping[str, Tensor]]
+
+
+class Averaging:
+    """`none`: the weights with the best validation score. Base of the others."""
+
+    def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
+        self.model = model
+        self.config = config
+
+    def update(self) -> None:
+        """Take note of the weights after a step."""
+
+    def candidate(self) -> Seq2Seq:
+        """The model to validate."""
+        return self.model
+
+    def to_use(
+        self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
+    ) -> dict[str, Tensor] | None:
+        """The weights to use after a validation, None where they stay what they were.
+
+        History holds the validated steps with their scores (higher is better), the present one last.
+        """
+        del history, read
+        return weights_of(self.candidate()) if best else None
+
+    def needed(self, history: Sequence[tuple[int, float]]) -> set[int]:
+        """The steps whose checkpoints later averages may need."""
+        del history
+        return set()
+
+    def state(self) -> dict[str, Tensor]:
+        """What the average consists of so far."""
+        return {}
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Continue from a state that `state` gave."""
+
+
+class ExponentialMovingAverage(Averaging):
+    """`ema`: w̄ ← d w̄ + (1 − d) w after every step t, d = min(decay, (1 + t) / (10 + t)); the best w̄ is used.
+
+    Polyak and Juditsky 1992. The rising decay lets the average forget the random start.
+    """
+
+    def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
+        super().__init__(model, config)
+        self.averaged = AveragedModel(model, multi_avg_fn=self._average, use_buffers=True)
+
+    def _average(self, averaged: Any, current: Any, count: Tensor | int) -> None:
+        decay = min(self.config.ema_decay, (1 + int(count)) / (10 + int(count)))
+        get_ema_multi_avg_fn(decay)(averaged, current, count)
+
+    def update(self) -> None:
+        """Move the average towards the weights."""
+        self.averaged.update_parameters(self.model)
+
+    def candidate(self) -> Seq2Seq:
+        """The model with the averaged weights."""
+        module = self.averaged.module
+        assert isinstance(module, Seq2Seq)
+        return module
+
+    def state(self) -> dict[str, Tensor]:
+        """The averaged weights and how many steps they hold."""
+        return weights_of(self.candidate()) | {"n_averaged": self.averaged.n_averaged}
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Restore the averaged weights."""
+        self.averaged.n_averaged.copy_(state["n_averaged"])
+        for name, tensor in weights_of(self.candidate()).items():
+            tensor.copy_(state[name])
+
+
+class LastCheckpoints(Averaging):
+    """`last`: the mean of the last validated weights (Vaswani et al. 2017, §6.1)."""
+
+    def chosen(self, history: Sequence[tuple[int, float]], count: int) -> list[int]:
+        """The steps to average."""
+        return [step for step, _ in history[-count:]]
+
+    def to_use(
+        self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
+    ) -> dict[str, Tensor] | None:
+        """The mean over the chosen checkpoints, which changes with every validation."""
+        del best
+        present = history[-1][0]
+        steps = self.chosen(history, self.config.average_count)
+        return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
+
+    def needed(self, history: Sequence[tuple[int, float]]) -> set[int]:
+        """One step more than is averaged, in case the newest checkpoint gets damaged."""
+        return set(self.chosen(history, self.config.average_count + 1))
+
+
+class BestCheckpoints(LastCheckpoints):
+    """`best`: the mean of the validated weights with the best scores."""
+
+    def chosen(self, history: Sequence[tuple[int, float]], count: int) -> list[int]:
+        """The steps with the best scores, in order of training."""
+        best = sorted(history, key=lambda entry: entry[1], reverse=True)[:count]
+        return sorted(step for step, _ in best)
+
+
+AVERAGING: dict[str, type[Averaging]] = {
+    "none": Averaging,
+    "ema": ExponentialMovingAverage,
+    "last": LastCheckpoints,
+    "best": BestCheckpoints,
+}
+
+
+def mean_weights(several: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of every tensor over several sets of weights, summed in float64."""
+    count = 0
+    sums: dict[str, Tensor] = {}
+    for weights in several:
+        count += 1
+        for name, tensor in weights.items():
+            value = tensor.detach().to("cpu", torch.float64)
+            sums[name] = sums[name] + value if name in sums else value
+    return {name: (total / count).float() for name, total in sums.items()}

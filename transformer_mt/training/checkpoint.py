@@ -1,0 +1,114 @@
+"""Checkpoints from which training goes on bit for bit: weights, optimizer, averages, random states, data position."""
+
+import dataclasses
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.training.files import pack, read_sealed_directory, unpack, write_sealed_directory, writing
+
+
+@dataclass
+class Progress:
+    """Where training stands: the next batch, and what validations have found (score: higher is better)."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    target_tokens: int = 0
+    seconds: float = 0.0
+    validated_step: int = 0
+    best_step: int = 0
+    best_score: float | None = None
+    without_progress: int = 0
+    history: list[tuple[int, float]] = dataclasses.field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One moment of training. `averaged` is empty where no running average is kept."""
+
+    progress: Progress
+    weights: dict[str, Tensor]
+    averaged: dict[str, Tensor]
+    optimizer: dict[str, Tensor]
+    random: dict[str, Tensor]
+
+
+class Checkpoints:
+    """The checkpoints of a run, `step-N` each, below one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def path(self, step: int) -> Path:
+        """Where the checkpoint of a step stands."""
+        return self.directory / f"step-{step}"
+
+    def steps(self) -> list[int]:
+        """The steps that have a checkpoint, the newest last."""
+        names = [path.name.removeprefix("step-") for path in self.directory.glob("step-*")]
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint; it is there whole or not at all."""
+        files = {
+            "progress.json": json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode(),
+            "weights.safetensors": pack(checkpoint.weights),
+            "averaged.safetensors": pack(checkpoint.averaged),
+            "optimizer.safetensors": pack(checkpoint.optimizer),
+            "random.safetensors": pack(checkpoint.random),
+        }
+        write_sealed_directory(self.path(checkpoint.progress.step), files)
+
+    def load(self, step: int) -> Checkpoint:
+        """Read a checkpoint. Raises `EnvironmentProblem` that names the damaged file."""
+        path = self.path(step)
+        files = read_sealed_directory(path)
+        try:
+            record = json.loads(files["progress.json"])
+            history = [(int(step), float(score)) for step, score in record.pop("history")]
+            progress = Progress(**record, history=history)
+            tensors = {
+                name: unpack(files[f"{name}.safetensors"], path=path / f"{name}.safetensors")
+                for name in ("weights", "averaged", "optimizer", "random")
+            }
+        except (KeyError, TypeError, ValueError):
+            raise EnvironmentProblem(
+                f"{path}: not a checkpoint of this version of tmt; start anew: --overwrite"
+            ) from None
+        return Checkpoint(progress, **tensors)
+
+    def weights(self, step: int) -> dict[str, Tensor]:
+        """Only the weights of a checkpoint."""
+        return self.load(step).weights
+
+    def keep(self, steps: set[int]) -> None:
+        """Delete all checkpoints but these."""
+        with writing(self.directory):
+            for step in set(self.steps()) - steps:
+                shutil.rmtree(self.path(step))
+
+
+def random_states(device: torch.device) -> dict[str, Tensor]:
+    """The states of torch's default generators that training on this device draws from."""
+    states = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    if device.type == "mps":
+        states["mps"] = torch.mps.get_rng_state()
+    return states
+
+
+def restore_random_states(states: dict[str, Tensor], device: torch.device) -> None:
+    """Set the generators to states that `random_states` gave."""
+    torch.set_rng_state(states["cpu"])
+    if "cuda" in states and device.type == "cuda":
+        torch.cuda.set_rng_state(states["cuda"], device)
+    if "mps" in states and device.type == "mps":
+        torch.mps.set_rng_state(states["mps"])

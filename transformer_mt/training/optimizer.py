@@ -1,0 +1,62 @@
+"""Optimizers by name. Each sets its own rate: one call makes one step."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer_mt.config import OptimizerConfig, lookup
+
+
+def noam_rate(step: int, *, width: int, factor: float, warmup: int) -> float:
+    """factor · D^{−1/2} · min(step^{−1/2}, step · warmup^{−3/2}), steps counted from 1.
+
+    Vaswani et al. 2017, §5.3: a linear rise over `warmup` steps, then a fall with the square root of the step.
+    """
+    return float(factor * width**-0.5 * min(step**-0.5, step * warmup**-1.5))
+
+
+class Noam:
+    """Adam (Kingma and Ba 2015) with the Noam rate."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter], config: OptimizerConfig, *, width: int) -> None:
+        self.adam = torch.optim.Adam(parameters, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
+        self.config = config
+        self.width = width
+        self.steps = 0
+
+    def step(self) -> float:
+        """Change the parameters by their gradients, clear these, and return the rate."""
+        self.steps += 1
+        rate = noam_rate(self.steps, width=self.width, factor=self.config.factor, warmup=self.config.warmup)
+        for group in self.adam.param_groups:
+            group["lr"] = rate
+        self.adam.step()
+        self.adam.zero_grad(set_to_none=True)
+        return rate
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything the next step depends on, as named tensors."""
+        tensors = {"steps": torch.tensor(self.steps)}
+        for index, entries in self.adam.state_dict()["state"].items():
+            tensors |= {f"{index}.{name}": value for name, value in entries.items()}
+        return tensors
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Continue from a state that `state` gave."""
+        self.steps = int(tensors["steps"])
+        entries: dict[int, dict[str, Any]] = {}
+        for key, value in tensors.items():
+            index, dot, name = key.partition(".")
+            if dot:
+                entries.setdefault(int(index), {})[name] = value
+        self.adam.load_state_dict({"state": entries, "param_groups": self.adam.state_dict()["param_groups"]})
+
+
+OPTIMIZERS: dict[str, type[Noam]] = {"noam": Noam}
+
+
+def build_optimizer(config: OptimizerConfig, parameters: Iterable[nn.Parameter], *, width: int) -> Noam:
+    """The optimizer that the configuration names, for a model of that width."""
+    return lookup(OPTIMIZERS, config.name, key="optimizer.name")(parameters, config, width=width)

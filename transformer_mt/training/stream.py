@@ -1,0 +1,51 @@
+"""An endless stream of training batches with a position that can be noted and returned to."""
+
+from collections.abc import Sequence
+
+from transformer_mt.batching import Batch, EncodedPairs, encode_pairs, mix_seed, plan_batches
+from transformer_mt.config import Config
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.tokenizer import Sampling, Tokenizer
+
+
+class BatchStream:
+    """Epoch after epoch of batches; what an epoch holds is a function of (pairs, configuration, epoch)."""
+
+    def __init__(self, pairs: Sequence[SentencePair], tokenizer: Tokenizer, config: Config) -> None:
+        self._pairs, self._tokenizer, self._config = pairs, tokenizer, config
+        self._sampled = config.tokenizer.sampling == "subword"
+        self.epoch = 0
+        self.index = 0
+        self.encoded = self._encode()
+        self.plan = self._make_plan()
+
+    def seek(self, epoch: int, index: int) -> None:
+        """Go to batch `index` of an epoch."""
+        if self._sampled and epoch != self.epoch:
+            self.epoch = epoch
+            self.encoded = self._encode()
+        self.epoch, self.index = epoch, index
+        self.plan = self._make_plan()
+
+    def take(self) -> Batch:
+        """The next batch."""
+        if self.index == len(self.plan):
+            self.seek(self.epoch + 1, 0)
+        batch = self.encoded.batch(self.plan[self.index])
+        self.index += 1
+        return batch
+
+    def _encode(self) -> EncodedPairs:
+        sampling = None
+        if self._sampled:
+            sampling = Sampling(mix_seed(self._config.training.seed, self.epoch), self._config.tokenizer.alpha)
+        return encode_pairs(self._pairs, self._tokenizer, max_length=self._config.model.max_length, sampling=sampling)
+
+    def _make_plan(self) -> list[list[int]]:
+        return plan_batches(
+            self.encoded.source_lengths,
+            self.encoded.target_lengths,
+            batch_tokens=self._config.training.batch_tokens,
+            seed=self._config.training.seed,
+            epoch=self.epoch,
+        )

@@ -1,0 +1,169 @@
+"""The training loop: a generator of reports."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import nn
+
+from transformer_mt.batching import Batch
+from transformer_mt.config import Config
+from transformer_mt.device import compute_in
+from transformer_mt.errors import InputError
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.training.averaging import AVERAGING
+from transformer_mt.training.checkpoint import (
+    Checkpoint,
+    Checkpoints,
+    Progress,
+    random_states,
+    restore_random_states,
+)
+from transformer_mt.training.objective import build_objective
+from transformer_mt.training.optimizer import build_optimizer
+from transformer_mt.training.reports import FinishReport, Report, StepReport, Validation, ValidationReport
+from transformer_mt.training.run import CHECKPOINTS, Run, load_weights, weights_of
+from transformer_mt.training.stream import BatchStream
+
+Validate = Callable[[Seq2Seq], Validation]
+
+
+class Trainer:
+    """Trains a model in a run directory, from wherever the directory's newest checkpoint stands.
+
+    Between two reports the state is whole: `save` then, and training goes on from there bit for bit.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        run: Run,
+        *,
+        model: Seq2Seq,
+        stream: BatchStream,
+        validate: Validate,
+        device: torch.device,
+        precision: torch.dtype,
+    ) -> None:
+        self.config = config.training
+        self.run = run
+        self.model = model.to(device)
+        self.stream = stream
+        self.validate = validate
+        self.device, self.precision = device, precision
+        self.objective = build_objective(config.objective)
+        self.clip = config.optimizer.clip
+        self.optimizer = build_optimizer(config.optimizer, model.parameters(), width=config.model.width)
+        self.averaging = AVERAGING[config.training.averaging](model, config.training)
+        self.checkpoints = Checkpoints(run.path / CHECKPOINTS)
+        self.progress = Progress()
+
+    def train(self) -> Iterator[Report]:
+        """Train until all steps are done or validations make no more progress."""
+        while True:
+            if self._validation_is_due():
+                yield self._validated()
+            if reason := self._reason_to_finish():
+                break
+            if self._checkpoint_is_due():
+                self.save()
+            yield self._step()
+        assert self.progress.best_score is not None
+        yield FinishReport(self.progress.step, reason, self.progress.best_step, self.progress.best_score)
+
+    def save(self) -> None:
+        """Write a checkpoint of this moment, unless there is one, and delete those that nothing needs any more."""
+        self.progress.epoch, self.progress.batch = self.stream.epoch, self.stream.index
+        checkpoint = Checkpoint(
+            progress=self.progress,
+            weights=weights_of(self.model),
+            averaged=self.averaging.state(),
+            optimizer=self.optimizer.state(),
+            random=random_states(self.device),
+        )
+        self.checkpoints.save(checkpoint)
+        needed = self.averaging.needed(self.progress.history) | {self.progress.best_step}
+        self.checkpoints.keep(needed | set(self.checkpoints.steps()[-2:]))
+
+    def resume(self, step: int) -> None:
+        """Continue from the checkpoint of a step."""
+        checkpoint = self.checkpoints.load(step)
+        path = self.checkpoints.path(step)
+        with torch.no_grad():
+            load_weights(self.model, checkpoint.weights, path=path)
+            self.averaging.load(checkpoint.averaged)
+        self.optimizer.load(checkpoint.optimizer)
+        self.progress = checkpoint.progress
+        self.stream.seek(self.progress.epoch, self.progress.batch)
+        self.run.forget_metrics_after(step)
+        restore_random_states(checkpoint.random, self.device)
+
+    def _step(self) -> StepReport:
+        """Accumulate the gradient of the mean loss over several batches, then let the optimizer take a step.
+
+        The sum over all batches' tokens is divided by their number, so the gradient is that of one large batch however
+        unequal the batches are.
+        """
+        start = time.perf_counter()
+        epoch = self.stream.epoch
+        batches = [self.stream.take() for _ in range(self.config.accumulate)]
+        tokens = sum(batch.target_tokens for batch in batches)
+        self.model.train()
+        loss = sum(self._backward(batch.to(self.device), tokens) for batch in batches)
+        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip))
+        if not math.isfinite(norm):
+            raise InputError(
+                f"training: the loss diverged at step {self.progress.step + 1}; lower optimizer.factor or raise "
+                "optimizer.warmup"
+            )
+        rate = self.optimizer.step()
+        self.averaging.update()
+        seconds = time.perf_counter() - start
+        self.progress.step += 1
+        self.progress.target_tokens += tokens
+        self.progress.seconds += seconds
+        return StepReport(self.progress.step, epoch, loss, rate, norm, tokens, seconds)
+
+    def _backward(self, batch: Batch, tokens: int) -> float:
+        """Add the gradient of a batch's share of the mean loss over `tokens` tokens; return that share."""
+        with compute_in(self.precision, self.device):
+            loss = self.objective(self.model(batch.source, batch.target_in), batch.target_out) / tokens
+        loss.backward()  # type: ignore[no-untyped-call]
+        return float(loss.detach())
+
+    def _validated(self) -> ValidationReport:
+        """Validate the candidate weights, and store the weights to use if that changes them."""
+        start = time.perf_counter()
+        progress = self.progress
+        validation = self.validate(self.averaging.candidate().eval())
+        score = validation.score(self.config.score)
+        best = progress.best_score is None or score > progress.best_score
+        if best:
+            progress.best_step, progress.best_score = progress.step, score
+        progress.without_progress = 0 if best else progress.without_progress + 1
+        progress.history.append((progress.step, score))
+        weights = self.averaging.to_use(progress.history, best=best, read=self.checkpoints.weights)
+        if weights is not None:
+            self.run.save_model(weights)
+        progress.validated_step = progress.step
+        seconds = time.perf_counter() - start
+        progress.seconds += seconds
+        self.save()
+        return ValidationReport(progress.step, self.stream.epoch, validation, best, progress.without_progress, seconds)
+
+    def _validation_is_due(self) -> bool:
+        step = self.progress.step
+        due = step > 0 and (step % self.config.validate_every == 0 or step >= self.config.steps)
+        return due and self.progress.validated_step != step
+
+    def _checkpoint_is_due(self) -> bool:
+        step = self.progress.step
+        return step % self.config.checkpoint_every == 0 and step != self.progress.validated_step
+
+    def _reason_to_finish(self) -> str | None:
+        if self.progress.step >= self.config.steps:
+            return "all steps are done"
+        if self.progress.without_progress >= self.config.patience:
+            return f"no progress in {self.config.patience} validations"
+        return None
