@@ -233,8 +233,8 @@ def test_no_color_is_heeded_on_a_terminal() -> None:
 
 
 def test_colours_reach_the_terminal() -> None:
-    lines = render_map([[0.9, None]], title="t", rows=["a"], columns=["b", "c"], width=80, shading=Colours())
-    assert "\x1b[38;5;16;48;5;226m .90 \x1b[0m" in shown(lines, width=80, colour=True)
+    lines = render_map([[None, 0.9]], title="t", rows=["a"], columns=["b", "c"], width=80, shading=Colours())
+    assert "\x1b[38;5;16;48;5;226m .90 \x1b[0m\n" in shown(lines, width=80, colour=True)
 
 
 @pytest.mark.parametrize("label", HOSTILE)

@@ -76,10 +76,12 @@ def test_a_sentence_that_is_too_long_is_an_input_error(
         attend_pair(model, tokenizer, source, target)
 
 
-def test_a_sentence_of_just_the_greatest_length_is_taken(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    sentence = tokenizer.decode(tokenizer.encode(SOURCE)[:1] * 63)
-    model.max_length = len(tokenizer.encode(sentence)) + 1
-    assert attend_pair(model, tokenizer, sentence, sentence).stacks
+def test_the_greatest_length_counts_the_end_symbol(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    model.max_length = len(tokenizer.encode(SOURCE)) + 1
+    assert attend_pair(model, tokenizer, SOURCE, SOURCE).stacks
+    model.max_length -= 1
+    with pytest.raises(InputError, match=f"the model takes at most {model.max_length}"):
+        attend_pair(model, tokenizer, SOURCE, "")
 
 
 def test_json_keeps_five_digits_and_shows_masked_cells_as_null(model: Seq2Seq, tokenizer: Tokenizer) -> None:

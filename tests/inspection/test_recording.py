@@ -97,8 +97,9 @@ def test_nested_recordings_each_see_what_happens_while_they_are_open(
             model.decode(target, memory)
     assert not inner["encoder"]
     assert len(outer["encoder"]) == LAYERS["encoder"]
-    assert all(map(torch.equal, inner["cross"], outer["cross"]))
-    assert all(map(torch.equal, inner["decoder"], outer["decoder"]))
+    for stack in ("decoder", "cross"):
+        assert len(inner[stack]) == LAYERS[stack]
+        assert all(one is other for one, other in zip(inner[stack], outer[stack], strict=True))
 
 
 def test_another_model_is_not_recorded(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
