@@ -267,9 +267,10 @@ def test_half_precision_stays_close_to_single_precision(variant: str) -> None:
 
 
 @every_variant
+@pytest.mark.parametrize("tied", ["all", "none"])
 @torch.no_grad()
-def test_an_untrained_model_knows_nothing_and_says_so(variant: str) -> None:
-    sizes = ("model.width=96", "model.feedforward=192")
+def test_an_untrained_model_knows_nothing_and_says_so(variant: str, tied: str) -> None:
+    sizes = ("model.width=96", "model.feedforward=192", f"model.tied={tied}")
     model = tiny_model(*sizes, variant, vocabulary=503)
     logits = model(sentences(*[23] * 11, vocabulary=503), targets(*[29] * 11, vocabulary=503))
     assert 0.5 < logits.std().item() < 2.0

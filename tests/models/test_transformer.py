@@ -130,6 +130,14 @@ def test_embeddings_are_scaled_by_the_root_of_the_width_and_placed() -> None:
     torch.testing.assert_close(continued, expected[:, 3:], **TOLERANCE)
 
 
+def test_dropout_acts_on_embeddings_with_their_positions() -> None:
+    table, tokens = nn.Embedding(VOCABULARY, 6), sentences(7, 7)
+    kept = Embedding(table, Sinusoidal(), dropout=0.5)(tokens)
+    expected = torch.where(kept == 0.0, 0.0, 2.0 * Reference.embed(table.weight, tokens))
+    torch.testing.assert_close(kept, expected, **TOLERANCE)
+    assert 0.0 < (kept == 0.0).double().mean() < 1.0
+
+
 def test_without_positions_a_sentence_is_a_bag_of_words() -> None:
     source, target, order = sentences(5, 5), targets(7, 7), torch.tensor([3, 0, 4, 2, 1])
     bag, sequence = tiny_model("model.attention.position=none"), tiny_model()
