@@ -110,6 +110,7 @@ class TrainingConfig(Section):
     accumulate: Positive = 1
     validate_every: Positive = 250
     checkpoint_every: Positive = 250
+    log_every: Positive = 50
     patience: Positive = 10
     score: Literal["loss", "bleu", "chrf"] = "loss"
     averaging: Literal["none", "last", "best", "ema"] = "ema"

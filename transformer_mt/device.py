@@ -7,8 +7,8 @@ import torch
 
 from transformer_mt.errors import EnvironmentProblem
 
-# On a CPU, every shape of a bfloat16 product is compiled when it is first met, which takes longer than the product. oneDNN
-# keeps 1,024 of them, fewer than the shapes of one epoch; read once, before the first product.
+# On a CPU, every shape of a bfloat16 product is compiled when it is first met, which takes longer than the product.
+# oneDNN keeps 1,024 of them, fewer than the shapes of one epoch; read once, before the first product.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
 
 _PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}

@@ -9,8 +9,8 @@ from torch.nn import functional as F
 class Dropout(nn.Module):
     """Each element is zeroed with `probability` in training, the others divided by 1 − probability.
 
-    Srivastava et al. 2014. On a CPU, torch draws one random number an element on a single core, which costs more than the
-    matrix products around it. There we draw 64 random bits for four elements, 16 each: a probability is then a
+    Srivastava et al. 2014. On a CPU, torch draws one random number an element on a single core, which costs more than
+    the matrix products around it. There we draw 64 random bits for four elements, 16 each: a probability is then a
     multiple of 2⁻¹⁶. Elsewhere this is torch's own dropout.
     """
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from transformer_mt.config import Config, differences
+from transformer_mt.config import Config, DataConfig, differences
+from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.device import choose_device, choose_precision
@@ -56,6 +57,14 @@ def open_training(config: Config, path: Path, *, overwrite: bool) -> Training:
     return Training(trainer, corpus, tokenizer, (*notes, *resume_newest(trainer)))
 
 
+def rehearse_training(config: Config) -> Training:
+    """Everything that training would start with, built without touching the disk."""
+    corpus = load_corpus(config.data)
+    tokenizer = train_tokenizer(corpus, config)
+    trainer = build_trainer(config, Run(Path("rehearsal")), corpus, tokenizer)
+    return Training(trainer, corpus, tokenizer, (tokenizer.note,) if tokenizer.note else ())
+
+
 def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer) -> Trainer:
     """A trainer at its first step. Its weights depend on the configuration's seed alone; writes nothing."""
     device = choose_device(config.training.device)
@@ -98,6 +107,14 @@ def load_translator(run: Run, *, device: str) -> Translator:
         device=place,
         precision=torch.float32,
     )
+
+
+def showcase(config: DataConfig) -> str:
+    """The sentence that `tmt attend` shows when it is given none, in the run's source language."""
+    sentences = {"de": SHOWCASE, "en": SHOWCASE_TRANSLATION}
+    if config.source_language not in sentences:
+        raise InputError(f"SENTENCE: there is no showcase in {config.source_language!r}; give a sentence")
+    return sentences[config.source_language]
 
 
 def refuse_other_configuration(run: Run, config: Config) -> None:

@@ -15,8 +15,8 @@ from transformer_mt.config import lookup
 class Graph:
     """A neighbourhood relation, as one function of index tensors that broadcast against each other.
 
-    Being a function and not a matrix, it can build a dense mask of any size or serve as a block-mask function. Graphs combine
-    with `&` and `|`.
+    Being a function and not a matrix, it can build a dense mask of any size or serve as a block-mask function. Graphs
+    combine with `&` and `|`.
     """
 
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:

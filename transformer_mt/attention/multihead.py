@@ -43,10 +43,11 @@ class Context:
 
 
 class MultiHeadAttention(nn.Module):
-    """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = softmax(e_r(X, M)) M W_v,r over each query's neighbours.
+    """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = softmax(e_r(X, M)) M W_v,r over each query's
+    neighbours.
 
-    Vaswani et al. 2017, §3.2.2, with the score e and the graph of neighbours as choices. A query without any neighbour gets
-    zeros instead of its share of the values. Dropout acts on the weights.
+    Vaswani et al. 2017, §3.2.2, with the score e and the graph of neighbours as choices. A query without any neighbour
+    gets zeros instead of its share of the values. Dropout acts on the weights.
     """
 
     def __init__(self, score: Score, graph: Graph, *, width: int, heads: int, dropout: float) -> None:
@@ -89,7 +90,8 @@ class MultiHeadAttention(nn.Module):
         weights = masked_softmax(self.score(queries, context.keys), mask)
         if observer := current_observer():
             observer(self, weights)
-        return self.dropout(weights) @ context.values
+        heads: Tensor = self.dropout(weights) @ context.values
+        return heads
 
     def attend_fused(
         self, queries: Float[Tensor, "B H Q dk"], context: Context, mask: Bool[Tensor, "#B 1 Q K"]

@@ -34,7 +34,7 @@ class Sinusoidal(Position):
 
 
 def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N D"]:
-    """The sinusoidal encodings of `length` positions from `start` on, computed in float64 (float32 where there is none)."""
+    """The sinusoidal encodings of `length` positions from `start` on, computed in float64 (float32 on MPS)."""
     dtype = torch.float32 if device.type == "mps" else torch.float64
     position = torch.arange(start, start + length, dtype=dtype, device=device)
     frequency = 10_000.0 ** (-torch.arange(0, width, 2, dtype=dtype, device=device) / width)

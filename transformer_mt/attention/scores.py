@@ -1,7 +1,7 @@
 """How well a query fits a key: e(q, k), before the softmax.
 
-A score owns the projections of queries and keys, because some scores have none. To add one, subclass `Score` and enter it in
-`SCORES`.
+A score owns the projections of queries and keys, because some scores have none. To add one, subclass `Score` and enter
+it in `SCORES`.
 """
 
 import math
@@ -15,8 +15,8 @@ from transformer_mt.config import lookup
 class Score(nn.Module):
     """Scores of H heads between the queries and keys made from states of width D.
 
-    `scale` is the factor in front of the dot product for scores of the form scale · q·k, which a fused kernel can compute;
-    None for the others.
+    `scale` is the factor in front of the dot product for scores of the form scale · q·k, which a fused kernel can
+    compute; None for the others.
     """
 
     scale: float | None = None
@@ -75,7 +75,7 @@ def build_score(name: str, *, width: int, heads: int) -> Score:
 
 def split_heads(x: Float[Tensor, "B N D"], heads: int) -> Float[Tensor, "B H N d"]:
     """Cut the last axis into `heads` equal parts."""
-    return x.unflatten(-1, (heads, -1)).transpose(1, 2)  # B N D -> B H N d
+    return x.reshape(*x.shape[:2], heads, -1).transpose(1, 2)  # B N D -> B H N d
 
 
 def merge_heads(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B N D"]:

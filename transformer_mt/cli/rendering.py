@@ -73,9 +73,10 @@ def shading_for(console: Console) -> Shading:
     return Colours() if console.color_system and not console.no_color else Blocks()
 
 
-def map_title(stack: str, *, layer: int, layers: int, head: int, heads: int) -> str:
-    """For example `cross-attention, layer 3 of 3, head 2 of 4`; layer and head count from 1."""
-    return f"{_STACKS[stack]}, layer {layer} of {layers}, head {head} of {heads}"
+def map_title(stack: str, *, layer: int, layers: int, head: int | None, heads: int) -> str:
+    """For example `cross-attention, layer 3 of 3, head 2 of 4`; counted from 1, None for the mean over heads."""
+    which = f"mean of {heads} heads" if head is None else f"head {head} of {heads}"
+    return f"{_STACKS[stack]}, layer {layer} of {layers}, {which}"
 
 
 def render_map(

@@ -28,9 +28,13 @@ class StackMaps:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
-    def matrix(self, layer: int, head: int) -> list[list[float | None]]:
-        """One map as rows of numbers, None where a query may not attend; layers and heads count from 0."""
-        weights, mask = self.weights[layer, head].tolist(), self.mask[layer].tolist()
+    def matrix(self, layer: int, head: int | None) -> list[list[float | None]]:
+        """One map as rows of numbers, None where a query may not attend.
+
+        Layers and heads count from 0; without a head it is the mean over all, whose rows sum to 1 too.
+        """
+        chosen = self.weights[layer].mean(dim=0) if head is None else self.weights[layer, head]
+        weights, mask = chosen.tolist(), self.mask[layer].tolist()
         return [
             [weight if may else None for weight, may in zip(*row, strict=True)]
             for row in zip(weights, mask, strict=True)

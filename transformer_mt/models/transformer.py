@@ -114,6 +114,10 @@ class DecoderLayer(nn.Module):
         self.cross_residual = PreNorm(width=width, dropout=dropout)
         self.feed_forward_residual = PreNorm(width=width, dropout=dropout)
 
+    def start(self, memory: Memory) -> LayerState:
+        """The state before the first target token: the memory's keys and values, projected once."""
+        return LayerState(None, self.cross_attention.context(memory.states, memory.mask))
+
     def forward(self, x: Float[Tensor, "B T D"], state: LayerState) -> tuple[Float[Tensor, "B T D"], LayerState]:
         """One layer over new target tokens, and the state that includes them."""
         h = self.self_residual.before(x)
@@ -222,9 +226,8 @@ class Transformer(Seq2Seq):
         return self.output(self.decoder_norm(x)), DecoderState(tuple(layers), state.length + target.shape[1])
 
     def start(self, memory: Memory) -> DecoderState:
-        """The state before the first target token: the memory's keys and values, projected once for each layer."""
-        contexts = (layer.cross_attention.context(memory.states, memory.mask) for layer in self.decoder)
-        return DecoderState(tuple(LayerState(None, context) for context in contexts), 0)
+        """The state of all layers before the first target token."""
+        return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0)  # type: ignore[operator]
 
 
 def _initialise(module: nn.Module) -> None:

@@ -64,7 +64,7 @@ class ExponentialMovingAverage(Averaging):
 
     def _average(self, averaged: Any, current: Any, count: Tensor | int) -> None:
         decay = min(self.config.ema_decay, (1 + int(count)) / (10 + int(count)))
-        get_ema_multi_avg_fn(decay)(averaged, current, count)
+        get_ema_multi_avg_fn(decay)(averaged, current, count)  # type: ignore[no-untyped-call]
 
     def update(self) -> None:
         """Move the average towards the weights."""

@@ -37,9 +37,13 @@ def write_sealed_directory(path: Path, files: Mapping[str, bytes]) -> None:
         sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
         _write_to_disk(temporary / MANIFEST, json.dumps(sums, indent=1).encode())
         _flush_directory(temporary)
-        shutil.rmtree(path, ignore_errors=True)
+        if path.exists():  # set aside first, so that at every moment one of the two is whole
+            old = path.with_name(f".{path.name}.old")
+            shutil.rmtree(old, ignore_errors=True)
+            path.rename(old)
         temporary.rename(path)
         _flush_directory(path.parent)
+        shutil.rmtree(path.with_name(f".{path.name}.old"), ignore_errors=True)
 
 
 def read_sealed_directory(path: Path) -> dict[str, bytes]:

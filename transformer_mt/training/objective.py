@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from transformer_mt.config import ObjectiveConfig, lookup
 from transformer_mt.tokenizer import PAD
 
-# From logits and labels (PAD where there is none) to the summed loss: the caller divides by the number of tokens, which may
-# be spread over several batches.
+# From logits and labels (PAD where there is none) to the summed loss: the caller divides by the number of tokens, which
+# may be spread over several batches.
 Objective = Callable[[Float[Tensor, "B T V"], Int[Tensor, "B T"]], Float[Tensor, ""]]
 
 
@@ -38,7 +38,7 @@ def cross_entropy_in_place(
     Over a vocabulary of thousands the readable form moves more memory than the whole model. Here the gradient is made
     during the forward pass and overwrites the logits, which must not be used afterwards.
     """
-    loss: Tensor = _CrossEntropyInPlace.apply(logits, labels, label_smoothing)
+    loss: Tensor = _CrossEntropyInPlace.apply(logits, labels, label_smoothing)  # type: ignore[no-untyped-call]
     return loss
 
 

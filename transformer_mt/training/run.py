@@ -15,8 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import safetensors
-import safetensors.torch
 from torch import Tensor
 
 from transformer_mt.config import Config, dump_config, load_config
@@ -76,7 +74,8 @@ class Run:
     def model(self) -> Seq2Seq:
         """The model with the weights to use.
 
-        Raises `EnvironmentProblem` for a damaged file, `InputError` where training has not come to the first validation.
+        Raises `EnvironmentProblem` for a damaged file, `InputError` where training has not come to the first
+        validation.
         """
         path = self.path / MODEL
         if not path.is_file():

@@ -13,6 +13,7 @@ class BatchStream:
 
     def __init__(self, pairs: Sequence[SentencePair], tokenizer: Tokenizer, config: Config) -> None:
         self._pairs, self._tokenizer, self._config = pairs, tokenizer, config
+        self._longest = min(config.model.max_length, config.training.batch_tokens)
         self._sampled = config.tokenizer.sampling == "subword"
         self.epoch = 0
         self.index = 0
@@ -39,7 +40,7 @@ class BatchStream:
         sampling = None
         if self._sampled:
             sampling = Sampling(mix_seed(self._config.training.seed, self.epoch), self._config.tokenizer.alpha)
-        return encode_pairs(self._pairs, self._tokenizer, max_length=self._config.model.max_length, sampling=sampling)
+        return encode_pairs(self._pairs, self._tokenizer, max_length=self._longest, sampling=sampling)
 
     def _make_plan(self) -> list[list[int]]:
         return plan_batches(

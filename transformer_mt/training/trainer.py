@@ -68,7 +68,7 @@ class Trainer:
                 break
             if self._checkpoint_is_due():
                 self.save()
-            yield self._step()
+            yield self.step()
         assert self.progress.best_score is not None
         yield FinishReport(self.progress.step, reason, self.progress.best_step, self.progress.best_score)
 
@@ -99,7 +99,7 @@ class Trainer:
         self.run.forget_metrics_after(step)
         restore_random_states(checkpoint.random, self.device)
 
-    def _step(self) -> StepReport:
+    def step(self) -> StepReport:
         """Accumulate the gradient of the mean loss over several batches, then let the optimizer take a step.
 
         The sum over all batches' tokens is divided by their number, so the gradient is that of one large batch however
@@ -110,7 +110,7 @@ class Trainer:
         batches = [self.stream.take() for _ in range(self.config.accumulate)]
         tokens = sum(batch.target_tokens for batch in batches)
         self.model.train()
-        loss = sum(self._backward(batch.to(self.device), tokens) for batch in batches)
+        loss = sum(self.backward(batch.to(self.device), tokens) for batch in batches)
         norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip))
         if not math.isfinite(norm):
             raise InputError(
@@ -125,7 +125,7 @@ class Trainer:
         self.progress.seconds += seconds
         return StepReport(self.progress.step, epoch, loss, rate, norm, tokens, seconds)
 
-    def _backward(self, batch: Batch, tokens: int) -> float:
+    def backward(self, batch: Batch, tokens: int) -> float:
         """Add the gradient of a batch's share of the mean loss over `tokens` tokens; return that share."""
         with compute_in(self.precision, self.device):
             loss = self.objective(self.model(batch.source, batch.target_in), batch.target_out) / tokens

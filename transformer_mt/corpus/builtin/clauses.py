@@ -14,7 +14,8 @@ ModalVerb = Literal["können", "müssen", "wollen", "dürfen", "sollen", "möcht
 # What makes the German perfect an English present perfect.
 Experience = Literal["schon", "noch nicht", "noch nie"]
 
-DEGREES = {"sehr": "very", "zu": "too", "so": "so"}
+Degree = Literal["sehr", "zu", "wie"]
+DEGREES: dict[Degree, str] = {"sehr": "very", "zu": "too", "wie": "how"}
 CONJUNCTIONS = {
     "dass": "that",
     "ob": "whether",
@@ -23,6 +24,8 @@ CONJUNCTIONS = {
     "obwohl": "although",
     "bevor": "before",
     "als": "when",
+    "warum": "why",
+    "wann": "when",
     "und": "and",
     "aber": "but",
     "oder": "or",
@@ -34,7 +37,7 @@ class Quality:
     """An adjective as predicate: müde, sehr müde, größer als …, so groß wie …."""
 
     adjective: Adjective
-    degree: Literal["sehr", "zu"] | None = None
+    degree: Degree | None = None
     than: Nominal | None = None
     equal: bool = False
 

@@ -5,7 +5,7 @@ from transformer_mt.corpus.builtin.lexicon import Adjective, EnglishVerb, Noun
 
 _VOWELS = "aeiou"
 # Verbs of one syllable (or with the stress on the last) double their consonant: run, running.
-_DOUBLING = frozenset("run swim put get begin travel".split())
+_DOUBLING = frozenset("run swim put get forget begin travel".split())
 
 # subject and object forms
 PRONOUNS = {
@@ -23,6 +23,7 @@ PRONOUNS = {
     "was": ("what", "what"),
     "das": ("that", "that"),
 }
+INDEFINITE_PRONOUNS = {"jemand": "someone", "niemand": "nobody", "nichts": "nothing", "alles": "everything"}
 DETERMINERS = {
     "der": ("the", "the"),
     "dieser": ("this", "these"),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from transformer_mt.corpus.builtin import english
 from transformer_mt.corpus.builtin.lexicon import EnglishVerb
-from transformer_mt.corpus.builtin.phrases import Adverbial, Nominal
-from transformer_mt.corpus.builtin.words import Word, spell
+from transformer_mt.corpus.builtin.phrases import Adverbial
+from transformer_mt.corpus.builtin.words import COMMA, Word, spell
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.builtin.clauses import Clause
@@ -33,7 +33,7 @@ def declarative(clause: "Clause", first: Adverbial | None = None) -> list[Word]:
     """A statement or the inside of a subordinate clause; `first` is an adverbial that stands before the subject."""
     assert clause.subject is not None
     group = _verb_group(clause, needs_operator=clause.negated)
-    front = first.english() if first else []
+    front = [] if first is None else [*first.english(), *([COMMA] if first.slot == "sentence" else [])]
     return [*front, *clause.subject.english(subject=True), *_predicate(clause, group, without=(first,))]
 
 
@@ -46,6 +46,8 @@ def question(clause: "Clause", asked: object = None) -> list[Word]:
     front: list[Word] = []
     if isinstance(asked, Adverbial):
         front = asked.english()
+    elif asked is clause.predicate and clause.predicate is not None:
+        front = clause.predicate.english()
     elif asked is not None:
         front = _nominal(asked)
     inverted = [*group.operator, *clause.subject.english(subject=True)]
@@ -74,6 +76,8 @@ def imperative(clause: "Clause") -> list[Word]:
     """A command; please stands first."""
     please = [Word("please", ((clause, "please"),))] if clause.please else []
     base = Word(clause.verb.english.base, ((clause, "verb"),))
+    if clause.negated:
+        please += [Word("do"), Word("not", ((clause, "not"),))]
     return [*please, base, *_complements(clause, ())]
 
 
@@ -220,5 +224,3 @@ def _recipient(clause: "Clause", without: tuple[object, ...]) -> list[Word]:
     to = spell(clause.verb.recipient_preposition or "", (clause.recipient, "to"))
     return [*to, *clause.recipient.english(subject=False)]
 
-
-__all__ = ["Nominal", "declarative", "imperative", "infinitive", "question", "relative"]

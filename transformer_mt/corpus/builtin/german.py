@@ -99,6 +99,9 @@ PRONOUNS: dict[str, tuple[str, str, str]] = {
     "das": ("das", "das", "dem"),
 }
 
+_PERSON_ENDINGS: dict[Case, str] = {"accusative": "en", "dative": "em"}
+INDEFINITE_ENDINGS = {"jemand": _PERSON_ENDINGS, "niemand": _PERSON_ENDINGS}
+
 CONTRACTIONS = {
     ("in", "dem"): "im",
     ("in", "das"): "ins",
@@ -231,7 +234,7 @@ def imperative(verb: Verb, person: Person) -> str:
     if verb.vowel and not any(umlaut in verb.vowel for umlaut in "äö"):
         return verb.vowel
     stem = _stem(verb.infinitive)
-    return stem + ("e" if _needs_e(stem) or stem.endswith(("er", "ig")) else "")
+    return stem + ("e" if _needs_e(stem) or stem.endswith(("er", "ig", "lg", "is", "tz")) else "")
 
 
 def infinitive(verb: Verb) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from transformer_mt.corpus.builtin import german
 from transformer_mt.corpus.builtin.german import Person
+from transformer_mt.corpus.builtin.lexicon import Case
 from transformer_mt.corpus.builtin.phrases import Adverbial, Nominal, prepositional
 from transformer_mt.corpus.builtin.words import Origin, Word, spell
 
@@ -180,7 +181,7 @@ def _adverbials(clause: "Clause", *slots: str) -> Iterator[Part]:
             yield adverbial, adverbial.german()
 
 
-def _with_relative(nominal: Nominal, case: german.Case) -> list[Word]:
+def _with_relative(nominal: Nominal, case: Case) -> list[Word]:
     return [*nominal.german(case), *nominal.german_relative()]
 
 

@@ -26,6 +26,7 @@ class Noun:
     english_plural: str | None
     kinds: tuple[str, ...]
     shared: bool
+    part_of: str
     prepositions: dict[str, tuple[str, str]]
 
     @property
@@ -75,8 +76,7 @@ class Verb:
     recipient_preposition: str | None
     needs_recipient: bool
     aspect: Literal["state", "habit", "event"]
-    only_present: bool
-    no_perfect: bool
+    without: tuple[str, ...]
     complements: tuple[str, ...]
     weight: float
     subjects: tuple[Entity, ...]
@@ -105,6 +105,9 @@ class Adjective:
     english: str
     english_comparative: str | None
     before: bool
+    graded: bool
+    too: bool
+    passing: bool
     suits: tuple[Entity, ...]
     compares: tuple[Entity, ...]
 
@@ -119,7 +122,7 @@ class Adverb:
     tenses: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lexicon:
     """All entries, by key, in the order of the files."""
 
@@ -129,6 +132,7 @@ class Lexicon:
     verbs: dict[str, Verb] = field(default_factory=dict)
     adjectives: dict[str, Adjective] = field(default_factory=dict)
 
+    @cache  # noqa: B019  there is one lexicon, and it lives as long as the program
     def select(self, wanted: str) -> tuple[Entity, ...]:
         """The nouns and names that `wanted` lists: kinds in lower case, entries by name, exceptions after a minus."""
         items = wanted.split()
@@ -180,6 +184,7 @@ def _noun(key: str, entry: dict[str, Any]) -> Noun:
         english_plural=entry.get("english_plural"),
         kinds=tuple(entry["kinds"].split()),
         shared=entry.get("shared", False),
+        part_of=entry.get("part_of", ""),
         prepositions={role: tuple(entry[role].split()) for role in ("place", "goal", "spot") if role in entry},
     )
 
@@ -208,8 +213,7 @@ def _verb(key: str, entry: dict[str, Any], words: Lexicon) -> Verb:
         recipient_preposition=entry.get("recipient_preposition"),
         needs_recipient=entry.get("needs_recipient", False),
         aspect=entry.get("aspect", "event"),
-        only_present=entry.get("only_present", False),
-        no_perfect=entry.get("no_perfect", False),
+        without=tuple(entry.get("without", "").split()),
         complements=tuple(entry.get("complements", "").split()),
         weight=entry.get("weight", 1.0),
         subjects=words.select(entry.get("subject", "person")),
@@ -235,7 +239,7 @@ def _with_preposition(entities: tuple[Entity, ...], role: str) -> tuple[Entity, 
 
 def _regular_participle(infinitive: str) -> str:
     stem = infinitive.removesuffix("en") if infinitive.endswith("en") else infinitive.removesuffix("n")
-    return f"ge{stem}{'et' if stem.endswith(('t', 'd', 'ffn')) else 't'}"
+    return f"ge{stem}{'et' if stem.endswith(('t', 'd', 'ffn', 'gn')) else 't'}"
 
 
 def _adjective(key: str, entry: dict[str, Any], words: Lexicon) -> Adjective:
@@ -246,6 +250,9 @@ def _adjective(key: str, entry: dict[str, Any], words: Lexicon) -> Adjective:
         english=entry["english"],
         english_comparative=entry.get("better"),
         before=entry.get("before", True),
+        graded=entry.get("graded", True),
+        too=entry.get("too", False),
+        passing=entry.get("passing", False),
         suits=words.select(entry["suits"]),
         compares=words.select(entry.get("compares", "")),
     )

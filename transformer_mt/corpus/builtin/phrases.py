@@ -3,7 +3,7 @@
 Nodes are compared by identity, because the same noun phrase may stand twice in a sentence.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from transformer_mt.corpus.builtin import english, german
@@ -99,6 +99,44 @@ class Pronoun(_Phrase):
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
         """One word: the subject or the object form."""
         return spell(english.PRONOUNS[self.key][0 if subject else 1], (self, "pronoun"))
+
+    def nouns(self) -> list[str]:
+        """None."""
+        return []
+
+
+@dataclass(eq=False)
+class Indefinite(_Phrase):
+    """Jemand, niemand, nichts, alles: pronouns that stand where noun phrases stand."""
+
+    key: str
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """One word; jemand and niemand have endings."""
+        return spell(self.key + german.INDEFINITE_ENDINGS.get(self.key, {}).get(case, ""), (self, "pronoun"))
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """One word."""
+        return spell(english.INDEFINITE_PRONOUNS[self.key], (self, "pronoun"))
+
+    def nouns(self) -> list[str]:
+        """None."""
+        return []
+
+
+@dataclass(eq=False)
+class ClockTime(_Phrase):
+    """A full hour: acht Uhr, eight o'clock."""
+
+    numeral: str
+
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """Numeral and Uhr."""
+        return [Word(self.numeral, ((self, "numeral"),)), Word("Uhr", ((self, "clock"),))]
+
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """Numeral and o'clock."""
+        return [Word(english.NUMERALS[self.numeral], ((self, "numeral"),)), Word("o'clock", ((self, "clock"),))]
 
     def nouns(self) -> list[str]:
         """None."""
@@ -347,7 +385,8 @@ class PrepositionalPhrase:
     english_preposition: str
     object: Nominal
     slot: str = "place"
-    bare: bool = field(default=False)  # English without a determiner: by train
+    bare: bool = False  # English without a determiner: by train
+    after: bool = False  # English behind its object: three days ago
 
     def german(self) -> list[Word]:
         """The phrase, with im for in dem."""
@@ -359,8 +398,9 @@ class PrepositionalPhrase:
 
     def english(self) -> list[Word]:
         """The phrase."""
-        said = self.object.english(subject=False)
-        return [*spell(self.english_preposition, (self, "preposition")), *(said[1:] if self.bare else said)]
+        preposition = spell(self.english_preposition, (self, "preposition"))
+        said = self.object.english(subject=False)[1 if self.bare else 0 :]
+        return [*said, *preposition] if self.after else [*preposition, *said]
 
 
 Adverbial = AdverbPhrase | PrepositionalPhrase

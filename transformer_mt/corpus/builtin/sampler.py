@@ -1,37 +1,33 @@
-"""Choices: how a random derivation is filled with words that suit each other, each about as often as the others.
+"""Choices: random words in random noun phrases, fitting each other, each word about as often as the others.
 
 Every choice among words is fair: two are drawn and the one that was used less so far is taken. A sentence has one
 addressee (du, ihr or Sie) throughout.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Literal, TypeVar
 
 from transformer_mt.corpus.builtin import german
-from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Lexicon, Noun, ProperName, Verb, lexicon
-from transformer_mt.corpus.builtin.phrases import (
-    Adverbial,
-    AdverbPhrase,
-    Both,
-    Name,
-    Nominal,
-    NounPhrase,
-    PrepositionalPhrase,
-    Pronoun,
-)
+from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon
+from transformer_mt.corpus.builtin.phrases import Both, Indefinite, Name, Nominal, NounPhrase, Pronoun
 
 T = TypeVar("T")
 # Where the subject stands, which decides between they and the formal you: "sie" is they before the verb and in
 # subordinate clauses, "Sie" is you after the verb.
 SubjectPlace = Literal["before the verb", "after the verb"]
+BEFORE: SubjectPlace = "before the verb"
+AFTER: SubjectPlace = "after the verb"
+# Which determiners: no "ein", nothing but "ein" (and its plural), or only what is said of a habit.
+Definiteness = Literal["either", "definite", "indefinite", "bare"]
 
 _OWN = {"ich": "mein", "du": "dein", "er": "sein", "sie": "ihr", "wir": "unser", "ihr": "euer", "Sie": "Ihr"}
 _OBJECT_PRONOUNS = ("ich", "du", "er", "sie", "wir", "ihr")
-_BARE_KINDS = ("language", "sport")
 _FIRST_PERSONS = ("ich", "wir")
 _SECOND_PERSONS = ("du", "ihr", "Sie")
+_BARE_KINDS = frozenset(("language", "sport"))
+_FEW = german.NUMERALS[:3]
 
 
 class Sampler:
@@ -39,18 +35,19 @@ class Sampler:
 
     def __init__(self, random: Random, allowed: Callable[[Verb, Entity], bool]) -> None:
         self.random = random
-        self.words: Lexicon = lexicon()
-        self.allowed = allowed
+        self.words = lexicon()
         self.addressee = "du"
-        self.subject_key = ""
+        self.subject_key = ""  # the pronoun that could stand for the subject of the clause being made
         self._used: Counter[object] = Counter()
-        self._persons = self.words.select("person")
-        self._namable = self.words.select("relative name")
-        self._namable = tuple(entity for entity in self._namable if "person" in entity.kinds)
-        self._suited: dict[Verb, list[Entity]] = {}
+        self._verbs = tuple(verb for verb in self.words.verbs.values() if verb.weight)
+        self._people = self.words.select("person")
+        self._relatives = self.words.select("relative") + self.words.select("Anna Lena Maria Sophie Paul Peter Tim David")
+        self._objects = {
+            verb: tuple(noun for noun in verb.objects if allowed(verb, noun)) for verb in self.words.verbs.values()
+        }
         self._describing: dict[Entity, list[Adjective]] = {}
         for adjective in self.words.adjectives.values():
-            for entity in adjective.suits:
+            for entity in adjective.suits if adjective.before else ():
                 self._describing.setdefault(entity, []).append(adjective)
 
     def new_sentence(self) -> None:
@@ -68,91 +65,130 @@ class Sampler:
         """Any of the options, each as likely."""
         return options[int(self.random.random() * len(options))]
 
-    def weighted(self, options: dict[str, float]) -> str:
+    def weighted(self, options: Mapping[T, float]) -> T:
         """A key, as likely as its weight says."""
         point = self.random.random() * sum(options.values())
         for key, weight in options.items():
             point -= weight
             if point < 0:
-                return key
+                break
         return key
 
-    def fair(self, options: Sequence[T], weight: Callable[[T], float] | None = None) -> T:
-        """One of the options, preferring what was used less (in proportion to its weight)."""
-        first, second = self.one_of(options), self.one_of(options)
-        share = weight or (lambda _: 1.0)
-        chosen = first if self._used[first] * share(second) <= self._used[second] * share(first) else second
+    def fair(self, options: Sequence[T]) -> T:
+        """One of the options, preferring what was used less."""
+        return self._less_used(self.one_of(options), self.one_of(options))
+
+    def _less_used(self, first: T, second: T, share: float = 1.0) -> T:
+        """The one that was used less so far; the first is meant to be used 1/share times as often as the second."""
+        chosen = first if self._used[first] * share <= self._used[second] else second
         self._used[chosen] += 1
         return chosen
 
-    # ---- verbs and their company
-
     def verb(self, fits: Callable[[Verb], bool]) -> Verb:
-        """A verb for which `fits` holds."""
-        options = [verb for verb in self.words.verbs.values() if verb.weight and fits(verb)]
-        return self.fair(options, lambda verb: verb.weight)
+        """A verb for which `fits` holds; there must be one."""
+        first, second = self._fitting_verb(fits), self._fitting_verb(fits)
+        return self._less_used(first, second, second.weight / first.weight)
 
-    def subject(self, verb: Verb, where: SubjectPlace = "before the verb", *, pronouns: float = 0.5) -> Nominal:
+    def _fitting_verb(self, fits: Callable[[Verb], bool]) -> Verb:
+        verb = self.one_of(self._verbs)
+        while not fits(verb):
+            verb = self.one_of(self._verbs)
+        return verb
+
+    def can_act(self, verb: Verb) -> bool:
+        """True if people do it."""
+        return self._people[0] in verb.subjects
+
+    # ---- subjects
+
+    def subject(self, verb: Verb, where: SubjectPlace = BEFORE, *, pronouns: float = 0.5) -> Nominal:
         """A subject that suits the verb: a pronoun, a name, or a noun phrase."""
-        people = self._persons[0] in verb.subjects
+        people = self.can_act(verb)
         if people and self.chance(pronouns):
             return self.subject_pronoun(where)
-        entity = self.fair(verb.subjects)
-        self.subject_key = self._pronoun_for(entity)
+        if people and self.chance(0.03):
+            self.subject_key = ""
+            return Indefinite(self.one_of(("jemand", "niemand")))
+        if people and self.chance(0.05):
+            return self._two_people()
+        return self.named(self.fair(verb.subjects), definite=not people)
+
+    def somebody(self, where: SubjectPlace = BEFORE, *, pronouns: float = 0.5) -> Nominal:
+        """A person as subject."""
+        return self.subject(self.words.verbs["arbeiten"], where, pronouns=pronouns)
+
+    def named(self, entity: Entity, *, definite: bool = True, adjectives: float = 0.15) -> Nominal:
+        """The entity as subject."""
+        person = "person" in entity.kinds
+        self.subject_key = {"m": "er", "f": "sie", "n": ""}[entity.gender] if person else ""
         if isinstance(entity, ProperName):
             return Name(entity)
-        if people and self.chance(0.06):
-            return self._two_people()
-        phrase = self.noun_phrase(entity, role="subject", definite=not people)
+        definiteness: Definiteness = "definite" if definite else "either"
+        phrase = self.noun_phrase(entity, definiteness, plurals=0.15, adjectives=adjectives, subject=True)
         if phrase.plural:
-            self.subject_key = "sie, plural"
+            self.subject_key = "sie, plural" if person else ""
         return phrase
 
-    def subject_pronoun(self, where: SubjectPlace = "before the verb") -> Pronoun:
+    def subject_pronoun(self, where: SubjectPlace = BEFORE) -> Pronoun:
         """A personal pronoun as subject."""
-        second = {self.addressee: 4.0} if self.addressee != "Sie" or where == "after the verb" else {}
-        third = {"er": 3.0, "sie": 3.0} | ({"sie, plural": 2.5} if where == "before the verb" else {})
-        self.subject_key = self.weighted({"ich": 5.0, "wir": 3.5, **second, **third})
-        return Pronoun(self.subject_key)
+        second = {self.addressee: 4.0} if self.addressee != "Sie" or where == AFTER else {}
+        third = {"er": 3.0, "sie": 3.0} | ({"sie, plural": 2.5} if where == BEFORE else {})
+        return self.as_subject(self.weighted({"ich": 5.0, "wir": 3.5, **second, **third}))
+
+    def as_subject(self, key: str) -> Pronoun:
+        """The pronoun as subject of the clause that is being made."""
+        self.subject_key = key
+        return Pronoun(key)
 
     def _two_people(self) -> Both:
+        first = self.fair(self._relatives)
+        second = self.fair([entity for entity in self._relatives if entity is not first])
+        both = Both(self.person(first), self.person(second))
         self.subject_key = "sie, plural"
-        first = self.fair(self._namable)
-        second = self.fair([entity for entity in self._namable if entity is not first])
-        return Both(self.person(first), self.person(second))
+        return both
+
+    # ---- objects
 
     def person(self, entity: Entity | None = None) -> Nominal:
         """Somebody who is named: Anna, mein Vater, der Arzt."""
-        chosen = entity or self.fair(self._persons)
-        return Name(chosen) if isinstance(chosen, ProperName) else self.noun_phrase(chosen, role="person", plurals=0.08)
+        chosen = entity or self.fair(self._people)
+        if isinstance(chosen, ProperName):
+            return Name(chosen)
+        return self.noun_phrase(chosen, "definite", plurals=0.08, adjectives=0.1)
+
+    def person_or_pronoun(self, pronouns: float = 0.5) -> Nominal:
+        """Somebody, as object."""
+        return self.object_pronoun() if self.chance(pronouns) else self.person()
+
+    def objects_of(self, verb: Verb) -> tuple[Entity, ...]:
+        """The nouns that the verb may have as its object."""
+        return self._objects[verb]
 
     def object_noun(self, verb: Verb) -> Entity:
-        """A noun that the verb may have as its object."""
-        if verb not in self._suited:
-            self._suited[verb] = [entity for entity in verb.objects if self.allowed(verb, entity)]
-        return self.fair(self._suited[verb])
+        """One of them."""
+        return self.fair(self._objects[verb])
 
-    def object(self, verb: Verb, *, pronouns: float = 0.15, entity: Entity | None = None) -> Nominal:
+    def object(self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False) -> Nominal:
         """An object that suits the verb."""
         chosen = entity or self.object_noun(verb)
-        if "person" in chosen.kinds and entity is None and self.chance(pronouns * 2.5):
+        if "person" in chosen.kinds and entity is None and self.chance(0.4):
             return self.object_pronoun()
         if isinstance(chosen, ProperName):
             return Name(chosen)
-        return self.noun_phrase(
-            chosen, definite=verb.object_is == "definite", indefinite=verb.object_is == "indefinite"
-        )
+        definiteness: Definiteness = verb.object_is
+        if "person" in chosen.kinds and definiteness == "either":
+            definiteness = "definite"
+        elif habitual and verb.aspect == "event" and definiteness != "definite":
+            definiteness = "bare"
+        return self.noun_phrase(chosen, definiteness)
 
     def object_pronoun(self) -> Pronoun:
         """A personal pronoun as object, of another person than the subject."""
-        first_person = _FIRST_PERSONS if self.subject_key in _FIRST_PERSONS else ()
-        second_person = _SECOND_PERSONS if self.subject_key in _SECOND_PERSONS else ()
+        taken = next((group for group in (_FIRST_PERSONS, _SECOND_PERSONS) if self.subject_key in group), ())
         options = [
             key
             for key in _OBJECT_PRONOUNS
-            if key not in first_person
-            and key not in second_person
-            and (key not in _SECOND_PERSONS or key == self.addressee)
+            if key not in taken and (key not in _SECOND_PERSONS or key == self.addressee)
         ]
         return Pronoun(self.one_of(options))
 
@@ -161,62 +197,63 @@ class Sampler:
     def noun_phrase(
         self,
         noun: Noun,
+        definiteness: Definiteness = "either",
         *,
-        role: str = "object",
-        definite: bool = False,
-        indefinite: bool = False,
         plurals: float = 0.2,
         adjectives: float = 0.2,
+        subject: bool = False,
     ) -> NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
-        plural = noun.plural_only or (not noun.mass and self.chance(plurals))
-        possessor = None
+        plural = noun.plural_only or (not noun.mass and "parent" not in noun.kinds and self.chance(plurals))
+        if definiteness == "bare" and not noun.mass:
+            plural = True
         if plural or noun.mass:
-            options = self._unbounded_determiners(noun, plural=plural, definite=definite, indefinite=indefinite)
+            determiner = self.weighted(self._plural_and_mass_determiners(noun, definiteness, plural=plural))
         else:
-            options = self._singular_determiners(noun, role=role, definite=definite, indefinite=indefinite)
-        determiner = self.weighted(options)
+            determiner = self.weighted(self._singular_determiners(noun, definiteness, subject=subject))
+        phrase = NounPhrase(noun, determiner, plural)
         if determiner == "mein":
-            determiner = self.possessive()
+            phrase.determiner = self.possessive()
         elif determiner == "von":
-            determiner, possessor = "der", self._possessor()
-        described = self._adjective(noun, adjectives) if determiner != "wie viele" else None
-        return NounPhrase(noun, determiner, plural, described, False, possessor)
+            phrase.determiner, phrase.possessor = "der", self._possessor(noun)
+        if self.chance(adjectives):
+            phrase.adjective = self.adjective_for(noun)
+        return phrase
 
-    def _singular_determiners(
-        self, noun: Noun, *, role: str, definite: bool, indefinite: bool
-    ) -> dict[str, float]:
+    def _singular_determiners(self, noun: Noun, definiteness: Definiteness, *, subject: bool) -> dict[str, float]:
         own = 0.0 if noun.shared else 3.0
-        if "relative" in noun.kinds:
-            return {"ein": 1} if indefinite else {"mein": 8, "der": 2, "von": 1.2}
-        if indefinite:
+        if definiteness == "indefinite":
             return {"ein": 1}
-        options = {"der": 6.0, "dieser": 2.5, "mein": own, "von": own * 0.25}
-        if not definite:
-            options |= {"ein": 4.5, "jeder": 0.5 if "person" in noun.kinds else 0.2}
+        if "relative" in noun.kinds:
+            return {"mein": 9, "der": 1, "von": 1.2}
+        options = {"der": 6.0, "dieser": 3.0, "mein": own, "von": 1.0 if noun.part_of else own * 0.25}
+        if definiteness == "either":
+            options |= {"ein": 2.5, "jeder": 0.4} if subject else {"ein": 4.5}
         return options
 
-    def _unbounded_determiners(
-        self, noun: Noun, *, plural: bool, definite: bool, indefinite: bool
+    def _plural_and_mass_determiners(
+        self, noun: Noun, definiteness: Definiteness, *, plural: bool
     ) -> dict[str, float]:
-        own = 0.0 if noun.shared else 2.0
-        if any(kind in noun.kinds for kind in _BARE_KINDS):
+        if definiteness == "bare" or not _BARE_KINDS.isdisjoint(noun.kinds):
             return {"": 1}
+        own = 0.0 if noun.shared else 2.0
         if "relative" in noun.kinds:
-            return {self.one_of(german.NUMERALS[:3]): 1} if indefinite else {"mein": 6, "der": 2}
+            return {self.one_of(_FEW): 1} if definiteness == "indefinite" else {"mein": 8, "der": 1}
         if not plural:
-            return {"": 5} | ({} if indefinite else {"der": 3, "dieser": 1, "mein": own * 0.5})
-        if indefinite:
+            if "known" in noun.kinds:
+                return {"der": 1}
+            return {"": 5} | ({} if definiteness == "indefinite" else {"der": 3, "dieser": 1, "mein": own * 0.4})
+        if definiteness == "indefinite":
             return {"": 1, "viele": 1, self.one_of(german.NUMERALS): 1}
         options = {"der": 4.0, "dieser": 1.5, "mein": own, "alle": 0.7}
-        if not definite:
-            options |= {"": 2.0, "viele": 1.0, self.one_of(german.NUMERALS): 2.0}
+        if definiteness == "either":
+            options |= {"": 2.5, "viele": 1.0, self.one_of(german.NUMERALS): 1.5}
         return options
 
     def possessive(self) -> str:
         """A possessive, often the subject's own; never one that could be two people's."""
         own = _OWN.get(self.subject_key)
-        if own and self.chance(0.6):
+        if own and self.chance(0.65):
             return own
         second = {"du": "dein", "ihr": "euer"}.get(self.addressee)
         options = ["mein", "sein", "unser", *([second] if second else [])]
@@ -224,77 +261,17 @@ class Sampler:
             options.append("ihr")
         return self.one_of(options)
 
-    def _possessor(self) -> NounPhrase | Name:
-        person = self.fair(self._persons)
+    def _possessor(self, noun: Noun) -> NounPhrase | Name:
+        if noun.part_of:
+            whole = self.fair(self.words.select(noun.part_of))
+            assert isinstance(whole, Noun)
+            return NounPhrase(whole, self.weighted({"der": 3, "dieser": 1}))
+        person = self.fair([entity for entity in self._people if entity.key != "Eltern"])
         if isinstance(person, ProperName):
             return Name(person)
-        determiner = self.possessive() if "relative" in person.kinds else "der"
-        return NounPhrase(person, determiner, person.plural_only) if not person.plural_only else Name(self._name())
+        return NounPhrase(person, self.possessive() if "relative" in person.kinds else "der")
 
-    def _name(self) -> ProperName:
-        return self.fair([name for name in self.words.names.values() if "person" in name.kinds])
-
-    def _adjective(self, noun: Noun, probability: float) -> Adjective | None:
-        options = [adjective for adjective in self._describing.get(noun, ()) if adjective.before]
-        return self.fair(options) if options and self.chance(probability) else None
-
-    def _pronoun_for(self, entity: Entity) -> str:
-        return {"m": "er", "f": "sie", "n": ""}[entity.gender] if "person" in entity.kinds else ""
-
-    # ---- adverbials
-
-    def adverb(self, slot: str, *tenses: str) -> AdverbPhrase:
-        """An adverb of a slot that goes with one of the tenses."""
-        group = self.words.adverbs[slot].values()
-        return AdverbPhrase(self.fair([adverb for adverb in group if not set(tenses).isdisjoint(adverb.tenses)]))
-
-    def manner(self, verb: Verb) -> AdverbPhrase:
-        """How the verb may be done."""
-        return AdverbPhrase(self.fair(verb.manners))
-
-    def place(self, verb: Verb) -> Adverbial:
-        """Where the verb may happen."""
-        if not verb.needs_place and self.chance(0.2):
-            return AdverbPhrase(self.fair(list(self.words.adverbs["place"].values())))
-        return self.location(self.fair(verb.places), "place")
-
-    def goal(self, verb: Verb) -> Adverbial:
-        """Where somebody goes."""
-        if "home" in {kind for entity in verb.goals for kind in entity.kinds} and self.chance(0.12):
-            return AdverbPhrase(self.fair(list(self.words.adverbs["goal"].values())))
-        return self.location(self.fair(verb.goals), "goal")
-
-    def location(self, entity: Entity, role: str) -> PrepositionalPhrase:
-        """A place (place, spot) or a goal (goal, laid) with the preposition that it takes."""
-        slot = "goal" if role in ("goal", "laid") else "place"
-        if isinstance(entity, ProperName):
-            to_town = role == "goal"
-            return PrepositionalPhrase(
-                "nach" if to_town else "in", "dative", "to" if to_town else "in", Name(entity), slot
-            )
-        german_preposition, english_preposition = entity.prepositions["spot" if role == "laid" else role]
-        towards = role == "laid" or (role == "goal" and german_preposition != "zu")
-        phrase = self.noun_phrase(entity, definite=True, plurals=0.0, adjectives=0.12)
-        return PrepositionalPhrase(
-            german_preposition, "accusative" if towards else "dative", english_preposition, phrase, slot
-        )
-
-    def company(self) -> PrepositionalPhrase:
-        """With or without somebody."""
-        person = self.object_pronoun() if self.chance(0.25) else self.person()
-        if self.chance(0.75):
-            return PrepositionalPhrase("mit", "dative", "with", person, "company")
-        return PrepositionalPhrase("ohne", "accusative", "without", person, "company")
-
-    def benefit(self) -> PrepositionalPhrase:
-        """For somebody."""
-        person = self.object_pronoun() if self.chance(0.25) else self.person()
-        return PrepositionalPhrase("für", "accusative", "for", person, "company")
-
-    def vehicle(self, verb: Verb) -> PrepositionalPhrase:
-        """By train."""
-        vehicle = self.fair(verb.vehicles)
-        assert isinstance(vehicle, Noun)
-        return PrepositionalPhrase("mit", "dative", "by", NounPhrase(vehicle), "company", bare=True)
-
-
+    def adjective_for(self, noun: Noun) -> Adjective | None:
+        """An adjective that may stand before the noun."""
+        options = self._describing.get(noun)
+        return self.fair(options) if options else None

@@ -6,7 +6,8 @@ from typing import Literal
 
 from transformer_mt.corpus.builtin import english_order, german_order
 from transformer_mt.corpus.builtin.clauses import CONJUNCTIONS, Clause, Subordinate
-from transformer_mt.corpus.builtin.phrases import Adverbial, AdverbPhrase
+from transformer_mt.corpus.builtin.german import Person
+from transformer_mt.corpus.builtin.phrases import Adverbial
 from transformer_mt.corpus.builtin.words import COMMA, Word, linked_pair, tidy
 from transformer_mt.corpus.pairs import SentencePair
 
@@ -79,7 +80,7 @@ class Command:
 
     def german(self) -> list[Word]:
         """The imperative first."""
-        person: dict[str, german_order.Person] = {"du": "2s", "ihr": "2p", "Sie": "3p"}
+        person: dict[str, Person] = {"du": "2s", "ihr": "2p", "Sie": "3p"}
         return german_order.imperative(self.clause, person[self.to])
 
     def german_after_clause(self) -> list[Word]:
@@ -133,7 +134,7 @@ class Complex:
 class Joined:
     """Two sentences with und, aber or oder between them."""
 
-    first: "Main | Complex"
+    first: "Main | Complex | Joined"
     conjunction: Literal["und", "aber", "oder"]
     second: "Main | Complex | Joined"
 
@@ -179,5 +180,3 @@ def pairings(sentence: Sentence) -> list[tuple[str, str]]:
     """Every (verb, object noun) in the sentence."""
     return [pairing for clause in sentence.clauses() for pairing in clause.pairings()]
 
-
-__all__ = ["AdverbPhrase", "Command", "Complex", "Joined", "Question", "Sentence", "Statement", "pairings", "realise"]

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS, Construction, long_sentence
+from transformer_mt.corpus.builtin.complex_sentences import long_sentence
+from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS, Construction
 from transformer_mt.corpus.builtin.lexicon import Entity, Verb, lexicon
 from transformer_mt.corpus.builtin.sampler import Sampler
 from transformer_mt.corpus.builtin.sentences import Sentence, pairings, realise
@@ -99,7 +100,7 @@ class _Corpus:
         return self._construction()(sampler)
 
     def _construction(self) -> Construction:
-        return self.random.choices(list(CONSTRUCTIONS), list(CONSTRUCTIONS.values()))[0]
+        return self.seen.weighted(CONSTRUCTIONS)
 
     def shows_held_out(self, sentence: Sentence) -> bool:
         """True if the sentence has a held-out pairing of verb and object."""

@@ -1,0 +1,127 @@
+"""`tmt attend`: the attention matrices of a sentence, as text."""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from transformer_mt.cli.options import (
+    DEFAULT_DEVICE,
+    Beam,
+    Device,
+    Json,
+    LengthPenalty,
+    Model,
+    Sample,
+    Seed,
+    Temperature,
+    TopK,
+    TopP,
+    search_with,
+)
+from transformer_mt.config import lookup
+from transformer_mt.errors import InputError
+
+ALL, MEAN = "all", "mean"
+
+
+def attend(
+    sentence: Annotated[str | None, typer.Argument(metavar="[SENTENCE]", show_default=False)] = None,
+    model: Model = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Look at this translation instead of the model's own.")
+    ] = None,
+    stack: Annotated[str, typer.Option("--stack", help="cross, encoder or decoder.")] = "cross",
+    layer: Annotated[str, typer.Option("--layer", help="A layer counted from 1, or all.")] = ALL,
+    head: Annotated[str, typer.Option("--head", help="A head counted from 1, mean, or all.")] = MEAN,
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
+    sample: Sample = None,
+    temperature: Temperature = None,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    seed: Seed = None,
+    device: Device = DEFAULT_DEVICE,
+    as_json: Json = False,
+) -> None:
+    """Translate a sentence and print where the model looked: target tokens down the side, source tokens across.
+
+    \b
+    Examples:
+      tmt attend
+      tmt attend "Kannst du mir helfen?" --layer 2 --head all
+      tmt attend "Der Hund schläft." --target "The dog sleeps." --stack decoder
+      tmt attend --json
+
+    Without a sentence it takes the showcase of the built-in corpus. A row says where the model looked while it wrote
+    the row's token; its numbers sum to 1. A dot stands where nothing may be attended to. --json prints one object:
+    source, target, and stacks with rows, columns and weights[layer][head][row][column].
+    """
+    from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.rendering import map_title, render_legend, render_map, shading_for
+    from transformer_mt.cli.terminal import result, result_lines, results_console
+    from transformer_mt.inspection.maps import attend_pair
+    from transformer_mt.pipeline import load_translator, showcase
+
+    run = open_run(model)
+    config = run.config()
+    search = search_with(
+        config.search,
+        beam=beam,
+        length_penalty=length_penalty,
+        sample=sample,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+    )
+    translator = load_translator(run, device=device)
+    text = sentence if sentence is not None else showcase(config.data)
+    if not text.strip():
+        raise InputError("SENTENCE: empty; give a sentence to look at")
+    if target is None:
+        target = translator.translate([text], search, place=lambda _: "SENTENCE")[0][0].text
+    maps = attend_pair(translator.model, translator.tokenizer, text, target)
+    if as_json:
+        result(json.dumps(maps.to_json(), ensure_ascii=False))
+        return
+    console = results_console()
+    shading = shading_for(console)
+    chosen = lookup(maps.stacks, stack, key="--stack")
+    result(text)
+    result(target)
+    layers, heads = chosen.weights.shape[:2]
+    for layer_number, head_number in _numbers(layer, head, layers=layers, heads=heads):
+        result("")
+        result_lines(
+            render_map(
+                chosen.matrix(layer_number - 1, None if head_number is None else head_number - 1),
+                title=map_title(stack, layer=layer_number, layers=layers, head=head_number, heads=heads),
+                rows=chosen.rows,
+                columns=chosen.columns,
+                width=console.width,
+                shading=shading,
+            )
+        )
+    result("")
+    result_lines(render_legend(width=console.width, shading=shading))
+
+
+def _numbers(layer: str, head: str, *, layers: int, heads: int) -> Iterator[tuple[int, int | None]]:
+    """The layers and heads to print, counted from 1; None for the mean over heads."""
+    for number in _chosen(layer, layers, option="--layer", words=(ALL,)):
+        if head == MEAN:
+            yield number, None
+        else:
+            yield from ((number, one) for one in _chosen(head, heads, option="--head", words=(MEAN, ALL)))
+
+
+def _chosen(text: str, count: int, *, option: str, words: tuple[str, ...]) -> list[int]:
+    """The numbers that an option asks for. Raises `InputError` that says what there is."""
+    if text == ALL:
+        return list(range(1, count + 1))
+    if text.isdecimal() and 1 <= int(text) <= count:
+        return [int(text)]
+    there_is = " or ".join([f"a number from 1 to {count}", *words])
+    raise InputError(f"{option}: there is no {text!r}; give {there_is}")

@@ -1,0 +1,72 @@
+"""`tmt train --check`: everything is built and shown, one batch is learned by heart, nothing is written."""
+
+from torch import Tensor
+
+from transformer_mt.batching import Batch
+from transformer_mt.cli.terminal import note, result
+from transformer_mt.config import Config
+from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.pipeline import Training, rehearse_training
+from transformer_mt.rehearsal import Learned, measure_cost, overfit, shapes
+from transformer_mt.training.trainer import Trainer
+
+SENTENCES_SHOWN = 3
+SENTENCES_LEARNED = 16
+
+
+def check_training(config: Config) -> None:
+    """Print what training would be like. Raises `EnvironmentProblem` when the model cannot learn a single batch."""
+    training = rehearse_training(config)
+    trainer, corpus, tokenizer = training.trainer, training.corpus, training.tokenizer
+    for line in training.notes:
+        note(line)
+    result(f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
+    counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
+    result(f"corpus      {corpus.name}: {counts} pairs, {corpus.report.removed} left out")
+    result(f"vocabulary  {tokenizer.size} subwords")
+    plan = trainer.stream.plan
+    result(f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side")
+    _show_parameters(trainer)
+    batch = trainer.stream.encoded.batch(plan[0]).to(trainer.device)
+    result("")
+    result(f"a batch of {len(batch.pairs)} pairs, source {_size(batch.source)}, target {_size(batch.target_in)}")
+    for row in range(min(SENTENCES_SHOWN, len(batch.pairs))):
+        result(f"  {' '.join(tokenizer.pieces(batch.source[row].tolist()))}")
+        result(f"  {' '.join(tokenizer.pieces(batch.target_out[row].tolist()))}")
+    result("")
+    result("shapes (batch × length × width, heads after the batch)")
+    for name, shape in shapes(trainer.model, batch):
+        result(f"  {name:48} {shape}")
+    result("")
+    cost = measure_cost(training, steps=config.training.steps)
+    minutes = 60 * cost.hours
+    result(f"time        {cost.seconds_per_step:.2f} s a step, {minutes:.1f} minutes for {config.training.steps} steps")
+    if cost.memory_gib is not None:
+        result(f"memory      {cost.memory_gib:.2f} GiB at the most so far")
+    _learn(training, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))
+
+
+def _show_parameters(trainer: Trainer) -> None:
+    total = sum(parameter.numel() for parameter in trainer.model.parameters())
+    result(f"parameters  {total:,}")
+    for name, part in trainer.model.named_children():
+        own = sum(parameter.numel() for parameter in part.parameters())
+        result(f"  {name:18} {own:>12,}")
+
+
+def _learn(training: Training, batch: Batch) -> None:
+    """Learn a batch by heart and say how it went."""
+    learned: Learned | None = None
+    for learned in overfit(training, batch):
+        note(f"overfitting {len(batch.pairs)} pairs: step {learned.steps}, {100 * learned.accuracy:.1f} % right")
+    assert learned is not None
+    if learned.accuracy < 1.0:
+        raise EnvironmentProblem(
+            f"--check: after {learned.steps} steps only {100 * learned.accuracy:.1f} % of one batch are right; "
+            "the model is too small or something in it is broken"
+        )
+    result(f"learning    one batch of {len(batch.pairs)} pairs by heart in {learned.steps} steps")
+
+
+def _size(tensor: Tensor) -> str:
+    return "×".join(map(str, tensor.shape))

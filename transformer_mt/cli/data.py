@@ -1,0 +1,35 @@
+"""`tmt data`: what a corpus holds."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from transformer_mt.cli.options import ConfigFile, Data, Json, Set
+
+
+def data(
+    config: ConfigFile = None,
+    data: Data = None,
+    sample: Annotated[int, typer.Option("--sample", min=0, help="How many pairs of each split to show.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Which pairs --sample draws.")] = 1,
+    set: Set = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a corpus holds: counts, lengths, samples with their word links, what cleaning removed.
+
+    \b
+    Examples:
+      tmt data
+      tmt data --sample 20
+      tmt data --data path/to/folder --json
+    """
+    from transformer_mt.cli.options import resolve_config
+    from transformer_mt.cli.survey import survey, survey_lines
+    from transformer_mt.cli.terminal import result
+    from transformer_mt.corpus.load import load_corpus
+
+    corpus = load_corpus(resolve_config(config, data=data, overrides=set).data)
+    found = survey(corpus, sample=sample, seed=seed)
+    for line in [json.dumps(found, ensure_ascii=False)] if as_json else survey_lines(found):
+        result(line)

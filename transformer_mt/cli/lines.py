@@ -1,0 +1,147 @@
+"""Lines in and lines out of `tmt translate`: arguments, files, pipes, the prompt; plain text and JSON."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from transformer_mt.cli.escape import escape_controls
+from transformer_mt.errors import InputError
+from transformer_mt.training.files import writing
+from transformer_mt.translation.translator import Translation, sentence_number
+
+STDIN = Path("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Lines of text without their ends, and what messages call the line of a number counted from 0."""
+
+    lines: Iterable[str]
+    place: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The text of a line to translate, and the JSON object that it came in, if it did."""
+
+    text: str
+    fields: dict[str, Any] | None
+
+
+def arguments(sentences: Sequence[str]) -> Source:
+    """The sentences of the command line, each one line whatever it holds."""
+    return Source(sentences, sentence_number)
+
+
+def read_lines(path: Path | None) -> Source:
+    """The lines of a file, or of stdin for `-` and None. Raises `InputError` with file and line for bad UTF-8."""
+    if path is None or path == STDIN:
+        return Source(_decoded(sys.stdin.buffer, "stdin"), lambda number: f"stdin:{number + 1}")
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    return Source(_decoded(file, str(path)), lambda number: f"{path}:{number + 1}")
+
+
+def prompted(prompt: str) -> Iterator[Source]:
+    """What a person types, line by line, until the end of input."""
+    while True:
+        try:
+            line = input(prompt)
+        except EOFError:
+            print()
+            return
+        yield Source([line], lambda _: "the line")
+
+
+def read_records(source: Source, *, as_json: bool, language: str) -> Iterator[Record]:
+    """The records of a source. With `as_json`, a line that begins with `{` is a JSON object."""
+    for number, line in enumerate(source.lines):
+        if as_json and line.lstrip().startswith("{"):
+            yield _json_record(line, language, place=source.place(number))
+        else:
+            yield Record(line, None)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFormat:
+    """How translations are written: JSON objects, or text with tab-separated columns before it where asked for."""
+
+    as_json: bool
+    scores: bool
+    n_best: int
+
+    def lines(self, record: Record, translations: Sequence[Translation], *, number: int) -> Iterator[str]:
+        """The lines for one record, the `number`-th counted from 1."""
+        if self.as_json:
+            # JSON escapes ASCII controls itself, but lets those beyond pass.
+            yield escape_controls(json.dumps(self._object(record, translations), ensure_ascii=False))
+            return
+        for translation in translations:
+            columns = [str(number)] if self.n_best > 1 else []
+            columns += [f"{translation.score:.4f}"] if self.scores else []
+            yield "\t".join([*columns, escape_controls(translation.text)])
+
+    def _object(self, record: Record, translations: Sequence[Translation]) -> dict[str, Any]:
+        best = translations[0]
+        fields = {"source": record.text} if record.fields is None else record.fields
+        added: dict[str, Any] = {
+            "translation": best.text,
+            "score": best.score,
+            "log_probability": best.log_probability,
+        }
+        if self.n_best > 1:
+            added["n_best"] = [{"text": one.text, "score": one.score} for one in translations]
+        return fields | added
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """What writes a line to stdout, or to a file that takes its name only once everything is in it."""
+    if path is None:
+        yield _print
+        return
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; give the name of a file")
+    whole_at_once = not path.exists() or path.is_file()  # a pipe or a device cannot be replaced
+    target = path.with_name(f".{path.name}.new") if whole_at_once else path
+    with writing(path):
+        file = target.open("w", encoding="utf-8", newline="\n")
+    try:
+        with file, writing(path):
+            yield lambda line: print(line, file=file)
+        if whole_at_once:
+            target.replace(path)
+    except BaseException:
+        if whole_at_once:
+            target.unlink(missing_ok=True)
+        raise
+
+
+def _print(line: str) -> None:
+    print(line, flush=sys.stdout.isatty())
+
+
+def _decoded(file: BinaryIO, name: str) -> Iterator[str]:
+    with file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+            except UnicodeDecodeError as error:
+                raise InputError(f"{name}:{number}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+
+
+def _json_record(line: str, language: str, *, place: str) -> Record:
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{place}: not valid JSON ({error}); correct it") from None
+    for key in ("source", language):
+        if isinstance(fields.get(key), str):
+            return Record(fields[key], fields)
+    raise InputError(f"{place}: no text under source or {language}; name the sentence so")

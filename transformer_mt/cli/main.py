@@ -1,0 +1,89 @@
+"""The entry point `tmt`: the commands, and how every failure becomes one line and an exit code."""
+
+import os
+import sys
+from typing import NoReturn
+
+import click
+import typer
+from typer.main import get_command
+
+from transformer_mt.cli.attend import attend
+from transformer_mt.cli.data import data
+from transformer_mt.cli.escape import escape_controls
+from transformer_mt.cli.evaluate import evaluate
+from transformer_mt.cli.train import train
+from transformer_mt.cli.translate import translate
+from transformer_mt.errors import TmtError
+
+app = typer.Typer(
+    name="tmt",
+    help="Train a translation Transformer, translate with it, and look inside its attention.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for command in (train, translate, attend, evaluate, data):
+    app.command()(command)
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+BAD_INPUT = 2
+BAD_ENVIRONMENT = 3
+
+
+def main() -> NoReturn:
+    """Run `tmt` with the arguments of the process and exit."""
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; the exit code is 0, 2 for the user's input, 3 for the environment, or 128 + a signal."""
+    try:
+        code = get_command(app).main(arguments, prog_name="tmt", standalone_mode=False)
+        sys.stdout.flush()
+    except TmtError as error:
+        return _fail(str(error), error.exit_code)
+    except click.UsageError as error:
+        return _fail(_usage(error), BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return PIPE_CLOSED
+    except OSError as error:
+        _silence_stdout()
+        return _fail(f"{error.filename or 'standard output'}: {error.strerror or error}; check disk and permissions")
+    except RuntimeError as error:
+        if "memory" not in str(error):  # torch has no common class for what CPU and CUDA raise
+            raise
+        return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
+    print(f"tmt: error: {escape_controls(message)}", file=sys.stderr)
+    return code
+
+
+def _usage(error: click.UsageError) -> str:
+    """What click found wrong with the command line, with the place first and the remedy last."""
+    help_command = error.ctx.command_path if error.ctx else "tmt"
+    if isinstance(error, click.NoSuchOption):
+        near = (
+            f"did you mean {' or '.join(error.possibilities)}?" if error.possibilities else f"see {help_command} --help"
+        )
+        return f"{error.option_name}: there is no such option; {near}"
+    message = error.format_message().rstrip(".")
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        name = error.param.opts[0] if error.param.param_type_name == "option" else error.param.human_readable_name
+        return f"{name}: {error.message.rstrip('.')}; see {help_command} --help"
+    return f"{help_command}: {message[0].lower()}{message[1:]}; see {help_command} --help"
+
+
+def _silence_stdout() -> None:
+    """Nobody reads any more: let Python's own flush at the end go to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

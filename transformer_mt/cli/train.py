@@ -1,0 +1,103 @@
+"""`tmt train`: from a configuration to a trained model in a run directory."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
+
+if TYPE_CHECKING:
+    from transformer_mt.config import Config
+    from transformer_mt.pipeline import Training
+
+
+def train(
+    config: ConfigFile = None,
+    data: Data = None,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="DIR", help="Where everything goes. [runs/ and the configuration's name]"),
+    ] = None,
+    set: Set = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Delete the run that is there and start anew.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Build everything, show it, overfit one batch, write nothing.")
+    ] = False,
+) -> None:
+    """Train a model: on the built-in German–English corpus, on a folder of JSONL, or on a data set of the hub.
+
+    \b
+    Examples:
+      tmt train
+      tmt train --check
+      tmt train configs/multi30k.toml --data path/to/multi30k
+      tmt train --set model.width=128 --set training.steps=1000 --run runs/small
+
+    The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
+    saves; a second one leaves at once.
+    """
+    resolved = resolve_config(config, data=data, overrides=set)
+    if check:
+        from transformer_mt.cli.check import check_training
+
+        check_training(resolved)
+        return
+    code = _train(resolved, run or RUNS / default_name(config, resolved.data.corpus), overwrite=overwrite)
+    raise typer.Exit(code)
+
+
+def default_name(config: Path | None, corpus: str) -> str:
+    """The run's name where `--run` gives none: the configuration file's, else the corpus's."""
+    return config.stem if config else Path(corpus).name
+
+
+def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
+    """Train until the end or a signal; the exit code."""
+    from transformer_mt.cli.signals import stopping_in_order
+    from transformer_mt.cli.terminal import note, notes_console, result
+    from transformer_mt.cli.training_display import display_for
+    from transformer_mt.pipeline import open_training
+    from transformer_mt.training.log import MetricsLog
+    from transformer_mt.training.reports import FinishReport
+
+    training = open_training(config, path, overwrite=overwrite)
+    trainer = training.trainer
+    _introduce(training, path)
+    log = MetricsLog(trainer.run, config.training.log_every)
+    display = display_for(notes_console())(steps=config.training.steps, first_step=trainer.progress.step)
+    with stopping_in_order() as request, display:
+        for report in trainer.train():
+            display.show(report, log.write(report))
+            if request.number is not None and not isinstance(report, FinishReport):
+                trainer.save()
+                break
+    if request.number is not None:
+        note(f"stopped at step {trainer.progress.step}, saved; the same command continues")
+        return request.exit_code
+    note(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
+    best = abs(trainer.progress.best_score or 0.0)  # a loss is kept negated, so that higher is better
+    result(f"{path}: validation {config.training.score} {best:.4f} at step {trainer.progress.best_step}")
+    return 0
+
+
+def _introduce(training: "Training", path: Path) -> None:
+    """Say what is about to be trained, on what, with what."""
+    from transformer_mt.cli.terminal import note
+
+    trainer, corpus = training.trainer, training.corpus
+    for line in training.notes:
+        note(line)
+    note(f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
+    counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
+    note(f"corpus {corpus.name}: {counts} pairs")
+    empty = sum(split.empty for split in corpus.report.splits.values())
+    wordy = sum(split.too_long for split in corpus.report.splits.values())
+    long = trainer.stream.encoded.too_long
+    if empty or wordy or long:
+        limits = f"{wordy} over {corpus.report.max_words} words, {long} of train over the token limit"
+        note(f"left out: {empty} with an empty side, {limits}")
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    note(f"model: {parameters:,} parameters, vocabulary {training.tokenizer.size}")

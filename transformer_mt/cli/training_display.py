@@ -1,0 +1,135 @@
+"""How training is shown: live on a terminal, as plain lines anywhere else."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from transformer_mt.cli.escape import escape_controls
+from transformer_mt.cli.terminal import note, notes_console
+from transformer_mt.training.log import Window
+from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
+
+VALIDATIONS_SHOWN = 8
+
+
+def window_line(window: Window, steps: int) -> str:
+    """Some training steps in one line."""
+    return (
+        f"step {window.step}/{steps}  epoch {window.epoch + 1}  loss {window.loss:.3f}  rate {window.rate:.2e}  "
+        f"{window.tokens_per_second:,.0f} tokens/s"
+    )
+
+
+def validation_line(report: ValidationReport) -> str:
+    """A validation in one line."""
+    found = report.validation
+    verdict = "best so far" if report.best else f"no progress for {report.without_progress}"
+    return (
+        f"step {report.step}  validation loss {found.loss:.3f}  BLEU {found.bleu:.2f}  chrF {found.chrf:.2f}  "
+        f"({verdict}, {report.seconds:.1f} s)"
+    )
+
+
+class PlainDisplay:
+    """Lines on stderr, for logs and pipes."""
+
+    def __init__(self, *, steps: int, first_step: int) -> None:
+        del first_step
+        self.steps = steps
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        pass
+
+    def show(self, report: Report, window: Window | None) -> None:
+        """Show what a report brings; `window` are the last steps together, where one is complete."""
+        if window:
+            note(window_line(window, self.steps))
+        if isinstance(report, ValidationReport):
+            note(validation_line(report))
+            for source, _, translation in report.validation.samples:
+                note(f"  {source} → {translation}")
+        if isinstance(report, FinishReport):
+            note(finish_line(report))
+
+
+class LiveDisplay:
+    """A progress bar, the last validations, and what the fixed sentences are translated to now."""
+
+    def __init__(self, *, steps: int, first_step: int) -> None:
+        self.console: Console = notes_console()
+        self.progress = Progress(
+            TextColumn("step {task.completed}/{task.total}", markup=False),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(markup=False),
+            TimeElapsedColumn(),
+            TextColumn("left", markup=False),
+            TimeRemainingColumn(),
+            console=self.console,
+        )
+        self.task = self.progress.add_task("training", total=steps, completed=first_step)
+        self.steps = steps
+        self.line = ""
+        self.validations: list[ValidationReport] = []
+        self.live = Live(console=self.console, refresh_per_second=4)
+
+    def __enter__(self) -> Self:
+        self.live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.live.__exit__(kind, error, traceback)
+
+    def show(self, report: Report, window: Window | None) -> None:
+        """Show what a report brings; `window` are the last steps together, where one is complete."""
+        match report:
+            case StepReport():
+                self.progress.update(self.task, completed=report.step)
+                speed = report.target_tokens / report.seconds
+                self.line = window_line(window, self.steps) if window else self.line or f"{speed:,.0f} tokens/s"
+            case ValidationReport():
+                self.validations.append(report)
+            case FinishReport():
+                self.line = finish_line(report)
+        self.live.update(self._picture())
+
+    def _picture(self) -> RenderableType:
+        parts: list[RenderableType] = [self.progress, Text(self.line)]
+        if self.validations:
+            parts += [self._table(), self._samples()]
+        return Group(*parts)
+
+    def _table(self) -> Table:
+        table = Table("step", "loss", "BLEU", "chrF", "", box=None, header_style="bold")
+        for report in self.validations[-VALIDATIONS_SHOWN:]:
+            found = report.validation
+            numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
+            table.add_row(str(report.step), *numbers, "best" if report.best else "")
+        return table
+
+    def _samples(self) -> Table:
+        table = Table("source", "reference", "translation now", box=None, header_style="bold")
+        for sample in self.validations[-1].validation.samples:
+            table.add_row(*(Text(escape_controls(text)) for text in sample))
+        return table
+
+
+def finish_line(report: FinishReport) -> str:
+    """The end of training in one line."""
+    return f"finished at step {report.step}: {report.reason}; best validation at step {report.best_step}"
+
+
+def display_for(console: Console) -> type[PlainDisplay] | type[LiveDisplay]:
+    """Live where a person watches."""
+    return LiveDisplay if console.is_terminal else PlainDisplay

@@ -1,0 +1,114 @@
+"""A look at training before it starts: sizes, shapes, cost, and whether the model can learn one batch at all."""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from transformer_mt.batching import Batch
+from transformer_mt.models.seq2seq import Memory
+from transformer_mt.pipeline import Training
+from transformer_mt.tokenizer import PAD
+
+# Constant: one batch does not need a schedule.
+REHEARSAL_RATE = 1e-3
+MOST_STEPS = 400
+TIMED_STEPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a training step takes, and what all of them will, validations not counted."""
+
+    seconds_per_step: float
+    hours: float
+    memory_gib: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """How the model did on one batch: after so many steps, this share of its target tokens came first."""
+
+    steps: int
+    accuracy: float
+    loss: float
+
+
+def shapes(model: nn.Module, batch: Batch) -> Iterator[tuple[str, str]]:
+    """The name of every part of the model that makes a tensor, and the tensor's shape, in order of computation."""
+    found: list[tuple[str, str]] = []
+    hooks = [
+        module.register_forward_hook(lambda _, __, output, name=name: found.append((name, _shape(output))))
+        for name, module in model.named_modules()
+        if name
+    ]
+    try:
+        with torch.no_grad():
+            model(batch.source, batch.target_in)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return ((name, shape) for name, shape in found if shape)
+
+
+def measure_cost(training: Training, *, steps: int) -> Cost:
+    """Time real steps of training, after one that warms up. Changes the trainer; writes nothing."""
+    trainer = training.trainer
+    trainer.step()
+    start = time.perf_counter()
+    for _ in range(TIMED_STEPS):
+        trainer.step()
+    seconds = (time.perf_counter() - start) / TIMED_STEPS
+    return Cost(seconds, seconds * steps / 3600, _peak_memory(trainer.device))
+
+
+def overfit(training: Training, batch: Batch) -> Iterator[Learned]:
+    """Train on one batch, without dropout, until every target token comes first; yields after every ten steps."""
+    trainer = training.trainer
+    model = trainer.model.eval()  # no dropout: what cannot be learned by heart now never will
+    optimizer = torch.optim.Adam(model.parameters(), lr=REHEARSAL_RATE)
+    for step in range(1, MOST_STEPS + 1):
+        loss = trainer.backward(batch, batch.target_tokens)
+        optimizer.step()
+        optimizer.zero_grad()
+        if step % 10 == 0:
+            learned = Learned(step, _accuracy(model, batch), loss)
+            yield learned
+            if learned.accuracy == 1.0:
+                return
+
+
+@torch.no_grad()
+def _accuracy(model: nn.Module, batch: Batch) -> float:
+    real = batch.target_out != PAD
+    right: Tensor = model(batch.source, batch.target_in).argmax(dim=-1) == batch.target_out
+    return float((right & real).sum() / real.sum())
+
+
+def _shape(output: object) -> str:
+    match output:
+        case Tensor():
+            return "×".join(map(str, output.shape))
+        case Memory():
+            return _shape(output.states)
+        case (Tensor() as first, *_):
+            return _shape(first)
+    return ""
+
+
+def _peak_memory(device: torch.device) -> float | None:
+    """The most memory that the process has held, in GiB: on the GPU where it runs there, else in main memory.
+
+    None on Windows, whose Python cannot tell.
+    """
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 2**30
+    if sys.platform == "win32":
+        return None
+    import resource  # only Unix has it
+
+    unit = 1 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
