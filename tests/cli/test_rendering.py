@@ -164,6 +164,7 @@ def test_titles_name_stack_layer_and_head() -> None:
         "decoder": "decoder self-attention, layer 1 of 2, head 3 of 4",
         "cross": "cross-attention, layer 1 of 2, head 3 of 4",
     }
+    assert map_title("cross", layer=1, layers=2, head=None, heads=4) == "cross-attention, layer 1 of 2, mean of 4 heads"
 
 
 @pytest.mark.parametrize(

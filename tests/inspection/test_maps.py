@@ -45,6 +45,14 @@ def test_weights_have_layers_heads_rows_and_columns_and_rows_sum_to_one(model: S
         torch.testing.assert_close(maps.weights.sum(-1), torch.ones(maps.weights.shape[:3]))
 
 
+def test_without_a_head_a_matrix_is_the_mean_over_heads(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    decoder = attend_pair(model, tokenizer, SOURCE, TARGET).stacks["decoder"]
+    heads = torch.tensor([[[weight or 0.0 for weight in row] for row in decoder.matrix(1, head)] for head in range(5)])
+    mean = decoder.matrix(1, None)
+    torch.testing.assert_close(torch.tensor([[weight or 0.0 for weight in row] for row in mean]), heads.mean(dim=0))
+    assert mean[0][1:] == [None] * (len(mean) - 1)
+
+
 def test_only_the_decoder_s_future_is_masked(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     stacks = attend_pair(model, tokenizer, SOURCE, TARGET).stacks
     assert stacks["encoder"].mask.all()
