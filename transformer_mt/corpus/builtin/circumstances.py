@@ -12,7 +12,8 @@ from transformer_mt.corpus.builtin.phrases import (
 )
 from transformer_mt.corpus.builtin.sampler import Sampler
 
-_OCCASIONS: dict[str, tuple[Case, str]] = {
+# Each with the case it governs and its translation.
+OCCASIONS: dict[str, tuple[Case, str]] = {
     "nach": ("dative", "after"),
     "vor": ("dative", "before"),
     "während": ("genitive", "during"),
@@ -34,7 +35,7 @@ def time(sampler: Sampler, verb: Verb, tense: str) -> Adverbial:
         kinds |= {"occasion": 1.4}
     if tense == "past":
         kinds |= {"ago": 1.2}
-    if verb.aspect == "habit" and not verb.object_is == "indefinite":
+    if verb.aspect == "habit" and verb.object_is != "indefinite":
         kinds |= {"clock": 0.8}
     kind = sampler.weighted(kinds)
     if kind == "occasion":
@@ -53,8 +54,8 @@ def time(sampler: Sampler, verb: Verb, tense: str) -> Adverbial:
 def _occasion(sampler: Sampler) -> PrepositionalPhrase:
     event = sampler.fair(sampler.words.select("event"))
     assert isinstance(event, Noun)
-    preposition = sampler.one_of(tuple(_OCCASIONS))
-    case, english = _OCCASIONS[preposition]
+    preposition = sampler.one_of(tuple(OCCASIONS))
+    case, english = OCCASIONS[preposition]
     return PrepositionalPhrase(preposition, case, english, NounPhrase(event), "time")
 
 
@@ -100,7 +101,9 @@ def location(sampler: Sampler, entity: Entity, role: str) -> PrepositionalPhrase
 def spot(sampler: Sampler, *, laid: bool) -> PrepositionalPhrase:
     """Where something lies, or is laid: on, in, next to, behind, under."""
     if sampler.chance(0.65):
-        return location(sampler, sampler.fair(sampler.words.select("luggage furniture fridge")), "laid" if laid else "spot")
+        return location(
+            sampler, sampler.fair(sampler.words.select("luggage furniture fridge")), "laid" if laid else "spot"
+        )
     holder = sampler.fair(sampler.words.select("furniture fridge"))
     assert isinstance(holder, Noun)
     options = [key for key in _BESIDE_FURNITURE if key != "unter" or holder.prepositions["spot"][0] == "auf"]

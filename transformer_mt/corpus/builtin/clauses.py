@@ -1,13 +1,14 @@
 """The clause: a verb with everything that belongs to it, and the predicates and clauses that complete it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from transformer_mt.corpus.builtin import english, english_order, german_order
+from transformer_mt.corpus.builtin import english
 from transformer_mt.corpus.builtin.lexicon import Adjective, Noun, Verb
 from transformer_mt.corpus.builtin.phrases import Adverbial, Nominal, PrepositionalPhrase
-from transformer_mt.corpus.builtin.words import COMMA, Origin, Word, spell
+from transformer_mt.corpus.builtin.words import Origin, Word, spell
 
 Tense = Literal["present", "past", "future"]
 ModalVerb = Literal["können", "müssen", "wollen", "dürfen", "sollen", "möchten"]
@@ -16,20 +17,6 @@ Experience = Literal["schon", "noch nicht", "noch nie"]
 
 Degree = Literal["sehr", "zu", "wie"]
 DEGREES: dict[Degree, str] = {"sehr": "very", "zu": "too", "wie": "how"}
-CONJUNCTIONS = {
-    "dass": "that",
-    "ob": "whether",
-    "weil": "because",
-    "wenn": "if",
-    "obwohl": "although",
-    "bevor": "before",
-    "als": "when",
-    "warum": "why",
-    "wann": "when",
-    "und": "and",
-    "aber": "but",
-    "oder": "or",
-}
 
 
 @dataclass(eq=False)
@@ -111,41 +98,20 @@ class Identity:
 Predicate = Quality | Role | Identity | PrepositionalPhrase
 
 
-@dataclass(eq=False)
-class Subordinate:
-    """A clause after a conjunction, with the German verb at its end."""
+class Complement(ABC):
+    """A clause that completes another, as that other sees it."""
 
-    conjunction: str
-    clause: "Clause"
-
+    @abstractmethod
     def german(self) -> list[Word]:
-        """Comma, conjunction, clause, comma."""
-        conjunction = Word(self.conjunction, ((self, "conjunction"),))
-        return [COMMA, conjunction, *german_order.verb_final(self.clause), COMMA]
+        """The clause between commas."""
 
+    @abstractmethod
     def english(self) -> list[Word]:
-        """Conjunction and clause."""
-        conjunction = Word(CONJUNCTIONS[self.conjunction], ((self, "conjunction"),))
-        return [conjunction, *english_order.declarative(self.clause)]
+        """The clause."""
 
-
-@dataclass(eq=False)
-class Infinitive:
-    """A clause without subject: zu and to; English leaves "to" out after help."""
-
-    clause: "Clause"
-    bare: bool = False
-
-    def german(self) -> list[Word]:
-        """Comma and the clause, ending in the infinitive with zu."""
-        return [COMMA, *german_order.zu_infinitive(self.clause), COMMA]
-
-    def english(self) -> list[Word]:
-        """The infinitive and the rest of the clause."""
-        return english_order.infinitive(self.clause, bare=self.bare)
-
-
-Complement = Subordinate | Infinitive
+    @abstractmethod
+    def pairings(self) -> Iterator[tuple[str, str]]:
+        """Every (verb, object noun) in it."""
 
 
 @dataclass(eq=False)
@@ -166,35 +132,19 @@ class Clause:
     progressive: bool = False
     gladly: bool = False
     please: bool = False
-    relative: Nominal | None = field(default=None)  # in a relative clause: the part that is the relative pronoun
 
     def in_slot(self, *slots: str) -> Iterator[Adverbial]:
         """The adverbials that stand in these slots."""
         return (adverbial for adverbial in self.adverbials if adverbial.slot in slots)
 
-    def german_relative_clause(self) -> list[Word]:
-        """The relative pronoun, the rest, and the verb at the end."""
-        return german_order.verb_final(self, first=self.relative)
-
-    def english_relative_clause(self) -> list[Word]:
-        """The relative pronoun and the clause with a gap."""
-        return english_order.relative(self)
-
     def pairings(self) -> Iterator[tuple[str, str]]:
         """Every (verb, object noun) of this clause and the clauses within it."""
-        for nominal in (self.subject, self.object, self.recipient):
-            if nominal is not None:
-                yield from _pairings_within(nominal)
-        for adverbial in self.adverbials:
-            if isinstance(adverbial, PrepositionalPhrase):
-                yield from _pairings_within(adverbial.object)
+        nominals = [self.subject, self.object, self.recipient]
+        nominals += [part.object for part in self.adverbials if isinstance(part, PrepositionalPhrase)]
+        for nominal in nominals:
+            for relative in nominal.clauses() if nominal is not None else ():
+                yield from relative.pairings()
         if self.object is not None:
             yield from ((self.verb.key, noun) for noun in self.object.nouns())
         if self.complement is not None:
-            yield from self.complement.clause.pairings()
-
-
-def _pairings_within(nominal: Nominal) -> Iterator[tuple[str, str]]:
-    relative = getattr(nominal, "relative", None)
-    if isinstance(relative, Clause):
-        yield from relative.pairings()
+            yield from self.complement.pairings()

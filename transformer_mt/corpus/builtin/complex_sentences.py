@@ -3,9 +3,16 @@
 from collections.abc import Callable, Iterable
 
 from transformer_mt.corpus.builtin import circumstances
-from transformer_mt.corpus.builtin.clauses import Clause, Infinitive, ModalVerb, Quality, Subordinate
+from transformer_mt.corpus.builtin.clauses import Clause, ModalVerb, Quality
 from transformer_mt.corpus.builtin.lexicon import Noun, Verb
-from transformer_mt.corpus.builtin.phrases import AdverbPhrase, Indefinite, Nominal, NounPhrase, Pronoun, RelativePronoun
+from transformer_mt.corpus.builtin.phrases import (
+    AdverbPhrase,
+    Indefinite,
+    Nominal,
+    NounPhrase,
+    Pronoun,
+    RelativePronoun,
+)
 from transformer_mt.corpus.builtin.predicates import (
     add,
     bearer,
@@ -20,8 +27,9 @@ from transformer_mt.corpus.builtin.predicates import (
 from transformer_mt.corpus.builtin.sampler import AFTER, BEFORE, Sampler
 from transformer_mt.corpus.builtin.sentences import Command, Complex, Joined, Question, Sentence, Statement
 from transformer_mt.corpus.builtin.simple_sentences import command, compared_clause, described_clause, keep_deniable
+from transformer_mt.corpus.builtin.subordination import Infinitive, RelativeClause, Subordinate
 
-_ASKING: dict[ModalVerb, float] = {"können": 5, "müssen": 1.5, "wollen": 1.5, "sollen": 1, "möchten": 1}
+_ASKING: dict[ModalVerb | None, float] = {"können": 5, "müssen": 1.5, "wollen": 1.5, "sollen": 1, "möchten": 1}
 
 
 def _has_object(verb: Verb) -> bool:
@@ -83,7 +91,9 @@ def request(sampler: Sampler) -> Question:
 
 def judged(sampler: Sampler) -> Statement:
     """It is difficult to do something."""
-    key = sampler.weighted({"wichtig": 2, "leicht": 2, "schwierig": 2, "schön": 1, "langweilig": 0.5, "interessant": 0.5})
+    key = sampler.weighted(
+        {"wichtig": 2, "leicht": 2, "schwierig": 2, "schön": 1, "langweilig": 0.5, "interessant": 0.5}
+    )
     verdict = Quality(sampler.words.adjectives[key], sampler.weighted({None: 3, "sehr": 1}))
     made = Clause(sampler.words.verbs["sein"], Pronoun("es"), predicate=verdict)
     made.tense = "past" if sampler.chance(0.3) else "present"
@@ -151,7 +161,8 @@ def because(sampler: Sampler) -> Sentence:
 
 def _again(sampler: Sampler, subject: Nominal | None) -> Nominal:
     """The pronoun for the subject of the main clause, which must be a person of plain sex."""
-    assert subject is not None and sampler.subject_key
+    assert subject is not None
+    assert sampler.subject_key
     return Pronoun(sampler.subject_key)
 
 
@@ -179,7 +190,9 @@ def _cannot_because(sampler: Sampler) -> Complex:
     past = sampler.chance(0.45)
     subject = _somebody_plain(sampler)
     if sampler.chance(0.25):
-        made = clause(sampler, subject=subject, verb=sampler.words.verbs["bleiben"], tense="past", extras=0, negations=0)
+        made = clause(
+            sampler, subject=subject, verb=sampler.words.verbs["bleiben"], tense="past", extras=0, negations=0
+        )
         made.adverbials, past = (AdverbPhrase(sampler.words.adverbs["place"]["zu Hause"]),), True
     else:
         made = clause(sampler, subject=subject, fits=is_deed, tense="modal", extras=0.2, negations=0)
@@ -221,7 +234,19 @@ def _feels_because(sampler: Sampler) -> Complex:
 
 def _likes_because(sampler: Sampler) -> Complex:
     """I read the book because it is interesting."""
-    adjective_keys = ("interessant", "schön", "lustig", "billig", "gut", "neu", "wichtig", "klein", "groß", "süß", "kurz")
+    adjective_keys = (
+        "interessant",
+        "schön",
+        "lustig",
+        "billig",
+        "gut",
+        "neu",
+        "wichtig",
+        "klein",
+        "groß",
+        "süß",
+        "kurz",
+    )
     adjective = sampler.words.adjectives[sampler.one_of(adjective_keys)]
     verbs = [sampler.words.verbs[key] for key in ("kaufen", "lesen", "mögen", "verkaufen", "nehmen", "übersetzen")]
     options = [
@@ -340,7 +365,9 @@ def relative_on_object(sampler: Sampler) -> Sentence:
     nouns = [
         noun
         for noun in sampler.objects_of(made.verb)
-        if isinstance(noun, Noun) and not noun.mass and "relative" not in noun.kinds
+        if isinstance(noun, Noun)
+        and not noun.mass
+        and "relative" not in noun.kinds
         and ("person" in noun.kinds or any(_can_take(sampler, verb, noun, made.verb) for verb in _verbs(sampler)))
     ]
     if not nouns:
@@ -372,9 +399,11 @@ def attach_relative(sampler: Sampler, phrase: NounPhrase, main: Verb | None = No
         inner = clause(sampler, verb=verb, extras=0.2, negations=0.05, tense=tense)
         inner.object, inner.recipient = pronoun, None
     else:
-        inner = clause(sampler, subject=pronoun, fits=lambda verb: phrase.noun in verb.subjects, extras=0.4, negations=0)
-    inner.relative, inner.gladly = pronoun, False
-    phrase.relative = inner
+        inner = clause(
+            sampler, subject=pronoun, fits=lambda verb: phrase.noun in verb.subjects, extras=0.4, negations=0
+        )
+    inner.gladly = False
+    phrase.relative = RelativeClause(inner, pronoun)
     sampler.subject_key = key
 
 

@@ -1,26 +1,27 @@
 """Derivations written by hand: short names for the nodes, with the lexicon looked up.
 
-    Statement(clause("wir", "übersetzen", np("dieser", "Satz"), time="morgen", tense="future"))
+Statement(clause("wir", "übersetzen", np("dieser", "Satz"), time="morgen", tense="future"))
 """
 
+from transformer_mt.corpus.builtin.circumstances import OCCASIONS
 from transformer_mt.corpus.builtin.clauses import (
     Clause,
     Complement,
     Experience,
     Identity,
-    Infinitive,
     ModalVerb,
     Predicate,
     Quality,
     Role,
-    Subordinate,
     Tense,
 )
+from transformer_mt.corpus.builtin.german import PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import lexicon
 from transformer_mt.corpus.builtin.phrases import (
     Adverbial,
     AdverbPhrase,
     Both,
+    ClockTime,
     Name,
     Nominal,
     NounPhrase,
@@ -29,7 +30,7 @@ from transformer_mt.corpus.builtin.phrases import (
     RelativePronoun,
     There,
 )
-from transformer_mt.corpus.builtin.german import PRONOUNS
+from transformer_mt.corpus.builtin.subordination import Infinitive, RelativeClause, Subordinate
 
 
 def np(
@@ -72,6 +73,27 @@ def place(noun: str | NounPhrase, role: str = "place") -> PrepositionalPhrase:
     towards = role == "laid" or (role == "goal" and german != "zu")
     slot = "goal" if role in ("goal", "laid") else "place"
     return PrepositionalPhrase(german, "accusative" if towards else "dative", english, phrase, slot)
+
+
+def name(key: str) -> Name:
+    """A proper name."""
+    return Name(lexicon().names[key])
+
+
+def ago(numeral: str, period: str) -> PrepositionalPhrase:
+    """So long ago: ago("drei", "Woche")."""
+    return PrepositionalPhrase("vor", "dative", "ago", np(numeral, period, plural=True), "time", after=True)
+
+
+def at_clock(numeral: str) -> PrepositionalPhrase:
+    """At so many o'clock."""
+    return PrepositionalPhrase("um", "accusative", "at", ClockTime(numeral), "time")
+
+
+def on_occasion(preposition: str, event: str) -> PrepositionalPhrase:
+    """After, before or during an event: nach, vor, während."""
+    case, english = OCCASIONS[preposition]
+    return PrepositionalPhrase(preposition, case, english, np("der", event), "time")
 
 
 _COMPANY = {"mit": ("dative", "with"), "ohne": ("accusative", "without"), "für": ("accusative", "for")}
@@ -118,7 +140,9 @@ def clause(
     )
 
 
-def quality(adjective: str, degree: str | None = None, *, than: str | Nominal | None = None, equal: bool = False) -> Quality:
+def quality(
+    adjective: str, degree: str | None = None, *, than: str | Nominal | None = None, equal: bool = False
+) -> Quality:
     """An adjective as predicate."""
     compared = None if than is None else nominal(than)
     return Quality(lexicon().adjectives[adjective], degree, compared, equal)  # type: ignore[arg-type]
@@ -133,8 +157,7 @@ def with_relative(phrase: NounPhrase, relative: Clause, role: str) -> NounPhrase
     """The phrase with a relative clause in which it plays `role`: subject, object or recipient."""
     pronoun = RelativePronoun(phrase)
     setattr(relative, role, pronoun)
-    relative.relative = pronoun
-    phrase.relative = relative
+    phrase.relative = RelativeClause(relative, pronoun)
     return phrase
 
 
@@ -145,10 +168,14 @@ __all__ = [
     "Role",
     "Subordinate",
     "adverb",
+    "ago",
+    "at_clock",
     "clause",
     "company",
+    "name",
     "nominal",
     "np",
+    "on_occasion",
     "place",
     "quality",
     "there_is",

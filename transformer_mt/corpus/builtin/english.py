@@ -5,7 +5,7 @@ from transformer_mt.corpus.builtin.lexicon import Adjective, EnglishVerb, Noun
 
 _VOWELS = "aeiou"
 # Verbs of one syllable (or with the stress on the last) double their consonant: run, running.
-_DOUBLING = frozenset("run swim put get forget begin travel".split())
+_DOUBLING = frozenset(["run", "swim", "put", "get", "forget", "begin", "travel"])
 
 # subject and object forms
 PRONOUNS = {
@@ -43,13 +43,13 @@ DETERMINERS = {
 }
 NUMERALS = dict(
     zip(
-        "zwei drei vier fünf sechs sieben acht neun zehn".split(),
-        "two three four five six seven eight nine ten".split(),
+        ["zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"],
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
         strict=True,
     )
 )
-BE_PRESENT = dict(zip(PERSONS, "am are is are are are".split(), strict=True))
-BE_PAST = dict(zip(PERSONS, "was were was were were were".split(), strict=True))
+BE_PRESENT = dict(zip(PERSONS, ["am", "are", "is", "are", "are", "are"], strict=True))
+BE_PAST = dict(zip(PERSONS, ["was", "were", "was", "were", "were", "were"], strict=True))
 
 
 def article(following: str) -> str:

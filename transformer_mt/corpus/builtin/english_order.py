@@ -5,15 +5,12 @@ the particle ("turn it on"), every other object behind it ("turn on the light").
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from transformer_mt.corpus.builtin import english
+from transformer_mt.corpus.builtin.clauses import Clause
 from transformer_mt.corpus.builtin.lexicon import EnglishVerb
-from transformer_mt.corpus.builtin.phrases import Adverbial
+from transformer_mt.corpus.builtin.phrases import Adverbial, Nominal
 from transformer_mt.corpus.builtin.words import COMMA, Word, spell
-
-if TYPE_CHECKING:
-    from transformer_mt.corpus.builtin.clauses import Clause
 
 # (present, past) of the modal verbs that are auxiliaries in English; the others are phrases with "to".
 _AUXILIARIES = {"können": ("can", "could"), "sollen": ("should", "should")}
@@ -29,7 +26,7 @@ class _VerbGroup:
     main: list[Word] = field(default_factory=list)
 
 
-def declarative(clause: "Clause", first: Adverbial | None = None) -> list[Word]:
+def declarative(clause: Clause, first: Adverbial | None = None) -> list[Word]:
     """A statement or the inside of a subordinate clause; `first` is an adverbial that stands before the subject."""
     assert clause.subject is not None
     group = _verb_group(clause, needs_operator=clause.negated)
@@ -37,7 +34,7 @@ def declarative(clause: "Clause", first: Adverbial | None = None) -> list[Word]:
     return [*front, *clause.subject.english(subject=True), *_predicate(clause, group, without=(first,))]
 
 
-def question(clause: "Clause", asked: object = None) -> list[Word]:
+def question(clause: Clause, asked: object = None) -> list[Word]:
     """A question: auxiliary before the subject, unless the subject is what is `asked`."""
     assert clause.subject is not None
     if asked is clause.subject:
@@ -54,17 +51,17 @@ def question(clause: "Clause", asked: object = None) -> list[Word]:
     return [*front, *inverted, *_predicate(clause, _VerbGroup([], group.middle, group.main), without=(asked,))]
 
 
-def relative(clause: "Clause") -> list[Word]:
+def relative(clause: Clause, pronoun: Nominal) -> list[Word]:
     """A relative clause: the pronoun first, a gap where it belongs."""
-    assert clause.subject is not None and clause.relative is not None
-    if clause.relative is clause.subject:
+    assert clause.subject is not None
+    if pronoun is clause.subject:
         return declarative(clause)
     group = _verb_group(clause, needs_operator=clause.negated)
-    front = clause.relative.english(subject=False)
-    return [*front, *clause.subject.english(subject=True), *_predicate(clause, group, without=(clause.relative,))]
+    front = pronoun.english(subject=False)
+    return [*front, *clause.subject.english(subject=True), *_predicate(clause, group, without=(pronoun,))]
 
 
-def infinitive(clause: "Clause", *, bare: bool) -> list[Word]:
+def infinitive(clause: Clause, *, bare: bool) -> list[Word]:
     """The infinitive with to, or without it, and the rest of the clause."""
     to = [] if bare else [Word("to", ((clause, "to"),))]
     base = Word(clause.verb.english.base, ((clause, "verb"),))
@@ -72,7 +69,7 @@ def infinitive(clause: "Clause", *, bare: bool) -> list[Word]:
     return [*not_, *to, base, *_complements(clause, ())]
 
 
-def imperative(clause: "Clause") -> list[Word]:
+def imperative(clause: Clause) -> list[Word]:
     """A command; please stands first."""
     please = [Word("please", ((clause, "please"),))] if clause.please else []
     base = Word(clause.verb.english.base, ((clause, "verb"),))
@@ -86,7 +83,7 @@ def _nominal(asked: object) -> list[Word]:
     return said
 
 
-def _verb_group(clause: "Clause", *, needs_operator: bool) -> _VerbGroup:
+def _verb_group(clause: Clause, *, needs_operator: bool) -> _VerbGroup:
     """The verb forms; without an auxiliary of its own, the verb takes do where an operator is needed."""
     assert clause.subject is not None
     person, verb = clause.subject.english_person, clause.verb.english
@@ -114,14 +111,15 @@ def _verb_group(clause: "Clause", *, needs_operator: bool) -> _VerbGroup:
     return _VerbGroup([], [], [Word(form, (as_finite, as_verb))])
 
 
-def _do(clause: "Clause") -> Word:
+def _do(clause: Clause) -> Word:
     assert clause.subject is not None
     present = "does" if clause.subject.english_person == "3s" else "do"
     return Word("did" if clause.tense == "past" else present, ((clause, "finite"),))
 
 
-def _modal_group(clause: "Clause", base: list[Word], *, needs_operator: bool) -> _VerbGroup:
-    assert clause.subject is not None and clause.modal is not None
+def _modal_group(clause: Clause, base: list[Word], *, needs_operator: bool) -> _VerbGroup:
+    assert clause.subject is not None
+    assert clause.modal is not None
     person, past, finite = clause.subject.english_person, clause.tense == "past", (clause, "finite")
     if clause.modal in _AUXILIARIES:
         return _VerbGroup(spell(_AUXILIARIES[clause.modal][past], finite), [], base)
@@ -137,7 +135,7 @@ def _modal_group(clause: "Clause", base: list[Word], *, needs_operator: bool) ->
     return _VerbGroup([], spell(f"{form} to", finite), base)
 
 
-def _predicate(clause: "Clause", group: _VerbGroup, without: tuple[object, ...]) -> list[Word]:
+def _predicate(clause: Clause, group: _VerbGroup, without: tuple[object, ...]) -> list[Word]:
     """Everything after the subject, but for the parts in `without`."""
     return [
         *_with_not(clause, group.operator),
@@ -148,7 +146,7 @@ def _predicate(clause: "Clause", group: _VerbGroup, without: tuple[object, ...])
     ]
 
 
-def _with_not(clause: "Clause", operator: list[Word]) -> list[Word]:
+def _with_not(clause: Clause, operator: list[Word]) -> list[Word]:
     """The operator and not, which can and not write as one word."""
     if clause.experience == "noch nicht":
         return [*operator, Word("not", ((clause, "not"),))]
@@ -159,8 +157,10 @@ def _with_not(clause: "Clause", operator: list[Word]) -> list[Word]:
     return [*operator, Word("not", ((clause, "not"),))]
 
 
-def _before_the_verb(clause: "Clause", without: tuple[object, ...]) -> list[Word]:
-    said = [word for adverbial in clause.in_slot("frequency") if adverbial not in without for word in adverbial.english()]
+def _before_the_verb(clause: Clause, without: tuple[object, ...]) -> list[Word]:
+    said = [
+        word for adverbial in clause.in_slot("frequency") if adverbial not in without for word in adverbial.english()
+    ]
     if clause.experience == "schon":
         said.append(Word("already", ((clause, "already"),)))
     if clause.experience == "noch nie":
@@ -168,16 +168,18 @@ def _before_the_verb(clause: "Clause", without: tuple[object, ...]) -> list[Word
     return said
 
 
-def _gladly(clause: "Clause", base: list[Word], *, needs_operator: bool) -> _VerbGroup:
+def _gladly(clause: Clause, base: list[Word], *, needs_operator: bool) -> _VerbGroup:
     """Gern is a verb in English: to like to."""
     assert clause.subject is not None
     if needs_operator:
         return _VerbGroup([_do(clause)], spell("like to", (clause, "gladly")), base)
     like = english.present(EnglishVerb("like"), clause.subject.english_person)
-    return _VerbGroup([], spell(f"{like} to", (clause, "gladly")), [Word(base[0].text, ((clause, "finite"), *base[0].origins))])
+    return _VerbGroup(
+        [], spell(f"{like} to", (clause, "gladly")), [Word(base[0].text, ((clause, "finite"), *base[0].origins))]
+    )
 
 
-def _complements(clause: "Clause", without: tuple[object, ...]) -> list[Word]:
+def _complements(clause: Clause, without: tuple[object, ...]) -> list[Word]:
     """What follows the verb, but for the parts in `without`."""
     said = _objects(clause, without)
     if clause.predicate is not None and clause.predicate not in without:
@@ -193,10 +195,12 @@ def _complements(clause: "Clause", without: tuple[object, ...]) -> list[Word]:
     return said
 
 
-def _objects(clause: "Clause", without: tuple[object, ...]) -> list[Word]:
+def _objects(clause: Clause, without: tuple[object, ...]) -> list[Word]:
     verb = clause.verb.english
     particle = spell(verb.particle or "", (clause, "verb"))
-    preposition = spell(verb.preposition or "", (clause, "preposition"), *(() if clause.verb.preposition else _verb(clause)))
+    preposition = spell(
+        verb.preposition or "", (clause, "preposition"), *(() if clause.verb.preposition else _verb(clause))
+    )
     asked = clause.object in without if clause.object is not None else True
     thing: list[Word] = []
     if clause.object is not None and not asked:
@@ -214,13 +218,12 @@ def _objects(clause: "Clause", without: tuple[object, ...]) -> list[Word]:
     return [*recipient, *particle, *thing]
 
 
-def _verb(clause: "Clause") -> tuple[tuple[object, str], ...]:
+def _verb(clause: Clause) -> tuple[tuple[object, str], ...]:
     return ((clause, "verb"),)
 
 
-def _recipient(clause: "Clause", without: tuple[object, ...]) -> list[Word]:
+def _recipient(clause: Clause, without: tuple[object, ...]) -> list[Word]:
     if clause.recipient is None or clause.recipient in without:
         return []
     to = spell(clause.verb.recipient_preposition or "", (clause.recipient, "to"))
     return [*to, *clause.recipient.english(subject=False)]
-

@@ -144,8 +144,7 @@ class Lexicon:
         return tuple(
             entity
             for entity in entities
-            if not included.isdisjoint((entity.key, *entity.kinds))
-            and excluded.isdisjoint((entity.key, *entity.kinds))
+            if not included.isdisjoint((entity.key, *entity.kinds)) and excluded.isdisjoint((entity.key, *entity.kinds))
         )
 
 
@@ -153,7 +152,10 @@ class Lexicon:
 def lexicon() -> Lexicon:
     """The lexicon of the package, read once."""
     adverbs = {
-        slot: {key: Adverb(key, entry["english"], slot, tuple(entry.get("with", "").split())) for key, entry in group.items()}
+        slot: {
+            key: Adverb(key, entry["english"], slot, tuple(entry.get("with", "").split()))
+            for key, entry in group.items()
+        }
         for slot, group in _read("adverbs").items()
     }
     result = Lexicon(
@@ -215,7 +217,7 @@ def _verb(key: str, entry: dict[str, Any], words: Lexicon) -> Verb:
         aspect=entry.get("aspect", "event"),
         without=tuple(entry.get("without", "").split()),
         complements=tuple(entry.get("complements", "").split()),
-        weight=entry.get("weight", 1.0),
+        weight=float(entry.get("weight", 1)),
         subjects=words.select(entry.get("subject", "person")),
         objects=words.select(entry.get("object", "")),
         recipients=words.select(entry.get("recipient", "")),

@@ -3,93 +3,110 @@
 Nodes are compared by identity, because the same noun phrase may stand twice in a sentence.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin.german import Person
 from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Noun, ProperName
 from transformer_mt.corpus.builtin.words import COMMA, Origin, Word, spell
 
-if TYPE_CHECKING:
-    from transformer_mt.corpus.builtin.clauses import Clause
-
 _INDEFINITE = ("ein", "")
 
 
-class Nominal(Protocol):
-    """What can be a subject or an object. `negation` is the origin of a "nicht" that the phrase may turn into kein."""
+class Nominal(ABC):
+    """What can be a subject or an object; unless it says otherwise, a definite third person singular."""
 
     @property
     def german_person(self) -> Person:
         """The person and number of a German verb whose subject this is."""
-
-    @property
-    def english_person(self) -> Person:
-        """The person and number of an English verb whose subject this is."""
-
-    @property
-    def is_pronoun(self) -> bool:
-        """True for what stands at the front of the German middle field."""
-
-    @property
-    def is_indefinite(self) -> bool:
-        """True for what is negated by kein, not by nicht."""
-
-    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
-        """The phrase in a case, without its relative clause."""
-
-    def german_relative(self) -> list[Word]:
-        """The relative clause between commas, or nothing."""
-
-    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
-        """The phrase with its relative clause."""
-
-    def nouns(self) -> list[str]:
-        """The keys of the nouns that are the phrase (not those of its possessor or relative clause)."""
-
-
-@dataclass(eq=False)
-class _Phrase:
-    """What most phrases are: third person singular, definite, no pronoun, no relative clause."""
-
-    @property
-    def german_person(self) -> Person:
         return "3s"
 
     @property
     def english_person(self) -> Person:
+        """The person and number of an English verb whose subject this is."""
         return self.german_person
 
     @property
     def is_pronoun(self) -> bool:
+        """True for what stands at the front of the German middle field."""
         return False
 
     @property
     def is_indefinite(self) -> bool:
+        """True for what is negated by kein, not by nicht."""
         return False
 
+    @property
+    def is_new(self) -> bool:
+        """True for what stands behind manner and place: "Er hat in der Stadt drei Bücher gekauft"."""
+        return self.is_indefinite
+
+    @abstractmethod
+    def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
+        """The phrase in a case, without its relative clause; kein takes up the `negation` of the clause."""
+
     def german_relative(self) -> list[Word]:
+        """The relative clause between commas, or nothing."""
+        return []
+
+    @abstractmethod
+    def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
+        """The phrase with its relative clause; under `negation`, any for no article."""
+
+    def nouns(self) -> list[str]:
+        """The keys of the nouns that the phrase is (not those of its possessor or relative clause)."""
+        return []
+
+    def clauses(self) -> list["Relative"]:
+        """The relative clauses within."""
         return []
 
 
+class Relative(ABC):
+    """A relative clause, as the noun phrase that it belongs to sees it."""
+
+    @abstractmethod
+    def german(self) -> list[Word]:
+        """The clause without its commas."""
+
+    @abstractmethod
+    def english(self) -> list[Word]:
+        """The clause."""
+
+    @abstractmethod
+    def pairings(self) -> Iterator[tuple[str, str]]:
+        """Every (verb, object noun) in it."""
+
+
 @dataclass(eq=False)
-class Pronoun(_Phrase):
+class Pronoun(Nominal):
     """A personal pronoun, wer or was, by its nominative: "sie" is she, "sie, plural" is they."""
 
     key: str
 
     @property
     def german_person(self) -> Person:
-        persons: dict[str, Person] = {"ich": "1s", "du": "2s", "wir": "1p", "ihr": "2p", "sie, plural": "3p", "Sie": "3p"}
+        """That of the pronoun; third person singular for wer, was, man."""
+        persons: dict[str, Person] = {
+            "ich": "1s",
+            "du": "2s",
+            "wir": "1p",
+            "ihr": "2p",
+            "sie, plural": "3p",
+            "Sie": "3p",
+        }
         return persons.get(self.key, "3s")
 
     @property
     def english_person(self) -> Person:
+        """The same, but man is you."""
         return "2s" if self.key == "man" else self.german_person
 
     @property
     def is_pronoun(self) -> bool:
+        """True."""
         return True
 
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
@@ -100,16 +117,17 @@ class Pronoun(_Phrase):
         """One word: the subject or the object form."""
         return spell(english.PRONOUNS[self.key][0 if subject else 1], (self, "pronoun"))
 
-    def nouns(self) -> list[str]:
-        """None."""
-        return []
-
 
 @dataclass(eq=False)
-class Indefinite(_Phrase):
+class Indefinite(Nominal):
     """Jemand, niemand, nichts, alles: pronouns that stand where noun phrases stand."""
 
     key: str
+
+    @property
+    def is_new(self) -> bool:
+        """True."""
+        return True
 
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
         """One word; jemand and niemand have endings."""
@@ -119,13 +137,9 @@ class Indefinite(_Phrase):
         """One word."""
         return spell(english.INDEFINITE_PRONOUNS[self.key], (self, "pronoun"))
 
-    def nouns(self) -> list[str]:
-        """None."""
-        return []
-
 
 @dataclass(eq=False)
-class ClockTime(_Phrase):
+class ClockTime(Nominal):
     """A full hour: acht Uhr, eight o'clock."""
 
     numeral: str
@@ -138,13 +152,9 @@ class ClockTime(_Phrase):
         """Numeral and o'clock."""
         return [Word(english.NUMERALS[self.numeral], ((self, "numeral"),)), Word("o'clock", ((self, "clock"),))]
 
-    def nouns(self) -> list[str]:
-        """None."""
-        return []
-
 
 @dataclass(eq=False)
-class Name(_Phrase):
+class Name(Nominal):
     """A proper name."""
 
     name: ProperName
@@ -163,7 +173,7 @@ class Name(_Phrase):
 
 
 @dataclass(eq=False)
-class NounPhrase(_Phrase):
+class NounPhrase(Nominal):
     """Determiner, adjective, noun, possessor and relative clause.
 
     The determiner is named by its masculine nominative ("der", "ein", "dieser", "mein"), a numeral ("drei"), or "" for
@@ -176,7 +186,7 @@ class NounPhrase(_Phrase):
     adjective: Adjective | None = None
     comparative: bool = False
     possessor: "NounPhrase | Name | None" = None
-    relative: "Clause | None" = None
+    relative: Relative | None = None
 
     @property
     def german_person(self) -> Person:
@@ -186,7 +196,12 @@ class NounPhrase(_Phrase):
     @property
     def is_indefinite(self) -> bool:
         """True with ein or no determiner: kein negates it."""
-        return self.determiner in _INDEFINITE
+        return self.determiner in _INDEFINITE and self.possessor is None
+
+    @property
+    def is_new(self) -> bool:
+        """True with all that is not definite."""
+        return self.is_indefinite or self.determiner in ("kein", "viele", *german.NUMERALS)
 
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
         """Determiner, adjective, noun, genitive; a name in the genitive replaces the determiner."""
@@ -209,7 +224,7 @@ class NounPhrase(_Phrase):
 
     def german_relative(self) -> list[Word]:
         """The relative clause between commas, or nothing."""
-        return [COMMA, *self.relative.german_relative_clause(), COMMA] if self.relative else []
+        return [COMMA, *self.relative.german(), COMMA] if self.relative else []
 
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
         """Determiner, adjective, noun, relative clause, with 's or of for the possessor."""
@@ -222,7 +237,7 @@ class NounPhrase(_Phrase):
         if isinstance(self.possessor, NounPhrase) and "person" not in self.possessor.noun.kinds:
             said += [Word("of", ((self.possessor, "determiner"),)), *self.possessor.english(subject=False)]
         if self.relative:
-            said += self.relative.english_relative_clause()
+            said += self.relative.english()
         return said
 
     def _english_determiner(self, following: str, negation: Origin | None) -> list[Word]:
@@ -242,13 +257,17 @@ class NounPhrase(_Phrase):
         """The head noun."""
         return [self.noun.key]
 
+    def clauses(self) -> list[Relative]:
+        """The relative clause, if there is one."""
+        return [self.relative] if self.relative else []
+
 
 def _kinds(possessor: "NounPhrase | Name") -> tuple[str, ...]:
     return possessor.name.kinds if isinstance(possessor, Name) else possessor.noun.kinds
 
 
 @dataclass(eq=False)
-class Both(_Phrase):
+class Both(Nominal):
     """Two phrases joined by und: a plural."""
 
     first: Nominal
@@ -275,9 +294,13 @@ class Both(_Phrase):
         """The nouns of both."""
         return self.first.nouns() + self.second.nouns()
 
+    def clauses(self) -> list[Relative]:
+        """The relative clauses of both."""
+        return self.first.clauses() + self.second.clauses()
+
 
 @dataclass(eq=False)
-class There(_Phrase):
+class There(Nominal):
     """The subject of es gibt: "es" in German, "there" in English, where the verb agrees with what there is."""
 
     what: NounPhrase
@@ -300,13 +323,9 @@ class There(_Phrase):
         """There."""
         return [Word("there", ((self, "there"),))]
 
-    def nouns(self) -> list[str]:
-        """None: the noun is the object's."""
-        return []
-
 
 @dataclass(eq=False)
-class RelativePronoun(_Phrase):
+class RelativePronoun(Nominal):
     """The relative pronoun for `antecedent`: der, who; den, whom; das, that."""
 
     antecedent: NounPhrase

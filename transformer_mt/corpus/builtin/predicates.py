@@ -13,14 +13,29 @@ from transformer_mt.corpus.builtin.sampler import BEFORE, Sampler, SubjectPlace
 # Ways of saying when, and how often each verb aspect takes them.
 _TENSES: dict[str, dict[str, float]] = {
     "state": {"present": 7, "past": 2.5, "future": 0.5},
-    "habit": {"present": 1.2, "habit": 2, "progressive": 1.3, "past": 2.6, "future": 0.9, "modal": 2, "experience": 0.6},
+    "habit": {
+        "present": 1.2,
+        "habit": 2,
+        "progressive": 1.3,
+        "past": 2.6,
+        "future": 0.9,
+        "modal": 2,
+        "experience": 0.6,
+    },
     "event": {"habit": 0.8, "progressive": 1.5, "past": 3.5, "future": 1.1, "modal": 2.5, "experience": 0.6},
 }
-_MODALS: dict[ModalVerb, float] = {"können": 3, "müssen": 3, "wollen": 2.5, "dürfen": 1.5, "sollen": 1.5, "möchten": 2.5}
+_MODALS: dict[ModalVerb | None, float] = {
+    "können": 3,
+    "müssen": 3,
+    "wollen": 2.5,
+    "dürfen": 1.5,
+    "sollen": 1.5,
+    "möchten": 2.5,
+}
 # The past of sollen and möchten would be something else in English.
-_PAST_MODALS: dict[ModalVerb, float] = {"können": 1, "müssen": 1, "wollen": 1, "dürfen": 0.6}
-_ABLE_MODALS: dict[ModalVerb, float] = {"können": 4, "wollen": 1, "möchten": 1}
-_EXPERIENCES: dict[Experience, float] = {"schon": 2, "noch nicht": 1.5, "noch nie": 1}
+_PAST_MODALS: dict[ModalVerb | None, float] = {"können": 1, "müssen": 1, "wollen": 1, "dürfen": 0.6}
+_ABLE_MODALS: dict[ModalVerb | None, float] = {"können": 4, "wollen": 1, "möchten": 1}
+_EXPERIENCES: dict[Experience | None, float] = {"schon": 2, "noch nicht": 1.5, "noch nie": 1}
 
 
 def is_any(verb: Verb) -> bool:

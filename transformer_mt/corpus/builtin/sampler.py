@@ -41,7 +41,9 @@ class Sampler:
         self._used: Counter[object] = Counter()
         self._verbs = tuple(verb for verb in self.words.verbs.values() if verb.weight)
         self._people = self.words.select("person")
-        self._relatives = self.words.select("relative") + self.words.select("Anna Lena Maria Sophie Paul Peter Tim David")
+        self._relatives = self.words.select("relative") + self.words.select(
+            "Anna Lena Maria Sophie Paul Peter Tim David"
+        )
         self._objects = {
             verb: tuple(noun for noun in verb.objects if allowed(verb, noun)) for verb in self.words.verbs.values()
         }
@@ -68,11 +70,12 @@ class Sampler:
     def weighted(self, options: Mapping[T, float]) -> T:
         """A key, as likely as its weight says."""
         point = self.random.random() * sum(options.values())
-        for key, weight in options.items():
-            point -= weight
+        *others, last = options
+        for key in others:
+            point -= options[key]
             if point < 0:
-                break
-        return key
+                return key
+        return last
 
     def fair(self, options: Sequence[T]) -> T:
         """One of the options, preferring what was used less."""
@@ -231,9 +234,7 @@ class Sampler:
             options |= {"ein": 2.5, "jeder": 0.4} if subject else {"ein": 4.5}
         return options
 
-    def _plural_and_mass_determiners(
-        self, noun: Noun, definiteness: Definiteness, *, plural: bool
-    ) -> dict[str, float]:
+    def _plural_and_mass_determiners(self, noun: Noun, definiteness: Definiteness, *, plural: bool) -> dict[str, float]:
         if definiteness == "bare" or not _BARE_KINDS.isdisjoint(noun.kinds):
             return {"": 1}
         own = 0.0 if noun.shared else 2.0

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from transformer_mt.corpus.builtin import english_order, german_order
-from transformer_mt.corpus.builtin.clauses import CONJUNCTIONS, Clause, Subordinate
+from transformer_mt.corpus.builtin.clauses import Clause
 from transformer_mt.corpus.builtin.german import Person
 from transformer_mt.corpus.builtin.phrases import Adverbial
+from transformer_mt.corpus.builtin.subordination import CONJUNCTIONS, Subordinate
 from transformer_mt.corpus.builtin.words import COMMA, Word, linked_pair, tidy
 from transformer_mt.corpus.pairs import SentencePair
 
@@ -179,4 +180,3 @@ def realise(sentence: Sentence) -> SentencePair:
 def pairings(sentence: Sentence) -> list[tuple[str, str]]:
     """Every (verb, object noun) in the sentence."""
     return [pairing for clause in sentence.clauses() for pairing in clause.pairings()]
-

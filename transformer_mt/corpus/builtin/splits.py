@@ -76,7 +76,9 @@ class _Corpus:
     def _prefers_held_out(self, verb: Verb, noun: Entity) -> bool:
         return (verb.key, noun.key) in self.held_out or not any(key == verb.key for key, _ in self.held_out)
 
-    def split(self, size: int, sampler: Sampler, make: Callable[[], Sentence], wanted: Callable[[Sentence, int], bool]) -> list[SentencePair]:
+    def split(
+        self, size: int, sampler: Sampler, make: Callable[[], Sentence], wanted: Callable[[Sentence, int], bool]
+    ) -> list[SentencePair]:
         """So many new pairs whose derivation and length are wanted."""
         pairs: list[SentencePair] = []
         english = set()
