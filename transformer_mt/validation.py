@@ -15,6 +15,8 @@ from transformer_mt.training.reports import Validation
 from transformer_mt.translation.translator import Translator
 
 SAMPLES = 3
+# How much longer than the longest reference a translation may become.
+SPARE_LENGTH = 10
 
 
 class Validator:
@@ -40,7 +42,10 @@ class Validator:
             device=self.device,
             precision=torch.float32,
         )
-        found = translator.translate([pair.source for pair in self.kept], SearchConfig(beam=1, batch_size=128))
+        # A model that has not yet learned to stop would otherwise take minutes.
+        longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
+        search = SearchConfig(beam=1, batch_size=128, max_length=longest)
+        found = translator.translate([pair.source for pair in self.kept], search)
         texts = [best.text for best, *_ in found]
         scores = score_texts(texts, [pair.target for pair in self.kept])
         samples = tuple(
