@@ -10,9 +10,8 @@ from torch import Tensor
 
 from transformer_mt.batching import encode_pairs, fixed_batches
 from transformer_mt.corpus.pairs import Link, SentencePair, words
-from transformer_mt.inspection.maps import evaluating
 from transformer_mt.inspection.recording import record_attention
-from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer import Tokenizer
 
 # What belongs to no word: special symbols and punctuation.

@@ -1,7 +1,5 @@
 """The attention maps of one sentence pair, with the tokens beside them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +10,7 @@ from torch import Tensor, nn
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.recording import record_attention
-from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer import BOS, EOS, Tokenizer
 
 # What a number keeps in JSON: enough for every use of a weight, in a third of the characters.
@@ -88,18 +86,6 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     modules = model.attention_stacks()
     stacks = {name: _stack(layers, modules[name], *labels[name]) for name, layers in recording.items() if layers}
     return AttentionMaps(source, target, stacks)
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Without dropout and gradients; afterwards the model trains again if it did."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(training)
 
 
 def _encode(tokenizer: Tokenizer, text: str, side: str, *, limit: int) -> list[int]:

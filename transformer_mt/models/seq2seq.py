@@ -1,8 +1,11 @@
 """What training and search know of a model: it encodes a source once and decodes a target against it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -61,3 +64,15 @@ class Seq2Seq(nn.Module):
         """Logits of the token after each token of `target`, for training: teacher forcing."""
         logits, _ = self.decode(target, self.encode(source))
         return logits
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Without dropout and gradients; afterwards the model trains again if it did."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(training)

@@ -1,20 +1,19 @@
 """`Translator`: sentences in, translations out, with any model and either search."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from transformer_mt.batching import mix_seed
 from transformer_mt.config import SearchConfig
 from transformer_mt.device import compute_in
 from transformer_mt.errors import InputError
-from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer import EOS, PAD, Tokenizer
 from transformer_mt.translation.search import Hypothesis, beam_search, sample
 
@@ -112,7 +111,7 @@ class Translator:
         encoded = self._encode(sentences, place=place)
         found = {sentence.number: [EMPTY] for sentence in encoded}
         waiting = sorted((s for s in encoded if len(s.tokens) > 1), key=lambda s: len(s.tokens), reverse=True)
-        with _evaluating(self.model), compute_in(self.precision, self.device):
+        with evaluating(self.model), compute_in(self.precision, self.device):
             for first in range(0, len(waiting), search.batch_size):
                 batch = waiting[first : first + search.batch_size]
                 found |= self._translate_batch(batch, search, prefix=forced, max_length=max_length)
@@ -196,19 +195,6 @@ class Translator:
         return sorted(by_text.values(), key=lambda translation: translation.score, reverse=True)
 
 
-@contextmanager
-def _evaluating(model: Seq2Seq) -> Iterator[None]:
-    """Without dropout and gradients; afterwards the model trains again if it did."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        model.train(training)
-
-
 def _generator(seed: int, number: int) -> torch.Generator:
     """Its own random numbers for every sentence, however the sentences are batched."""
-    mixed = np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)
-    return torch.Generator().manual_seed(int(mixed[0]))
+    return torch.Generator().manual_seed(mix_seed(seed, number))
