@@ -54,7 +54,7 @@ PAIRS: dict[str, list[Pair]] = {
     "gender, case and number of noun phrases": [
         (say("ich", "sehen", np("der", "Hund")), "Ich sehe den Hund.", "I see the dog."),
         (say(np("der", "Katze"), "schlafen"), "Die Katze schläft.", "The cat sleeps."),
-        (say("wir", "füttern", np("der", "Pferd")), "Wir füttern das Pferd.", "We feed the horse."),
+        (say("wir", "waschen", np("der", "Pferd")), "Wir waschen das Pferd.", "We wash the horse."),
         (
             say("er", "zeigen", np("ein", "Bild"), to=np("der", "Kind", plural=True), tense="past"),
             "Er hat den Kindern ein Bild gezeigt.",
@@ -145,9 +145,9 @@ PAIRS: dict[str, list[Pair]] = {
             "All guests danced.",
         ),
         (
-            ask("ihr", "kennen", np("euer", "Nachbarin", adjective="nett")),
-            "Kennt ihr eure nette Nachbarin?",
-            "Do you know your nice neighbour?",
+            ask("ihr", "kennen", np("euer", "Nachbarin", adjective="freundlich")),
+            "Kennt ihr eure freundliche Nachbarin?",
+            "Do you know your friendly neighbour?",
         ),
     ],
     "pronouns": [
@@ -217,9 +217,9 @@ PAIRS: dict[str, list[Pair]] = {
         ),
         (say("sie", "schwimmen", modal="können", negated=True), "Sie kann nicht schwimmen.", "She cannot swim."),
         (
-            ask("wir", "rauchen", None, "hier", modal="dürfen"),
-            "Dürfen wir hier rauchen?",
-            "Are we allowed to smoke here?",
+            ask("wir", "tanzen", None, "hier", modal="dürfen"),
+            "Dürfen wir hier tanzen?",
+            "Are we allowed to dance here?",
         ),
         (
             say("er", "arbeiten", None, "am Sonntag", modal="müssen", tense="past", negated=True),
@@ -532,6 +532,11 @@ PAIRS: dict[str, list[Pair]] = {
         ),
     ],
     "infinitives with zu": [
+        (
+            ask("Sie", "helfen", "wir", modal="können", please=True),
+            "Können Sie uns bitte helfen?",
+            "Can you please help us?",
+        ),
         (
             ask(
                 "du",

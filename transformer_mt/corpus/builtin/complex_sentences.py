@@ -63,7 +63,7 @@ def help_to(sampler: Sampler) -> Sentence:
         made.subject = sampler.as_subject(sampler.addressee)
     else:
         made.subject = sampler.somebody(AFTER if asks else BEFORE, pronouns=0.7)
-    made.object = sampler.person_or_pronoun(0.65)
+    made.object = _helped(sampler)
     tense = sampler.weighted({"modal": 7, "past": 1.5, "future": 1.5})
     if tense == "modal":
         made.modal = sampler.weighted(_ASKING)
@@ -74,15 +74,22 @@ def help_to(sampler: Sampler) -> Sentence:
     return Question(made) if asks else Statement(made)
 
 
+def _helped(sampler: Sampler) -> Nominal:
+    """Often me, where somebody is asked."""
+    if sampler.subject_key == sampler.addressee and sampler.chance(0.5):
+        return Pronoun("ich")
+    return sampler.person_or_pronoun(0.65)
+
+
 def request(sampler: Sampler) -> Question:
     """A short question with a modal verb: Can you help me?"""
-    keys = ("helfen", "helfen", "zu|hören", "antworten", "danken", "an|rufen", "ab|holen", "besuchen", "wecken")
+    keys = ("helfen", "helfen", "zu|hören", "antworten", "danken", "an|rufen", "ab|holen", "besuchen")
     made = Clause(sampler.words.verbs[sampler.one_of(keys)])
     if sampler.chance(0.5):
         made.subject = sampler.as_subject(sampler.addressee)
     else:
         made.subject = sampler.somebody(AFTER, pronouns=0.6)
-    made.object = sampler.person_or_pronoun(0.8)
+    made.object = _helped(sampler)
     made.modal = sampler.weighted(_ASKING)
     if sampler.chance(0.2):
         add(made, circumstances.adverb(sampler, "time", "future"))
@@ -91,9 +98,7 @@ def request(sampler: Sampler) -> Question:
 
 def judged(sampler: Sampler) -> Statement:
     """It is difficult to do something."""
-    key = sampler.weighted(
-        {"wichtig": 2, "leicht": 2, "schwierig": 2, "schön": 1, "langweilig": 0.5, "interessant": 0.5}
-    )
+    key = sampler.weighted({"wichtig": 2, "leicht": 2, "schwierig": 2, "langweilig": 0.5, "interessant": 0.5})
     verdict = Quality(sampler.words.adjectives[key], sampler.weighted({None: 3, "sehr": 1}))
     made = Clause(sampler.words.verbs["sein"], Pronoun("es"), predicate=verdict)
     made.tense = "past" if sampler.chance(0.3) else "present"
@@ -191,11 +196,11 @@ def _cannot_because(sampler: Sampler) -> Complex:
     subject = _somebody_plain(sampler)
     if sampler.chance(0.25):
         made = clause(
-            sampler, subject=subject, verb=sampler.words.verbs["bleiben"], tense="past", extras=0, negations=0
+            sampler, subject=subject, verb=sampler.words.verbs["bleiben"], tense="past", extras=0.0, negations=0.0
         )
         made.adverbials, past = (AdverbPhrase(sampler.words.adverbs["place"]["zu Hause"]),), True
     else:
-        made = clause(sampler, subject=subject, fits=is_deed, tense="modal", extras=0.2, negations=0)
+        made = clause(sampler, subject=subject, fits=is_deed, tense="modal", extras=0.2, negations=0.0)
         made.modal, made.tense, made.negated = sampler.one_of(("können", "wollen")), "past" if past else "present", True
         keep_deniable(sampler, made)
     if past and sampler.chance(0.2):
@@ -225,7 +230,7 @@ def _feels_because(sampler: Sampler) -> Complex:
     made.tense = "past" if sampler.chance(0.3) else "present"
     verb = sampler.words.verbs[sampler.one_of(verbs)]
     again = _again(sampler, subject)
-    reason = clause(sampler, subject=again, verb=verb, tense="past", extras=0.5, negations=0)
+    reason = clause(sampler, subject=again, verb=verb, tense="past", extras=0.5, negations=0.0)
     if negated:
         reason.adverbials = ()
         reason.object = Indefinite("nichts")
@@ -275,7 +280,7 @@ def _despite(sampler: Sampler) -> Complex:
     subject = _somebody_plain(sampler)
     past = sampler.chance(0.6)
     tense = "past" if past else "modal"
-    made = clause(sampler, subject=subject, fits=is_deed, tense=tense, extras=0.3, negations=0)
+    made = clause(sampler, subject=subject, fits=is_deed, tense=tense, extras=0.3, negations=0.0)
     if not past:
         made.modal, made.tense = sampler.weighted({"wollen": 1, "müssen": 1, "möchten": 1}), "present"
     without(made, "time", "frequency")
@@ -330,9 +335,9 @@ def when_clause(sampler: Sampler) -> Sentence:
     main = clause(sampler, where=AFTER if first else BEFORE, fits=is_deed, tense="past", extras=0.4, negations=0.05)
     without(main, "time", "frequency")
     if sampler.chance(0.6):
-        keys = ("zurück|kommen", "auf|stehen", "ein|schlafen", "an|rufen", "weinen", "lachen")
+        keys = ("zurück|kommen", "auf|stehen", "ein|schlafen", "an|rufen", "lachen")
         verb = sampler.words.verbs[sampler.one_of(keys)]
-        inner = clause(sampler, verb=verb, tense="past", extras=0, negations=0)
+        inner = clause(sampler, verb=verb, tense="past", extras=0.0, negations=0.0)
         inner.adverbials = ()
     else:
         key = sampler.one_of(("jung", "klein", "krank", "müde", "traurig"))
@@ -361,7 +366,7 @@ def relative_on_subject(sampler: Sampler) -> Sentence:
 def relative_on_object(sampler: Sampler) -> Sentence:
     """I know the man who reads the book; I read the book that he wrote."""
     asks = sampler.chance(0.25)
-    made = clause(sampler, where=AFTER if asks else BEFORE, fits=_can_have_long_object, extras=0, negations=0.05)
+    made = clause(sampler, where=AFTER if asks else BEFORE, fits=_can_have_long_object, extras=0.0, negations=0.05)
     nouns = [
         noun
         for noun in sampler.objects_of(made.verb)
@@ -377,7 +382,9 @@ def relative_on_object(sampler: Sampler) -> Sentence:
     if phrase.determiner == "der" and sampler.chance(0.15):
         phrase.plural = True
     attach_relative(sampler, phrase, made.verb)
-    made.object, made.recipient = phrase, None if made.verb.needs_recipient else made.recipient
+    made.object, made.recipient = phrase, None
+    if made.experience == "noch nicht":  # "yet" would seem to belong to the relative clause
+        made.experience = "schon"
     without(made, "time", "place", "company", "manner")
     return Question(made) if asks else Statement(made)
 
@@ -400,7 +407,7 @@ def attach_relative(sampler: Sampler, phrase: NounPhrase, main: Verb | None = No
         inner.object, inner.recipient = pronoun, None
     else:
         inner = clause(
-            sampler, subject=pronoun, fits=lambda verb: phrase.noun in verb.subjects, extras=0.4, negations=0
+            sampler, subject=pronoun, fits=lambda verb: phrase.noun in verb.subjects, extras=0.4, negations=0.0
         )
     inner.gladly = False
     phrase.relative = RelativeClause(inner, pronoun)

@@ -9,9 +9,9 @@ from transformer_mt.corpus.builtin.sentences import Sentence
 Construction = Callable[[Sampler], Sentence]
 
 CONSTRUCTIONS: dict[Construction, float] = {
-    simple_sentences.statement: 14,
+    simple_sentences.statement: 17,
     simple_sentences.fronted_statement: 8,
-    simple_sentences.modal_statement: 8,
+    simple_sentences.modal_statement: 5,
     simple_sentences.prevented: 0.8,
     simple_sentences.command: 5,
     simple_sentences.yes_no_question: 7,

@@ -13,7 +13,7 @@ from transformer_mt.corpus.builtin.phrases import Adverbial, Nominal
 from transformer_mt.corpus.builtin.words import COMMA, Word, spell
 
 # (present, past) of the modal verbs that are auxiliaries in English; the others are phrases with "to".
-_AUXILIARIES = {"können": ("can", "could"), "sollen": ("should", "should")}
+AUXILIARIES = {"können": ("can", "could"), "sollen": ("should", "should")}
 _PHRASES = {"müssen": EnglishVerb("have", "had"), "wollen": EnglishVerb("want")}
 
 
@@ -121,8 +121,8 @@ def _modal_group(clause: Clause, base: list[Word], *, needs_operator: bool) -> _
     assert clause.subject is not None
     assert clause.modal is not None
     person, past, finite = clause.subject.english_person, clause.tense == "past", (clause, "finite")
-    if clause.modal in _AUXILIARIES:
-        return _VerbGroup(spell(_AUXILIARIES[clause.modal][past], finite), [], base)
+    if clause.modal in AUXILIARIES:
+        return _VerbGroup(spell(AUXILIARIES[clause.modal][past], finite), [], base)
     if clause.modal == "möchten":
         return _VerbGroup(spell("would", finite), spell("like to", finite), base)
     if clause.modal == "dürfen":
@@ -161,6 +161,8 @@ def _before_the_verb(clause: Clause, without: tuple[object, ...]) -> list[Word]:
     said = [
         word for adverbial in clause.in_slot("frequency") if adverbial not in without for word in adverbial.english()
     ]
+    if clause.please:
+        said.append(Word("please", ((clause, "please"),)))
     if clause.experience == "schon":
         said.append(Word("already", ((clause, "already"),)))
     if clause.experience == "noch nie":

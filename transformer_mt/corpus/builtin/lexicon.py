@@ -93,6 +93,7 @@ class Verb:
     company: bool
     benefit: bool
     able: bool
+    command: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +233,7 @@ def _verb(key: str, entry: dict[str, Any], words: Lexicon) -> Verb:
         company=entry.get("company", False),
         benefit=entry.get("benefit", False),
         able=entry.get("able", False),
+        command=entry.get("command", False),
     )
 
 

@@ -14,15 +14,15 @@ from transformer_mt.corpus.builtin.sampler import BEFORE, Sampler, SubjectPlace
 _TENSES: dict[str, dict[str, float]] = {
     "state": {"present": 7, "past": 2.5, "future": 0.5},
     "habit": {
-        "present": 1.2,
-        "habit": 2,
-        "progressive": 1.3,
-        "past": 2.6,
-        "future": 0.9,
-        "modal": 2,
-        "experience": 0.6,
+        "present": 1.6,
+        "habit": 2.6,
+        "progressive": 1.6,
+        "past": 2.4,
+        "future": 0.7,
+        "modal": 1.5,
+        "experience": 0.9,
     },
-    "event": {"habit": 0.8, "progressive": 1.5, "past": 3.5, "future": 1.1, "modal": 2.5, "experience": 0.6},
+    "event": {"habit": 1.2, "progressive": 2, "past": 3.2, "future": 0.8, "modal": 2, "experience": 0.9},
 }
 _MODALS: dict[ModalVerb | None, float] = {
     "können": 3,
@@ -34,7 +34,7 @@ _MODALS: dict[ModalVerb | None, float] = {
 }
 # The past of sollen and möchten would be something else in English.
 _PAST_MODALS: dict[ModalVerb | None, float] = {"können": 1, "müssen": 1, "wollen": 1, "dürfen": 0.6}
-_ABLE_MODALS: dict[ModalVerb | None, float] = {"können": 4, "wollen": 1, "möchten": 1}
+_ABLE_MODALS: dict[ModalVerb | None, float] = {"können": 4, "wollen": 1}
 _EXPERIENCES: dict[Experience | None, float] = {"schon": 2, "noch nicht": 1.5, "noch nie": 1}
 
 
@@ -63,8 +63,9 @@ def clause(
     if verb is None:
         by_people = subject is not None and not isinstance(subject, RelativePronoun)
         verb = sampler.verb(lambda verb: fits(verb) and (not by_people or sampler.can_act(verb)))
-    result = Clause(verb=verb, subject=subject or sampler.subject(verb, where))
     chosen = tense or _tense_of(sampler, verb)
+    inflected = chosen in ("present", "habit", "progressive")
+    result = Clause(verb=verb, subject=subject or sampler.subject(verb, where, inflected=inflected))
     choose_tense(sampler, result, chosen)
     add_objects(sampler, result, habitual=chosen == "habit")
     add_circumstances(sampler, result, extras)
@@ -199,7 +200,7 @@ def _circumstance(sampler: Sampler, clause: Clause) -> Adverbial | None:
         return circumstances.benefit(sampler)
     if kind == "by" and verb.vehicles:
         return circumstances.vehicle(sampler, verb)
-    if kind == "beside" and verb.key in ("warten auf", "treffen", "tanzen", "rauchen", "spielen", "ab|holen"):
+    if kind == "beside" and verb.key in ("warten auf", "treffen", "tanzen", "spielen", "ab|holen"):
         return circumstances.beside_a_building(sampler)
     return None
 

@@ -10,10 +10,11 @@ from random import Random
 from typing import Literal, TypeVar
 
 from transformer_mt.corpus.builtin import german
-from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon
+from transformer_mt.corpus.builtin.lexicon import Adjective, Case, Entity, Noun, ProperName, Verb, lexicon
 from transformer_mt.corpus.builtin.phrases import Both, Indefinite, Name, Nominal, NounPhrase, Pronoun
 
 T = TypeVar("T")
+Weight = float | int
 # Where the subject stands, which decides between they and the formal you: "sie" is they before the verb and in
 # subordinate clauses, "Sie" is you after the verb.
 SubjectPlace = Literal["before the verb", "after the verb"]
@@ -26,6 +27,7 @@ _OWN = {"ich": "mein", "du": "dein", "er": "sein", "sie": "ihr", "wir": "unser",
 _OBJECT_PRONOUNS = ("ich", "du", "er", "sie", "wir", "ihr")
 _FIRST_PERSONS = ("ich", "wir")
 _SECOND_PERSONS = ("du", "ihr", "Sie")
+_WITH_DATIVE_PLURAL = ("Kind", "Freund", "Lehrer", "Hund", "Bruder")
 _BARE_KINDS = frozenset(("language", "sport"))
 _FEW = german.NUMERALS[:3]
 
@@ -54,7 +56,7 @@ class Sampler:
 
     def new_sentence(self) -> None:
         """Choose whom the sentence speaks to."""
-        self.addressee = self.weighted({"du": 5, "ihr": 3, "Sie": 3})
+        self.addressee = self.weighted({"du": 5.0, "ihr": 2.5, "Sie": 2.5})
         self.subject_key = ""
 
     # ---- plain choices
@@ -67,7 +69,7 @@ class Sampler:
         """Any of the options, each as likely."""
         return options[int(self.random.random() * len(options))]
 
-    def weighted(self, options: Mapping[T, float]) -> T:
+    def weighted(self, options: Mapping[T, Weight]) -> T:
         """A key, as likely as its weight says."""
         point = self.random.random() * sum(options.values())
         *others, last = options
@@ -104,11 +106,16 @@ class Sampler:
 
     # ---- subjects
 
-    def subject(self, verb: Verb, where: SubjectPlace = BEFORE, *, pronouns: float = 0.5) -> Nominal:
-        """A subject that suits the verb: a pronoun, a name, or a noun phrase."""
+    def subject(
+        self, verb: Verb, where: SubjectPlace = BEFORE, *, pronouns: float = 0.5, inflected: bool = False
+    ) -> Nominal:
+        """A subject that suits the verb: a pronoun, a name, or a noun phrase.
+
+        Where the verb is `inflected` for it, pronouns are more frequent, and all persons of a verb about as much.
+        """
         people = self.can_act(verb)
-        if people and self.chance(pronouns):
-            return self.subject_pronoun(where)
+        if people and self.chance(0.65 if inflected else pronouns):
+            return self.subject_pronoun(where, verb if inflected else None)
         if people and self.chance(0.03):
             self.subject_key = ""
             return Indefinite(self.one_of(("jemand", "niemand")))
@@ -132,11 +139,16 @@ class Sampler:
             self.subject_key = "sie, plural" if person else ""
         return phrase
 
-    def subject_pronoun(self, where: SubjectPlace = BEFORE) -> Pronoun:
-        """A personal pronoun as subject."""
+    def subject_pronoun(self, where: SubjectPlace = BEFORE, inflecting: Verb | None = None) -> Pronoun:
+        """A personal pronoun as subject; of two, the one for which the `inflecting` verb was inflected less."""
         second = {self.addressee: 4.0} if self.addressee != "Sie" or where == AFTER else {}
         third = {"er": 3.0, "sie": 3.0} | ({"sie, plural": 2.5} if where == BEFORE else {})
-        return self.as_subject(self.weighted({"ich": 5.0, "wir": 3.5, **second, **third}))
+        options = {"ich": 5.0, "wir": 3.5, **second, **third}
+        key = self.weighted(options)
+        if inflecting is not None:
+            pairs = (key, inflecting), (self.weighted(options), inflecting)
+            key, _ = self._less_used(*pairs)
+        return self.as_subject(key)
 
     def as_subject(self, key: str) -> Pronoun:
         """The pronoun as subject of the clause that is being made."""
@@ -157,7 +169,7 @@ class Sampler:
         chosen = entity or self.fair(self._people)
         if isinstance(chosen, ProperName):
             return Name(chosen)
-        return self.noun_phrase(chosen, "definite", plurals=0.08, adjectives=0.1)
+        return self.noun_phrase(chosen, "definite", plurals=self._plurals("dative", chosen) / 2, adjectives=0.1)
 
     def person_or_pronoun(self, pronouns: float = 0.5) -> Nominal:
         """Somebody, as object."""
@@ -183,7 +195,14 @@ class Sampler:
             definiteness = "definite"
         elif habitual and verb.aspect == "event" and definiteness != "definite":
             definiteness = "bare"
-        return self.noun_phrase(chosen, definiteness)
+        elif verb.case == "dative" and definiteness == "either":
+            definiteness = "definite"
+        return self.noun_phrase(chosen, definiteness, plurals=self._plurals(verb.case, chosen))
+
+    def _plurals(self, case: Case, noun: Noun) -> float:
+        """How often the noun is plural: rarely where the dative plural would be a form that nothing else shows."""
+        plain = case != "dative" or noun.plural is None or noun.plural.endswith(("n", "s"))
+        return 0.2 if plain or noun.key in _WITH_DATIVE_PLURAL else 0.0
 
     def object_pronoun(self) -> Pronoun:
         """A personal pronoun as object, of another person than the subject."""
@@ -203,7 +222,7 @@ class Sampler:
         definiteness: Definiteness = "either",
         *,
         plurals: float = 0.2,
-        adjectives: float = 0.2,
+        adjectives: float = 0.25,
         subject: bool = False,
     ) -> NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
@@ -211,9 +230,13 @@ class Sampler:
         if definiteness == "bare" and not noun.mass:
             plural = True
         if plural or noun.mass:
-            determiner = self.weighted(self._plural_and_mass_determiners(noun, definiteness, plural=plural))
+            options = self._plural_and_mass_determiners(noun, definiteness, plural=plural)
+            if subject and plural:
+                options.pop("", None)
+            determiner = self.weighted(options)
         else:
-            determiner = self.weighted(self._singular_determiners(noun, definiteness, subject=subject))
+            options = self._singular_determiners(noun, definiteness, subject=subject)
+            determiner = self.weighted(options)
         phrase = NounPhrase(noun, determiner, plural)
         if determiner == "mein":
             phrase.determiner = self.possessive()
@@ -223,18 +246,20 @@ class Sampler:
             phrase.adjective = self.adjective_for(noun)
         return phrase
 
-    def _singular_determiners(self, noun: Noun, definiteness: Definiteness, *, subject: bool) -> dict[str, float]:
+    def _singular_determiners(self, noun: Noun, definiteness: Definiteness, *, subject: bool) -> dict[str, Weight]:
         own = 0.0 if noun.shared else 3.0
         if definiteness == "indefinite":
             return {"ein": 1}
         if "relative" in noun.kinds:
             return {"mein": 9, "der": 1, "von": 1.2}
-        options = {"der": 6.0, "dieser": 3.0, "mein": own, "von": 1.0 if noun.part_of else own * 0.25}
+        options = {"der": 6.0, "dieser": 4.0, "mein": own, "von": 1.0 if noun.part_of else own * 0.25}
         if definiteness == "either":
             options |= {"ein": 2.5, "jeder": 0.4} if subject else {"ein": 4.5}
         return options
 
-    def _plural_and_mass_determiners(self, noun: Noun, definiteness: Definiteness, *, plural: bool) -> dict[str, float]:
+    def _plural_and_mass_determiners(
+        self, noun: Noun, definiteness: Definiteness, *, plural: bool
+    ) -> dict[str, Weight]:
         if definiteness == "bare" or not _BARE_KINDS.isdisjoint(noun.kinds):
             return {"": 1}
         own = 0.0 if noun.shared else 2.0

@@ -93,7 +93,7 @@ def keep_deniable(sampler: Sampler, made: Clause) -> None:
 def command(sampler: Sampler) -> Command:
     """An imperative, now and then a negative one; to Sie always with bitte, or it could be a question."""
     sampler.subject_key = sampler.addressee
-    made = infinitive(sampler, fits=lambda verb: verb.key not in ("teil|nehmen an", "rauchen", "lieben"))
+    made = infinitive(sampler, fits=lambda verb: verb.command)
     made.please = sampler.addressee == "Sie" or sampler.chance(0.5)
     if isinstance(made.object, NounPhrase) and not made.object.is_indefinite and sampler.chance(0.12):
         without(made, "manner", "company", "place")
@@ -200,7 +200,7 @@ def where_is(sampler: Sampler) -> Question:
 
 def how_question(sampler: Sampler) -> Question:
     """How old is your brother?"""
-    adjectives = ("alt", "groß", "teuer", "schwer", "lang", "schnell", "warm", "wichtig", "gefährlich", "stark")
+    adjectives = ("alt", "groß", "teuer", "schwer", "lang", "schnell", "warm", "wichtig", "gefährlich")
     adjective = sampler.words.adjectives[sampler.one_of(adjectives)]
     made = being(sampler, bearer(sampler, adjective.suits, AFTER), Quality(adjective, "wie"))
     made.negated, made.adverbials = False, ()
@@ -254,7 +254,7 @@ def compared_clause(sampler: Sampler, where: SubjectPlace) -> Clause:
 
 def better_thing(sampler: Sampler) -> Statement:
     """Somebody wants something that is more so."""
-    keys = ("groß", "klein", "schön", "gut", "billig", "bequem", "schnell", "warm", "interessant", "kurz")
+    keys = ("groß", "klein", "gut", "billig")
     adjective = sampler.words.adjectives[sampler.one_of(keys)]
     verb = sampler.fair([sampler.words.verbs[key] for key in ("kaufen", "suchen", "brauchen", "finden")])
     nouns = [noun for noun in adjective.suits if noun in sampler.objects_of(verb) and isinstance(noun, Noun)]
@@ -383,7 +383,7 @@ def weather_clause(sampler: Sampler, tense: str) -> Clause:
 
 def in_general(sampler: Sampler) -> Statement:
     """What one can or may do somewhere."""
-    deeds = ("kaufen", "essen", "trinken", "schwimmen", "tanzen", "lesen", "spielen", "singen", "rauchen", "lernen")
+    deeds = ("kaufen", "essen", "trinken", "schwimmen", "tanzen", "lesen", "spielen", "singen", "lernen")
     made = infinitive(sampler, fits=lambda verb: verb.key in deeds and bool(verb.places), extras=0.0)
     made.subject = Pronoun("man")
     made.modal = sampler.one_of(("können", "dürfen"))
