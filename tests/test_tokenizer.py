@@ -100,8 +100,8 @@ def test_any_text_comes_back_as_its_normal_form_and_never_as_special_symbols(kin
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=0x17F, exclude_categories=("Cc", "Cf", "Zs"))))
-def test_the_normal_form_of_latin_text_is_nfkc(text: str) -> None:
-    expected = " ".join(unicodedata.normalize("NFKC", text).split())
+def test_the_normal_form_of_latin_text_is_nfc(text: str) -> None:
+    expected = " ".join(unicodedata.normalize("NFC", text).split())
     assert TOKENIZERS["unigram"].normalize(text) == expected
 
 
@@ -193,13 +193,13 @@ def test_sampling_leaves_the_best_segmentation_alone(tokenizer: Tokenizer) -> No
 
 
 def test_each_subword_knows_its_word(tokenizer: Tokenizer) -> None:
-    text = "  Der „Zug“…\u00a0 Don't ruft 😀 ﬁn!"
+    text = "  Der „Zug“…\u00a0 Don't ruft 😀 fin!"
     spelled = [""] * len(words(text))
     for piece, word in zip(tokenizer.pieces(tokenizer.encode(text)), tokenizer.word_of_piece(text), strict=True):
         spelled[word] += piece
-    emoji = "<0xF0><0x9F><0x98><0x80>"
+    emoji, dots = "<0xF0><0x9F><0x98><0x80>", "<0xE2><0x80><0xA6>"
     shown = [part.replace("▁", "") for part in spelled]
-    assert shown[:1] + shown[2:3] + shown[4:7] + shown[7:] == ["Der", "Zug", "...", "Don't", "ruft", emoji, "fin", "!"]
+    assert shown[:1] + shown[2:3] + shown[4:7] + shown[7:] == ["Der", "Zug", dots, "Don't", "ruft", emoji, "fin", "!"]
 
 
 def test_a_subword_across_two_marks_belongs_to_the_last() -> None:

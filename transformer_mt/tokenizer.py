@@ -3,6 +3,7 @@
 import io
 import re
 import threading
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from typing import TypeVar
 import sentencepiece
 
 from transformer_mt.config import TokenizerConfig
+from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError
 
@@ -128,7 +130,7 @@ class Tokenizer:
         return [self._processor.IdToPiece(index) for index in ids]
 
     def normalize(self, text: str) -> str:
-        """The text as `decode(encode(text))` gives it back: NFKC, single spaces, `▁` taken for a space."""
+        """The text as `decode(encode(text))` gives it back: NFC, single spaces, `▁` taken for a space."""
         return self.decode(self.encode(text))
 
     def word_of_piece(self, text: str) -> list[int]:
@@ -160,6 +162,7 @@ def _learn(sentences: list[str], *, kind: str, size: int) -> bytes:
         sentence_iterator=iter(sentences),
         model_writer=model,
         model_type=kind,
+        normalization_rule_name="identity",  # the default rewrites much, `…` to `...` and `½` to `1⁄2`
         vocab_size=size,
         byte_fallback=True,
         character_coverage=1.0,
@@ -204,8 +207,11 @@ def _in_new_thread(work: Callable[[], Result], *, seed: int) -> Result:
 
 
 def _encodable(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 does not know, replaced by as many `?`."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    """The text in NFC, blanks as in a cleaned corpus, lone surrogates, which UTF-8 does not know, replaced by `?`."""
+    text = clean(text.replace("▁", " "))  # sentencepiece would take it for a space, and not fold it
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode("utf-8")
 
 
 def _word_ends(text: str) -> list[int]:
