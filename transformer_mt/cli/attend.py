@@ -30,11 +30,12 @@ def attend(
     sentence: Annotated[str | None, typer.Argument(metavar="[SENTENCE]", show_default=False)] = None,
     model: Model = None,
     target: Annotated[
-        str | None, typer.Option("--target", help="Look at this translation instead of the model's own.")
+        str | None,
+        typer.Option("--target", metavar="TEXT", help="Look at this translation instead of the model's own."),
     ] = None,
-    stack: Annotated[str, typer.Option("--stack", help="cross, encoder or decoder.")] = "cross",
-    layer: Annotated[str, typer.Option("--layer", help="A layer counted from 1, or all.")] = ALL,
-    head: Annotated[str, typer.Option("--head", help="A head counted from 1, mean, or all.")] = MEAN,
+    stack: Annotated[str, typer.Option("--stack", metavar="NAME", help="cross, encoder or decoder.")] = "cross",
+    layer: Annotated[str, typer.Option("--layer", metavar="N", help="A layer counted from 1, or all.")] = ALL,
+    head: Annotated[str, typer.Option("--head", metavar="N", help="A head counted from 1, mean, or all.")] = MEAN,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     sample: Sample = None,
@@ -89,10 +90,11 @@ def attend(
     console = results_console()
     shading = shading_for(console)
     chosen = lookup(maps.stacks, stack, key="--stack")
+    layers, heads = chosen.weights.shape[:2]
+    numbers = list(_numbers(layer, head, layers=layers, heads=heads))
     result(text)
     result(target)
-    layers, heads = chosen.weights.shape[:2]
-    for layer_number, head_number in _numbers(layer, head, layers=layers, heads=heads):
+    for layer_number, head_number in numbers:
         result("")
         result_lines(
             render_map(

@@ -11,8 +11,10 @@ from transformer_mt.cli.options import ConfigFile, Data, Json, Set
 def data(
     config: ConfigFile = None,
     data: Data = None,
-    sample: Annotated[int, typer.Option("--sample", min=0, help="How many pairs of each split to show.")] = 3,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Which pairs --sample draws.")] = 1,
+    sample: Annotated[
+        int, typer.Option("--sample", metavar="N", min=0, help="How many pairs of each split to show.")
+    ] = 3,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Which pairs --sample draws.")] = 1,
     set: Set = None,
     as_json: Json = False,
 ) -> None:

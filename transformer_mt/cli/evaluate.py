@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def evaluate(
     model: Model = None,
     data: Data = None,
-    split: Annotated[str, typer.Option("--split", help="Which part of the corpus to translate.")] = "test",
+    split: Annotated[
+        str, typer.Option("--split", metavar="NAME", help="Which part of the corpus to translate.")
+    ] = "test",
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     device: Device = DEFAULT_DEVICE,

@@ -108,12 +108,14 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
         return
     if path.is_dir():
         raise InputError(f"{path}: is a directory; give the name of a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: {path.parent} is no directory; make it, or write elsewhere")
     whole_at_once = not path.exists() or path.is_file()  # a pipe or a device cannot be replaced
     target = path.with_name(f".{path.name}.new") if whole_at_once else path
     with writing(path):
         file = target.open("w", encoding="utf-8", newline="\n")
     try:
-        with file, writing(path):
+        with writing(path), file:  # closing writes too
             yield lambda line: print(line, file=file)
         if whole_at_once:
             target.replace(path)

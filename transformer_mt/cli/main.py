@@ -2,9 +2,8 @@
 
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
-import click
 import typer
 from typer.main import get_command
 
@@ -19,13 +18,15 @@ from transformer_mt.errors import TmtError
 app = typer.Typer(
     name="tmt",
     help="Train a translation Transformer, translate with it, and look inside its attention.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 for command in (train, translate, attend, evaluate, data):
     app.command()(command)
+
+# What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.
+UsageProblem: type[Exception] = typer.BadParameter.__mro__[1]
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -43,13 +44,13 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code is 0, 2 for the user's input, 3 for the environment, or 128 + a signal."""
     try:
-        code = get_command(app).main(arguments, prog_name="tmt", standalone_mode=False)
+        code = get_command(app).main(arguments or ["--help"], prog_name="tmt", standalone_mode=False)
         sys.stdout.flush()
     except TmtError as error:
         return _fail(str(error), error.exit_code)
-    except click.UsageError as error:
+    except UsageProblem as error:
         return _fail(_usage(error), BAD_INPUT)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
         _silence_stdout()
@@ -69,19 +70,22 @@ def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
     return code
 
 
-def _usage(error: click.UsageError) -> str:
-    """What click found wrong with the command line, with the place first and the remedy last."""
-    help_command = error.ctx.command_path if error.ctx else "tmt"
-    if isinstance(error, click.NoSuchOption):
-        near = (
-            f"did you mean {' or '.join(error.possibilities)}?" if error.possibilities else f"see {help_command} --help"
-        )
-        return f"{error.option_name}: there is no such option; {near}"
-    message = error.format_message().rstrip(".")
-    if isinstance(error, click.BadParameter) and error.param is not None:
-        name = error.param.opts[0] if error.param.param_type_name == "option" else error.param.human_readable_name
-        return f"{name}: {error.message.rstrip('.')}; see {help_command} --help"
-    return f"{help_command}: {message[0].lower()}{message[1:]}; see {help_command} --help"
+def _usage(error: Any) -> str:
+    """What is wrong with the command line, with the place first and the remedy last."""
+    command = error.ctx.command_path if error.ctx else "tmt"
+    problem, _, hint = _lower(error.message.rstrip(".")).partition(". ")
+    remedy = _lower(hint) or f"see {command} --help"
+    if isinstance(error, typer.BadParameter) and error.param is not None:
+        place = error.param.opts[0] if error.param.param_type_name == "option" else error.param.human_readable_name
+        return f"{place}: {problem}; {remedy}"
+    if hasattr(error, "possibilities"):  # of options, where this one does not exist
+        near = " or ".join(error.possibilities or ())
+        return f"{error.option_name}: there is no such option; {f'did you mean {near}?' if near else remedy}"
+    return f"{getattr(error, 'option_name', command)}: {problem}; {remedy}"
+
+
+def _lower(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _silence_stdout() -> None:

@@ -13,13 +13,13 @@ RUNS = Path("runs")
 
 
 def _default(name: str) -> str:
-    return f"[the run's search.{name}, {field_default(SearchConfig, name)} unless configured]"
+    return f"[the run's, {field_default(SearchConfig, name)} unless configured]"
 
 
 Model = Annotated[
     Path | None, typer.Option("--model", metavar="DIR", help="The run to use. [the newest one under runs/]")
 ]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1, mps …")]
+Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[
     str | None,
@@ -35,25 +35,30 @@ ConfigFile = Annotated[
     Path | None,
     typer.Argument(metavar="[CONFIG]", help="A TOML file such as configs/multi30k.toml.", show_default=False),
 ]
-Beam = Annotated[int | None, typer.Option("--beam", min=1, help=f"Beam size; 1 is greedy. {_default('beam')}")]
+Beam = Annotated[int | None, typer.Option("--beam", metavar="N", help=f"Beam size; 1 is greedy. {_default('beam')}")]
 LengthPenalty = Annotated[
-    float | None, typer.Option("--length-penalty", min=0.0, help=f"Larger favours longer. {_default('length_penalty')}")
+    float | None,
+    typer.Option("--length-penalty", metavar="X", help=f"Larger favours longer. {_default('length_penalty')}"),
 ]
 Sample = Annotated[bool | None, typer.Option("--sample", help="Draw translations instead of searching for the best.")]
 Temperature = Annotated[
-    float | None, typer.Option("--temperature", help=f"Below 1 plays safe, above 1 dares. {_default('temperature')}")
+    float | None,
+    typer.Option("--temperature", metavar="X", help=f"Below 1 plays safe, above 1 dares. {_default('temperature')}"),
 ]
 TopK = Annotated[
-    int | None, typer.Option("--top-k", min=0, help=f"Draw from the k likeliest subwords; 0: all. {_default('top_k')}")
+    int | None,
+    typer.Option("--top-k", metavar="K", help=f"Draw from the k likeliest subwords; 0: all. {_default('top_k')}"),
 ]
 TopP = Annotated[
-    float | None, typer.Option("--top-p", help=f"Draw from the likeliest with this much together. {_default('top_p')}")
+    float | None,
+    typer.Option("--top-p", metavar="P", help=f"Draw from the likeliest with this much together. {_default('top_p')}"),
 ]
 NBest = Annotated[
-    int | None, typer.Option("--n-best", min=1, help=f"How many different translations. {_default('n_best')}")
+    int | None,
+    typer.Option("--n-best", metavar="N", help=f"How many different translations. {_default('n_best')}"),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help=f"For --sample. {_default('seed')}")]
-Prefix = Annotated[str, typer.Option("--prefix", help="How every translation begins.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help=f"For --sample. {_default('seed')}")]
+Prefix = Annotated[str, typer.Option("--prefix", metavar="TEXT", help="How every translation begins.")]
 
 DEFAULT_DEVICE: str = field_default(TrainingConfig, "device")
 
