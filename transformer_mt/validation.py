@@ -58,7 +58,8 @@ class Validator:
         """−log p of the references, in nats a target token."""
         total = 0.0
         lengths = self.encoded.source_lengths, self.encoded.target_lengths
-        for rows in fixed_batches(*lengths, batch_tokens=self.config.training.batch_tokens):
+        budget = max(self.config.training.batch_tokens, self.config.model.max_length)  # even the longest pair fits
+        for rows in fixed_batches(*lengths, batch_tokens=budget):
             batch = self.encoded.batch(rows).to(self.device)
             logits = model(batch.source, batch.target_in).flatten(0, 1)
             total += float(F.cross_entropy(logits, batch.target_out.flatten(), ignore_index=PAD, reduction="sum"))

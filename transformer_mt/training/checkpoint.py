@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +9,15 @@ import torch
 from torch import Tensor
 
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.training.files import pack, read_sealed_directory, unpack, write_sealed_directory, writing
+from transformer_mt.training.files import (
+    pack,
+    read_sealed_directory,
+    remove_sealed_directory,
+    sealed_directories,
+    unpack,
+    write_sealed_directory,
+    writing,
+)
 
 
 @dataclass
@@ -52,8 +59,8 @@ class Checkpoints:
 
     def steps(self) -> list[int]:
         """The steps that have a checkpoint, the newest last."""
-        names = [path.name.removeprefix("step-") for path in self.directory.glob("step-*")]
-        return sorted(int(name) for name in names if name.isdecimal())
+        names = [name.partition("step-") for name in sealed_directories(self.directory)]
+        return sorted(int(number) for before, _, number in names if not before and number.isdecimal())
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint; it is there whole or not at all."""
@@ -92,7 +99,7 @@ class Checkpoints:
         """Delete all checkpoints but these."""
         with writing(self.directory):
             for step in set(self.steps()) - steps:
-                shutil.rmtree(self.path(step))
+                remove_sealed_directory(self.path(step))
 
 
 def random_states(device: torch.device) -> dict[str, Tensor]:

@@ -97,7 +97,7 @@ class Run:
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of the metrics; one that a crash cut off is left out."""
         path = self.path / METRICS
-        lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+        lines = path.read_bytes().split(b"\n") if path.is_file() else []
         return [record for line in lines if (record := _parse(line)) is not None]
 
     def forget_metrics_after(self, step: int) -> None:
@@ -143,7 +143,7 @@ def load_weights(model: Seq2Seq, weights: Mapping[str, Tensor], *, path: Path) -
         tensor.copy_(weights[name])
 
 
-def _parse(line: str) -> dict[str, Any] | None:
+def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
     except ValueError:

@@ -73,7 +73,10 @@ class Trainer:
         yield FinishReport(self.progress.step, reason, self.progress.best_step, self.progress.best_score)
 
     def save(self) -> None:
-        """Write a checkpoint of this moment, unless there is one, and delete those that nothing needs any more."""
+        """Write a checkpoint of this moment, and delete those that nothing needs any more.
+
+        Those of later steps go too: a resumption that started before them has found them damaged.
+        """
         self.progress.epoch, self.progress.batch = self.stream.epoch, self.stream.index
         checkpoint = Checkpoint(
             progress=self.progress,
@@ -84,7 +87,8 @@ class Trainer:
         )
         self.checkpoints.save(checkpoint)
         needed = self.averaging.needed(self.progress.history) | {self.progress.best_step}
-        self.checkpoints.keep(needed | set(self.checkpoints.steps()[-2:]))
+        sound = [step for step in self.checkpoints.steps() if step <= self.progress.step]
+        self.checkpoints.keep(needed | set(sound[-2:]))
 
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step."""
