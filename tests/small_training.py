@@ -1,0 +1,83 @@
+"""A corpus of a few dozen pairs and a model that trains on it in a moment."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformer_mt.config import Config, load_config
+from transformer_mt.corpus.cleaning import CleaningReport
+from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.pipeline import Training, open_training
+from transformer_mt.training.reports import Report, StepReport, ValidationReport
+
+SUBJECTS = {
+    "der Hund": "the dog",
+    "die Katze": "the cat",
+    "das Haus": "the house",
+    "mein alter Freund": "my old friend",
+}
+VERBS = {"sieht": "sees", "sucht": "seeks", "hat": "has"}
+OBJECTS = {"das Kind": "the child", "die Tür": "the door", "die alte Stadt": "the old town"}
+
+PAIRS = [
+    SentencePair(f"{subject} {verb} {thing}.", f"{SUBJECTS[subject]} {VERBS[verb]} {OBJECTS[thing]}.")
+    for subject in SUBJECTS
+    for verb in VERBS
+    for thing in OBJECTS
+]
+random.Random(1).shuffle(PAIRS)
+TRAIN, VALIDATION = PAIRS[:31], PAIRS[31:]
+
+SMALL = (
+    "tokenizer.vocabulary_size=300",
+    "model.width=16",
+    "model.attention.heads=2",
+    "model.encoder_layers=1",
+    "model.decoder_layers=1",
+    "model.feedforward=17",
+    "model.max_length=31",
+    "optimizer.warmup=5",
+    "training.batch_tokens=120",
+    "training.steps=8",
+    "training.validate_every=4",
+    "training.checkpoint_every=3",
+    "training.log_every=2",
+    "training.device=cpu",
+    "training.precision=float32",
+)
+
+
+def small_config(*overrides: str) -> Config:
+    """A configuration that trains in a moment, changed as `--set` would."""
+    return load_config(None, [*SMALL, *overrides])
+
+
+def corpus_in_memory(train: Sequence[SentencePair] = TRAIN, validation: Sequence[SentencePair] = VALIDATION) -> Corpus:
+    """The pairs as a corpus, without the disk."""
+    return Corpus("small", {"train": train, "validation": validation}, CleaningReport({}, 100), has_links=False)
+
+
+def write_corpus(folder: Path) -> Path:
+    """The same pairs as a folder of JSONL."""
+    folder.mkdir()
+    for name, pairs in (("train", TRAIN), ("val", VALIDATION)):
+        lines = (json.dumps({"de": pair.source, "en": pair.target}, ensure_ascii=False) + "\n" for pair in pairs)
+        (folder / f"{name}.jsonl").write_text("".join(lines), "utf-8")
+    return folder
+
+
+def opened(path: Path, *overrides: str, overwrite: bool = False) -> Training:
+    """Training in the run directory `path` with everything made anew, as in a new process."""
+    return open_training(small_config(*overrides), path, overwrite=overwrite)
+
+
+def steps_of(reports: Sequence[Report]) -> list[StepReport]:
+    """The steps among the reports."""
+    return [report for report in reports if isinstance(report, StepReport)]
+
+
+def validations_of(reports: Sequence[Report]) -> list[ValidationReport]:
+    """The validations among the reports."""
+    return [report for report in reports if isinstance(report, ValidationReport)]

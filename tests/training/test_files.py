@@ -1,0 +1,188 @@
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.training.files import (
+    MANIFEST,
+    pack,
+    read_sealed_directory,
+    remove_sealed_directory,
+    sealed_directories,
+    unpack,
+    write_atomically,
+    write_sealed_directory,
+)
+
+OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
+
+
+class Crash(BaseException):
+    """The process ends here: no handler of ours sees it."""
+
+
+class CrashingSystem:
+    """Counts the calls that change the disk, and crashes before the one of that number."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, before: int) -> None:
+        self.left = before
+        for owner, name in ((os, "fsync"), (Path, "mkdir"), (Path, "rename"), (Path, "replace"), (Path, "open")):
+            monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
+        monkeypatch.setattr("transformer_mt.training.files.shutil.rmtree", self._counted(_rmtree))
+
+    def _counted(self, change: Callable[..., object]) -> Callable[..., object]:
+        def counted(*arguments: object, **options: object) -> object:
+            self.left -= 1
+            if self.left < 0:
+                raise Crash
+            return change(*arguments, **options)
+
+        return counted
+
+
+def _rmtree(path: Path, ignore_errors: bool = False) -> None:
+    if path.exists():
+        for file in path.iterdir():
+            file.unlink()
+        path.rmdir()
+
+
+def crash_everywhere(write: Callable[[], None], check: Callable[[], None]) -> int:
+    """Crash before the first change to the disk, the second … and check what is left; how many changes there are."""
+    for changes in range(100):
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            CrashingSystem(monkeypatch, before=changes)
+            try:
+                write()
+            except Crash:
+                pass
+            else:
+                return changes
+        check()
+    raise AssertionError("endless")
+
+
+def test_writing_atomically_replaces_the_content(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for content in (b"old", b"new"):
+        write_atomically(path, content)
+        assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_crash_while_writing_atomically_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def check() -> None:
+        assert path.read_bytes() in (b"old", b"new")
+
+    assert crash_everywhere(lambda: write_atomically(path, b"new"), check) >= 3
+    assert path.read_bytes() == b"new"
+
+
+def test_full_disk_is_one_line_and_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(EnvironmentProblem) as caught:
+        write_atomically(path, b"new")
+    assert str(caught.value) == (
+        f"{path}: cannot be written (No space left on device); check disk space and permissions"
+    )
+    assert path.read_bytes() == b"old"
+
+
+def test_sealed_directory_holds_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "deeper" / "sealed"
+    for files in (OLD, NEW):
+        write_sealed_directory(path, files)
+        assert read_sealed_directory(path) == files
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_crash_while_sealing_leaves_the_old_directory_or_the_new(tmp_path: Path) -> None:
+    path = tmp_path / "sealed"
+    write_sealed_directory(path, OLD)
+
+    def check() -> None:
+        assert sealed_directories(tmp_path) == {"sealed"}
+        assert read_sealed_directory(path) in (OLD, NEW)
+
+    assert crash_everywhere(lambda: write_sealed_directory(path, NEW), check) >= 10
+    assert read_sealed_directory(path) == NEW
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_crash_while_sealing_the_first_time_leaves_nothing_or_the_whole(tmp_path: Path) -> None:
+    path = tmp_path / "sealed"
+
+    def check() -> None:
+        if sealed_directories(tmp_path):
+            assert read_sealed_directory(path) == NEW
+
+    assert crash_everywhere(lambda: write_sealed_directory(path, NEW), check) >= 10
+
+
+def test_removing_a_sealed_directory_removes_what_was_set_aside_too(tmp_path: Path) -> None:
+    for name in ("sealed", ".sealed.old"):
+        write_sealed_directory(tmp_path / name, OLD)
+    remove_sealed_directory(tmp_path / "sealed")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.bin", "empty.bin", MANIFEST])
+def test_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    write_sealed_directory(tmp_path / "sealed", NEW)
+    (tmp_path / "sealed" / name).unlink()
+    with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/{name}: missing; "):
+        read_sealed_directory(tmp_path / "sealed")
+
+
+@pytest.mark.parametrize("damage", [b"", b"ne", b"neW", b"new\0"])
+def test_damaged_file_is_named(tmp_path: Path, damage: bytes) -> None:
+    write_sealed_directory(tmp_path / "sealed", NEW)
+    (tmp_path / "sealed" / "a.bin").write_bytes(damage)
+    with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/a.bin: damaged"):
+        read_sealed_directory(tmp_path / "sealed")
+
+
+@pytest.mark.parametrize("manifest", [b"", b"{", b"[]x", b"7", b'["a.bin"]', b"\xff", b'{"\\u0000": "x"}'])
+def test_damaged_manifest_is_named(tmp_path: Path, manifest: bytes) -> None:
+    write_sealed_directory(tmp_path / "sealed", NEW)
+    (tmp_path / "sealed" / MANIFEST).write_bytes(manifest)
+    with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/{MANIFEST}: damaged; "):
+        read_sealed_directory(tmp_path / "sealed")
+
+
+def test_no_single_changed_byte_of_the_manifest_passes(tmp_path: Path) -> None:
+    write_sealed_directory(tmp_path / "sealed", NEW)
+    manifest = tmp_path / "sealed" / MANIFEST
+    sound = manifest.read_bytes()
+    for position in range(len(sound)):
+        manifest.write_bytes(sound[:position] + bytes([sound[position] ^ 1]) + sound[position + 1 :])
+        with pytest.raises(EnvironmentProblem, match=str(tmp_path / "sealed")):
+            read_sealed_directory(tmp_path / "sealed")
+
+
+def test_packed_tensors_come_back(tmp_path: Path) -> None:
+    tensors = {"x": torch.randn(3, 5).T, "steps": torch.tensor(7), "y": torch.randn(2).bfloat16()}
+    unpacked = unpack(pack(tensors), path=tmp_path)
+    assert unpacked.keys() == tensors.keys()
+    assert all(torch.equal(unpacked[name], tensor) for name, tensor in tensors.items())
+    assert unpack(pack({}), path=tmp_path) == {}
+
+
+@given(content=st.binary(max_size=50) | st.binary(max_size=50).map(lambda tail: pack({"x": torch.ones(3)})[:40] + tail))
+def test_what_is_no_safetensors_file_is_one_line(content: bytes) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"^model.safetensors: damaged or not a safetensors file; .*anew$"):
+        unpack(content, path=Path("model.safetensors"))
