@@ -1,0 +1,41 @@
+import pytest
+import torch
+
+from transformer_mt.device import choose_device, choose_precision, compute_in
+from transformer_mt.errors import EnvironmentProblem
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "expected"), [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")]
+)
+def test_auto_takes_the_fastest_device_there_is(
+    monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, expected: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert choose_device("auto").type == expected
+
+
+@pytest.mark.parametrize("name", ["cuda:99", "nonsense"])
+def test_missing_device_is_one_line(name: str) -> None:
+    assert choose_device("cpu") == CPU
+    with pytest.raises(EnvironmentProblem, match=f"^device {name}: there is none on this machine; use auto or cpu$"):
+        choose_device(name)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_auto_precision_follows_the_processor(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": fast})
+    assert choose_precision("auto", CPU) == (torch.bfloat16 if fast else torch.float32)
+    assert choose_precision("float32", CPU) == torch.float32
+    assert choose_precision("bfloat16", CPU) == torch.bfloat16
+
+
+def test_products_are_computed_in_the_precision() -> None:
+    x = torch.ones(2, 3)
+    for precision in (torch.float32, torch.bfloat16):
+        with compute_in(precision, CPU):
+            assert (x @ x.T).dtype == precision
+    assert (x @ x.T).dtype == torch.float32

@@ -1,0 +1,74 @@
+"""The whole way from sentence pairs to translations: what should be learned is learned."""
+
+import os
+from pathlib import Path
+
+import pytest
+from small_training import small_config, steps_of, validations_of
+
+from transformer_mt.config import SearchConfig, load_config
+from transformer_mt.corpus.load import load_corpus
+from transformer_mt.evaluation import score_texts
+from transformer_mt.pipeline import load_translator, open_training
+from transformer_mt.training.run import Run
+
+MULTI30K = os.environ.get("TMT_MULTI30K")
+CONFIG = Path(__file__).parents[1] / "configs" / "multi30k.toml"
+
+LEARNING = (
+    "data.builtin.train=600",
+    "data.builtin.validation=40",
+    "data.builtin.test=40",
+    "tokenizer.vocabulary_size=500",
+    "model.width=64",
+    "model.attention.heads=4",
+    "model.feedforward=128",
+    "model.max_length=64",
+    "model.dropout=0",
+    "model.attention.dropout=0",
+    "optimizer.warmup=60",
+    "training.averaging=none",
+    "training.batch_tokens=1000",
+    "training.steps=240",
+    "training.validate_every=120",
+    "training.checkpoint_every=999",
+)
+
+
+def test_training_on_the_builtin_corpus_learns(tmp_path: Path) -> None:
+    training = open_training(small_config(*LEARNING), tmp_path / "run", overwrite=False)
+    reports = list(training.trainer.train())
+    losses = [report.loss for report in steps_of(reports)]
+    assert losses[-1] < losses[0] / 3
+    assert validations_of(reports)[-1].validation.loss < 2.5
+    pairs = training.corpus.splits["train"][:40]
+    translator = load_translator(Run.open(tmp_path / "run"), device="cpu")
+    found = translator.translate([pair.source for pair in pairs], SearchConfig(beam=1, batch_size=64))
+    assert score_texts([best.text for best, *_ in found], [pair.target for pair in pairs]).bleu > 15
+
+
+@pytest.mark.skipif(MULTI30K is None, reason="TMT_MULTI30K names no folder with Multi30k")
+def test_multi30k_loads_and_starts_to_learn(tmp_path: Path) -> None:
+    config = load_config(
+        CONFIG,
+        [
+            f"data.corpus={MULTI30K}",
+            "model.width=32",
+            "model.attention.heads=2",
+            "model.encoder_layers=1",
+            "model.decoder_layers=1",
+            "model.feedforward=32",
+            "optimizer.warmup=10",
+            "training.batch_tokens=1000",
+            "training.steps=20",
+            "training.validate_every=999",
+            "training.precision=float32",
+        ],
+    )
+    assert {split: len(pairs) for split, pairs in load_corpus(config.data).splits.items() if split in COUNTS} == COUNTS
+    trainer = open_training(config, tmp_path / "run", overwrite=False).trainer
+    losses = [trainer.step().loss for _ in range(config.training.steps)]
+    assert losses[-1] < losses[0] - 1
+
+
+COUNTS = {"train": 29_000, "validation": 1_014, "test": 1_000}

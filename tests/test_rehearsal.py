@@ -1,0 +1,41 @@
+from pathlib import Path
+
+import pytest
+from small_training import corpus_in_memory, small_config
+
+from transformer_mt.pipeline import Training, rehearse_training
+from transformer_mt.rehearsal import measure_cost, overfit, shapes
+
+
+@pytest.fixture
+def training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Training:
+    """Nothing may be written, which `tmp_path` as the working directory would show."""
+    monkeypatch.setattr("transformer_mt.pipeline.load_corpus", lambda config: corpus_in_memory())
+    monkeypatch.chdir(tmp_path)
+    return rehearse_training(small_config())
+
+
+def test_shapes_are_those_of_the_batch(training: Training) -> None:
+    batch = training.trainer.stream.take()
+    found = dict(shapes(training.trainer.model, batch))
+    size, length = batch.target_in.shape
+    assert f"{size}×{length}×16" in found.values()
+    assert f"{size}×{batch.source.shape[1]}×16" in found.values()
+    assert not any(module._forward_hooks for module in training.trainer.model.modules())
+
+
+def test_rehearsal_measures_and_writes_nothing(training: Training, tmp_path: Path) -> None:
+    cost = measure_cost(training, steps=3600)
+    assert cost.seconds_per_step > 0
+    assert cost.hours == pytest.approx(cost.seconds_per_step)
+    assert cost.memory_gib is None or cost.memory_gib > 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_batch_is_learned_by_heart(training: Training, tmp_path: Path) -> None:
+    batch = training.trainer.stream.encoded.batch(range(2))
+    learned = list(overfit(training, batch))
+    assert [each.steps for each in learned] == list(range(10, 10 * len(learned) + 1, 10))
+    assert learned[-1].loss < learned[0].loss
+    assert learned[-1].accuracy > 0.9
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,101 @@
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from small_training import opened
+from torch import Tensor
+
+from transformer_mt.training.averaging import AVERAGING, mean_weights
+from transformer_mt.training.reports import Validation
+from transformer_mt.training.run import MODEL, Run, weights_of
+
+
+def copied(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in weights.items()}
+
+
+class Walk:
+    """A training run whose validations have given scores: the weights after every step, and what came out."""
+
+    def __init__(self, path: Path, scores: Sequence[float], *overrides: str) -> None:
+        trainer = opened(path, "training.validate_every=1", "training.average_count=2", *overrides).trainer
+        given = iter(scores)
+        trainer.validate = lambda model: Validation(-next(given), 0.0, 0.0, ())
+        self.weights: list[dict[str, Tensor]] = [copied(weights_of(trainer.model))]
+        self.candidates: list[dict[str, Tensor]] = [copied(weights_of(trainer.averaging.candidate()))]
+        self.finish = None
+        for report in trainer.train():
+            if report.step == len(self.weights):
+                self.weights.append(copied(weights_of(trainer.model)))
+                self.candidates.append(copied(weights_of(trainer.averaging.candidate())))
+            self.finish = report
+        self.used = copied(weights_of(Run(path).model()))
+        self.kept = trainer.checkpoints.steps()
+
+
+def assert_equal(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:
+    assert one.keys() == other.keys()
+    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+SCORES = (-3.0, -1.0, -2.0, -5.0, -4.0)
+STEPS = f"training.steps={len(SCORES)}"
+
+
+def test_running_average_is_the_plain_loop(tmp_path: Path) -> None:
+    walk = Walk(tmp_path, SCORES, STEPS, "training.averaging=ema", "training.ema_decay=0.25")
+    average = walk.weights[1]
+    for count, weights in enumerate(walk.weights[2:], start=1):
+        decay = min(0.25, (1 + count) / (10 + count))
+        average = {name: decay * average[name] + (1 - decay) * weights[name] for name in average}
+        torch.testing.assert_close(walk.candidates[count + 1], average)
+    assert_equal(walk.used, walk.candidates[2])  # the best one
+
+
+def test_without_averaging_the_best_weights_are_used(tmp_path: Path) -> None:
+    walk = Walk(tmp_path, SCORES, STEPS, "training.averaging=none")
+    assert_equal(walk.used, walk.weights[2])
+    assert walk.kept == [2, 4, 5]  # the best, and the two newest
+
+
+@pytest.mark.parametrize(("averaging", "chosen"), [("last", (4, 5)), ("best", (2, 3))])
+def test_mean_over_checkpoints_is_the_plain_mean(tmp_path: Path, averaging: str, chosen: tuple[int, ...]) -> None:
+    walk = Walk(tmp_path, SCORES, STEPS, f"training.averaging={averaging}")
+    one, other = (walk.weights[step] for step in chosen)
+    expected = {name: ((one[name].double() + other[name].double()) / 2).float() for name in one}
+    assert_equal(walk.used, expected)
+    assert set(chosen) < set(walk.kept)
+
+
+@pytest.mark.parametrize(
+    ("averaging", "needed"), [("none", set()), ("ema", set()), ("last", {3, 4, 5}), ("best", {1, 2, 3})]
+)
+def test_needed_are_the_checkpoints_of_the_next_average_and_one_more(
+    tmp_path: Path, averaging: str, needed: set[int]
+) -> None:
+    trainer = opened(tmp_path, "training.average_count=2").trainer
+    average = AVERAGING[averaging](trainer.model, trainer.config)
+    assert average.needed(list(enumerate(SCORES, start=1))) == needed
+
+
+@pytest.mark.parametrize("score", ["loss", "bleu"])
+def test_training_ends_when_the_score_stops_rising(tmp_path: Path, score: str) -> None:
+    overrides = ("training.validate_every=1", "training.patience=2", f"training.score={score}")
+    trainer = opened(tmp_path, "training.averaging=none", *overrides).trainer
+    rising_until_third = iter([(5.0, 1.0), (4.0, 2.0), (3.0, 3.0), (3.0, 3.0), (3.5, 2.0), (1.0, 9.0)])
+
+    def validate(model: object) -> Validation:
+        loss, bleu = next(rising_until_third)
+        return Validation(loss, bleu, 0.0, ())
+
+    trainer.validate = validate
+    *_, finish = trainer.train()
+    assert (finish.step, finish.reason, finish.best_step) == (5, "no progress in 2 validations", 3)  # type: ignore[union-attr]
+    assert (tmp_path / MODEL).is_file()
+
+
+def test_mean_of_weights_is_taken_in_double_precision() -> None:
+    weights = [{"x": torch.tensor([1e8, value])} for value in (1.0, 2.0, 6.0)]
+    assert mean_weights(weights)["x"].tolist() == [1e8, 3.0]
+    assert mean_weights(weights)["x"].dtype == torch.float32

@@ -1,0 +1,259 @@
+"""Training that was stopped goes on bit for bit, whatever stopped it and wherever."""
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_training import opened
+from torch import Tensor
+
+from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.models.build import MODELS
+from transformer_mt.pipeline import Training
+from transformer_mt.training.averaging import AVERAGING
+from transformer_mt.training.checkpoint import Checkpoint
+from transformer_mt.training.log import MetricsLog
+from transformer_mt.training.reports import Report, StepReport
+from transformer_mt.training.run import METRICS, MODEL, Run
+
+# An epoch has fewer batches than the eight steps take, so that stops fall before, at and after its end.
+HARDEST = (
+    "training.accumulate=2",
+    "training.average_count=2",
+    "tokenizer.sampling=subword",
+    "training.checkpoint_every=3",
+    "training.validate_every=4",
+)
+
+
+def go_on(training: Training, *, until: int | None = None) -> list[Report]:
+    """Train with the log, as the command does, up to the report of a step or to the end."""
+    log = MetricsLog(training.trainer.run, training.trainer.config.log_every)
+    reports = []
+    for report in training.trainer.train():
+        reports.append(report)
+        log.write(report)
+        if isinstance(report, StepReport) and report.step == until:
+            break
+    return reports
+
+
+def state(training: Training) -> dict[str, Tensor]:
+    """All that the next step depends on and all that came out, times left out."""
+    trainer = training.trainer
+    trainer.save()
+    saved: Checkpoint = trainer.checkpoints.load(trainer.progress.step)
+    parts = {
+        "weights": saved.weights,
+        "averaged": saved.averaged,
+        "optimizer": saved.optimizer,
+        "random": saved.random,
+    }
+    return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
+
+
+def outcome(training: Training) -> dict[str, Any]:
+    """What a continued run shares with one that was never stopped, besides the tensors."""
+    progress = training.trainer.progress
+    run = training.trainer.run
+    dropped = ("seconds", "tokens_per_second")
+    return {
+        "place": (progress.step, progress.epoch, progress.batch, progress.target_tokens),
+        "history": progress.history,
+        "best": (progress.best_step, progress.best_score, progress.without_progress),
+        "metrics": [{key: record[key] for key in record if key not in dropped} for record in run.metrics()],
+        "model": (run.path / MODEL).read_bytes(),
+        "checkpoints": training.trainer.checkpoints.steps(),
+    }
+
+
+def losses(reports: Iterable[Report]) -> list[tuple[int, int, float, float]]:
+    return [(each.step, each.epoch, each.loss, each.gradient_norm) for each in reports if isinstance(each, StepReport)]
+
+
+def assert_same(one: Training, other: Training) -> None:
+    there, here = state(one), state(other)
+    assert there.keys() == here.keys()
+    assert [name for name in there if not torch.equal(there[name], here[name])] == []
+    assert outcome(one) == outcome(other)
+
+
+def assert_resumable(path: Path, stops: Iterable[int], *overrides: str) -> None:
+    """Training that is stopped and saved after each of these steps ends as training in one go."""
+    whole = opened(path / "whole", *overrides)
+    reports = go_on(whole)
+    for stop in stops:
+        first = opened(path / f"stopped-{stop}", *overrides)
+        before = go_on(first, until=stop)
+        first.trainer.save()
+        torch.manual_seed(99)  # a new process has another random state
+        second = opened(path / f"stopped-{stop}", *overrides)
+        assert second.notes[-1] == f"continuing {path / f'stopped-{stop}'} from step {stop}"
+        assert losses(before) + losses(go_on(second)) == losses(reports)
+        assert_same(whole, second)
+
+
+@pytest.mark.parametrize("kind", sorted(MODELS))
+@pytest.mark.parametrize("averaging", sorted(AVERAGING))
+def test_stopped_training_goes_on_bit_for_bit(tmp_path: Path, averaging: str, kind: str) -> None:
+    """The stop comes just before a validation, which then comes after the resumption."""
+    assert_resumable(tmp_path, (4,), *HARDEST, f"training.averaging={averaging}", f"model.kind={kind}")
+
+
+def test_training_can_be_stopped_before_the_first_validation_and_between_two(tmp_path: Path) -> None:
+    assert_resumable(tmp_path, (1, 5, 7), "training.log_every=1")
+
+
+def test_bpe_dropout_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    assert_resumable(tmp_path, (6,), *HARDEST, "tokenizer.kind=bpe")
+
+
+@pytest.mark.parametrize(("averaging", "killed"), [("none", 2), ("ema", 5), ("best", 5), ("last", 7)])
+def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averaging: str, killed: int) -> None:
+    overrides = (*HARDEST, f"training.averaging={averaging}")
+    whole = opened(tmp_path / "whole", *overrides)
+    go_on(whole)
+    go_on(opened(tmp_path / "killed", *overrides), until=killed)  # steps since the last checkpoint are lost
+    again = opened(tmp_path / "killed", *overrides)
+    assert again.trainer.progress.step == {2: 0, 5: 4, 7: 6}[killed]
+    go_on(again)
+    assert_same(whole, again)
+
+
+def test_finished_training_changes_nothing(tmp_path: Path) -> None:
+    first = opened(tmp_path)
+    go_on(first)
+    second = opened(tmp_path)
+    assert [type(report).__name__ for report in go_on(second)] == ["FinishReport"]
+    assert_same(first, second)
+
+
+def damage(path: Path, name: str = "weights.safetensors") -> None:
+    content = (path / name).read_bytes()
+    (path / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
+    whole = opened(tmp_path / "whole")
+    go_on(whole)
+    damaged = tmp_path / "damaged"
+    shutil.copytree(tmp_path / "whole", damaged)
+    damage(damaged / "checkpoints" / "step-8")
+    again = opened(damaged)
+    assert len(again.notes) >= 2
+    assert f"{damaged}/checkpoints/step-8/weights.safetensors: damaged" in again.notes[-2]
+    assert again.notes[-1] == f"continuing {damaged} from step 6"
+    go_on(again)
+    assert_same(whole, again)
+
+
+def test_what_is_saved_after_damaged_checkpoints_stays(tmp_path: Path) -> None:
+    overrides = ("training.checkpoint_every=1", "training.validate_every=8")
+    go_on(opened(tmp_path, *overrides), until=6)
+    checkpoints = tmp_path / "checkpoints"
+    shutil.copytree(checkpoints / "step-4", tmp_path / "step-4")
+    go_on(opened(tmp_path, *overrides), until=7)
+    for step in (5, 6):
+        damage(checkpoints / f"step-{step}")
+    shutil.copytree(tmp_path / "step-4", checkpoints / "step-4")
+    again = opened(tmp_path, *overrides)
+    assert again.trainer.progress.step == 4
+    again.trainer.step()
+    again.trainer.save()
+    assert opened(tmp_path, *overrides).trainer.progress.step == 5
+
+
+def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
+    go_on(opened(tmp_path))
+    for path in (tmp_path / "checkpoints").iterdir():
+        damage(path, "optimizer.safetensors")
+    with pytest.raises(EnvironmentProblem) as caught:
+        opened(tmp_path)
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path}/checkpoints: no sound checkpoint ({tmp_path}/checkpoints/step-8/optimizer")
+    assert message.endswith("; start anew with --overwrite")
+    assert "\n" not in message
+    assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
+
+
+def test_more_steps_continue_a_finished_run(tmp_path: Path) -> None:
+    whole, first = opened(tmp_path / "whole", "training.steps=12"), opened(tmp_path / "first", "training.steps=8")
+    go_on(whole)
+    go_on(first)
+    second = opened(tmp_path / "first", "training.steps=12")
+    assert second.trainer.progress.step == 8
+    go_on(second)
+    assert_same(whole, second)
+
+
+def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) -> None:
+    opened(tmp_path)
+    with pytest.raises(InputError) as caught:
+        opened(tmp_path, "model.width=32", "optimizer.factor=0.5", "training.steps=99", "search.beam=7")
+    assert str(caught.value) == (
+        f"{tmp_path}: belongs to another configuration (model.width is 16 there, 32 now; optimizer.factor is 1.0 "
+        "there, 0.5 now); choose another directory with --run, or start anew with --overwrite"
+    )
+
+
+def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
+    go_on(opened(tmp_path))
+    (tmp_path / "notes.txt").write_text("mine")
+    again = opened(tmp_path, "model.width=18", overwrite=True)
+    assert again.trainer.progress.step == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "checkpoints",
+        "config.toml",
+        METRICS,
+        "notes.txt",
+        "tokenizer.model",
+    ]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert not list((tmp_path / "checkpoints").iterdir())
+    assert not Run(tmp_path).metrics()
+
+
+def test_what_is_refused_deletes_nothing(tmp_path: Path) -> None:
+    go_on(opened(tmp_path))
+    before = sorted(path for path in tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=r"model\.kind"):
+        opened(tmp_path, "model.kind=none", overwrite=True)
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_directory_with_something_else_in_it_is_refused(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for place in (tmp_path, tmp_path / "notes.txt"):
+        with pytest.raises(InputError, match=f"^{place}: exists and is not a run of tmt; choose another directory"):
+            opened(place, overwrite=overwrite)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
+    first = opened(tmp_path, "training.log_every=1")
+    go_on(first, until=5)
+    (tmp_path / METRICS).open("ab").write('{"step": 6, "kind": "a line that was cut at ü'.encode()[:-1])
+    assert [record["step"] for record in Run(tmp_path).metrics()] == [1, 2, 3, 4, 4, 5]
+    opened(tmp_path, "training.log_every=1")
+    assert [(record["step"], record["kind"]) for record in Run(tmp_path).metrics()] == [
+        (1, "training"),
+        (2, "training"),
+        (3, "training"),
+        (4, "training"),
+        (4, "validation"),
+    ]
+
+
+def test_same_seed_same_weights_other_seed_other_weights(tmp_path: Path) -> None:
+    ends = []
+    for number, seed in enumerate((1, 1, 2)):
+        torch.manual_seed(number)  # what was drawn before does not matter
+        training = opened(tmp_path / str(number), f"training.seed={seed}", "training.steps=3")
+        go_on(training)
+        ends.append(state(training))
+    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
+    assert any(not torch.equal(ends[0][name], ends[2][name]) for name in ends[0] if name.startswith("weights."))

@@ -1,0 +1,116 @@
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from small_training import opened
+
+from transformer_mt.errors import TmtError
+from transformer_mt.pipeline import load_translator
+from transformer_mt.training.files import pack, unpack
+from transformer_mt.training.run import MODEL, Run, newest_run, weights_of
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with one validation behind it, to be copied or only read."""
+    from small_training import corpus_in_memory
+
+    path = tmp_path_factory.mktemp("runs") / "trained"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("transformer_mt.pipeline.load_corpus", lambda config: corpus_in_memory())
+        list(opened(path, "training.steps=4").trainer.train())
+    return path
+
+
+def problem(action: Callable[[], object]) -> str:
+    with pytest.raises(TmtError) as caught:
+        action()
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    assert problem(lambda: Run.open(missing)) == (
+        f"{missing}: no such directory; train a model with: tmt train --run {missing}"
+    )
+    assert problem(lambda: Run.open(tmp_path)) == (
+        f"{tmp_path}: not a run directory (no config.toml); give the directory that tmt train wrote"
+    )
+
+
+def test_run_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
+    opened(tmp_path)
+    assert problem(Run.open(tmp_path).model) == (
+        f"{tmp_path / MODEL}: missing; training has not yet reached a validation: continue it with tmt train"
+    )
+
+
+def other_shapes(content: bytes) -> bytes:
+    tensors = unpack(content, path=Path())
+    return pack({name: tensor[:1] for name, tensor in tensors.items()})
+
+
+def other_names(content: bytes) -> bytes:
+    return pack({f"x.{name}": tensor for name, tensor in unpack(content, path=Path()).items()})
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda content: content[:-7], "damaged or not a safetensors file"),
+        (lambda content: content[:3], "damaged or not a safetensors file"),
+        (lambda content: b"", "damaged or not a safetensors file"),
+        (lambda content: bytes(range(256)), "damaged or not a safetensors file"),
+        (other_shapes, "the weights do not fit config.toml"),
+        (other_names, "the weights do not fit config.toml"),
+    ],
+)
+def test_damaged_model_is_named(trained: Path, change: Callable[[bytes], bytes], expected: str) -> None:
+    path = trained / MODEL
+    sound = path.read_bytes()
+    path.write_bytes(change(sound))
+    try:
+        assert problem(Run.open(trained).model).startswith(f"{path}: {expected}")
+    finally:
+        path.write_bytes(sound)
+
+
+def test_a_run_can_be_moved(trained: Path, tmp_path: Path) -> None:
+    moved = trained.rename(tmp_path / "elsewhere")
+    try:
+        translator = load_translator(Run.open(moved), device="cpu")
+        assert not translator.model.training
+    finally:
+        moved.rename(trained)
+
+
+def test_nothing_in_a_run_can_execute(trained: Path) -> None:
+    kinds = {path.suffix for path in trained.rglob("*") if path.is_file()}
+    assert kinds == {".toml", ".model", ".safetensors", ".jsonl", ".json"}
+    assert not [path for path in trained.rglob("*") if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\x80\x02")]
+
+
+def test_shared_weights_are_saved_once(trained: Path) -> None:
+    model = Run.open(trained).model()
+    weights = weights_of(model)
+    storages = [tensor.data_ptr() for tensor in weights.values()]
+    assert len(set(storages)) == len(storages)
+    assert {tensor.data_ptr() for tensor in model.state_dict().values()} == set(storages)
+    assert len(model.state_dict()) > len(weights)  # the one table of the vocabulary
+    saved = unpack((trained / MODEL).read_bytes(), path=trained / MODEL)
+    assert saved.keys() == weights.keys()
+    assert all(torch.equal(saved[name], tensor) for name, tensor in weights.items())
+
+
+def test_newest_run_is_the_one_whose_weights_are_newest(tmp_path: Path) -> None:
+    assert problem(lambda: newest_run(tmp_path)) == (f"{tmp_path}: no trained model here; train one with: tmt train")
+    for name, time in (("a", 300), ("b", 900), ("c", 600)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / MODEL).write_bytes(b"")
+        os.utime(tmp_path / name / MODEL, (time, time))
+    (tmp_path / "untrained").mkdir()
+    assert newest_run(tmp_path).path == tmp_path / "b"

@@ -1,0 +1,73 @@
+import pytest
+import torch
+from small_training import TRAIN, small_config
+
+from transformer_mt.batching import Batch
+from transformer_mt.config import TokenizerConfig
+from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.training.stream import BatchStream
+
+SAMPLED = "tokenizer.sampling=subword"
+
+
+def stream(*overrides: str) -> BatchStream:
+    config = small_config(*overrides)
+    texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
+    return BatchStream(TRAIN, Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300)), config)
+
+
+def take(stream: BatchStream, count: int) -> list[tuple[int, Batch]]:
+    """Batches, each with its epoch."""
+    found = []
+    for _ in range(count):
+        batch = stream.take()
+        found.append((stream.epoch, batch))
+    return found
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return one.pairs == other.pairs and all(
+        torch.equal(there, here)
+        for there, here in (
+            (one.source, other.source),
+            (one.target_in, other.target_in),
+            (one.target_out, other.target_out),
+        )
+    )
+
+
+@pytest.mark.parametrize("overrides", [(), (SAMPLED,)])
+def test_seeking_gives_the_batches_that_walking_gives(overrides: tuple[str, ...]) -> None:
+    walking = stream(*overrides)
+    places, walked = [], []
+    for _ in range(3 * len(walking.plan)):
+        places.append((walking.epoch, walking.index))
+        walked.append(walking.take())
+    assert walking.epoch >= 2
+    seeking = stream(*overrides)
+    for number in (len(walked) - 1, 1, len(walked) // 2, 0):
+        seeking.seek(*places[number])
+        assert same(seeking.take(), walked[number])
+
+
+def test_every_epoch_holds_every_pair_once_in_an_order_of_its_own() -> None:
+    batches = take(stream(), 25)
+    orders = [[pair for epoch, batch in batches if epoch == wanted for pair in batch.pairs] for wanted in (0, 1)]
+    assert all(sorted(order) == list(range(len(TRAIN))) for order in orders)
+    assert orders[0] != orders[1]
+
+
+def test_order_follows_the_seed() -> None:
+    one, same_seed, other = (take(stream(f"training.seed={seed}"), 5) for seed in (1, 1, 2))
+    assert all(same(a, b) for (_, a), (_, b) in zip(one, same_seed, strict=True))
+    assert not all(same(a, b) for (_, a), (_, b) in zip(one, other, strict=True))
+
+
+def test_sampling_segments_anew_every_epoch() -> None:
+    sampled = stream(SAMPLED)
+    first = sampled.encoded.source.ids
+    sampled.seek(1, 0)
+    second = sampled.encoded.source.ids
+    assert first.tolist() != second.tolist()
+    sampled.seek(0, 0)
+    assert sampled.encoded.source.ids.tolist() == first.tolist()
