@@ -1,0 +1,100 @@
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from conftest import PAIRS, Tmt
+
+SOURCE, TARGET = PAIRS[0]
+CELL = re.compile(r"[ ░▒▓█](?:1\.0|\.\d\d)")
+STACKS = ("encoder", "decoder", "cross")
+
+
+def rows(lines: list[str]) -> list[list[float]]:
+    """The numbers of all lines that have any, of maps that are not folded."""
+    found = [[float(cell[1:]) for cell in CELL.findall(line)] for line in lines if not line.startswith("shades")]
+    return [numbers for numbers in found if numbers]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("head", ["mean", "all", "2"])
+def test_every_printed_row_sums_to_one(stack: str, head: str, trained: str, tmt: Tmt) -> None:
+    outcome = tmt(
+        "attend", "--model", trained, SOURCE, "--target", TARGET, "--stack", stack, "--head", head, "--layer", "1"
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.lines[:2] == [SOURCE, TARGET]
+    titles = [line for line in outcome.lines if "attention, layer" in line]
+    assert len(titles) == (2 if head == "all" else 1)
+    printed = rows(outcome.lines[2:])
+    assert printed
+    for row in printed:
+        assert sum(row) == pytest.approx(1.0, abs=0.005 * len(row) + 0.01)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_row_of_the_json_sums_to_one(stack: str, trained: str, tmt: Tmt) -> None:
+    found = json.loads(tmt("attend", "--model", trained, "--json", SOURCE, "--target", TARGET).out)
+    assert list(found) == ["source", "target", "stacks"]
+    assert (found["source"], found["target"]) == (SOURCE, TARGET)
+    assert set(found["stacks"]) == set(STACKS)
+    maps = found["stacks"][stack]
+    assert len(maps["weights"]) == 1
+    assert len(maps["weights"][0]) == 2
+    for head in maps["weights"][0]:
+        assert len(head) == len(maps["rows"])
+        for number, row in enumerate(head):
+            assert len(row) == len(maps["columns"])
+            assert sum(weight or 0.0 for weight in row) == pytest.approx(1.0, abs=1e-3)
+            if stack == "decoder":
+                assert [weight is None for weight in row] == [column > number for column in range(len(row))]
+            else:
+                assert None not in row
+
+
+def test_what_may_not_be_attended_to_is_a_dot(trained: str, tmt: Tmt) -> None:
+    options = ("--model", trained, SOURCE, "--target", "The dog")
+    size = len(json.loads(tmt("attend", *options, "--json").out)["stacks"]["decoder"]["rows"])
+    lines = tmt("attend", *options, "--stack", "decoder").lines
+    dots = [line.count("·") for line in lines if CELL.search(line) and not line.startswith("shades")]
+    assert dots == list(range(size - 1, -1, -1))
+
+
+def test_on_a_narrow_terminal_maps_are_folded(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    outcome = tmt("attend", "--model", trained, SOURCE, "--target", TARGET)
+    assert max(map(len, outcome.lines[2:])) <= 40
+    assert re.search(r"^columns 1–\d+ of \d+$", outcome.out, re.MULTILINE)
+
+
+def test_off_a_terminal_there_are_no_commands_to_one(trained: str, tmt: Tmt) -> None:
+    assert "\x1b" not in tmt("attend", "--model", trained, SOURCE, "--target", TARGET).out
+
+
+def test_colours_on_a_terminal(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
+    code, screen = terminal("attend", "--model", trained, SOURCE, "--target", "The dog")
+    assert code == 0
+    assert "\x1b[38;5;" in screen
+
+
+def test_no_color_is_respected(
+    trained: str, terminal: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    code, screen = terminal("attend", "--model", trained, SOURCE, "--target", "The dog")
+    assert code == 0
+    assert "38;5;" not in screen
+    assert CELL.search(screen)
+
+
+def test_without_a_sentence_it_shows_one_and_the_models_own_translation(trained: str, tmt: Tmt) -> None:
+    sentence = "Kannst du mir helfen, diesen Satz zu übersetzen?"
+    lines = tmt("attend", "--model", trained).lines
+    assert lines[:2] == [sentence, *tmt("translate", "--model", trained, sentence).lines]
+
+
+def test_what_a_person_writes_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("attend", "--model", trained, "a\x1b[31m\n[b]b", "--target", "\x9bc\u202ed")
+    assert outcome.code == 0
+    assert not {"\x1b", "\x9b", "\u202e"} & set(outcome.out)
+    assert outcome.lines[:2] == ["a␛[31m␊[b]b", "⟨U+009B⟩c⟨U+202E⟩d"]

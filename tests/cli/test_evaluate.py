@@ -1,0 +1,56 @@
+import json
+import re
+
+import pytest
+from conftest import PAIRS, Tmt
+
+KEYS = {
+    "bleu",
+    "bleu_lowercase",
+    "chrf",
+    "exact",
+    "aer",
+    "aer_layer",
+    "aer_head",
+    "aer_chosen_on",
+    "sentences",
+    "seconds",
+    "sentences_per_second",
+    "signature",
+}
+
+
+def test_json_has_the_documented_keys(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("evaluate", "--model", trained, "--json")
+    assert outcome.code == 0
+    scores = json.loads(outcome.out)
+    assert scores.keys() == KEYS
+    assert all(key in tmt("evaluate", "--help").out for key in KEYS)
+    assert scores["sentences"] == len(PAIRS)
+    assert all(0 <= scores[name] <= 100 for name in ("bleu", "bleu_lowercase", "chrf"))
+    assert 0 <= scores["exact"] <= 1
+    assert scores["aer"] is None  # a folder of texts knows no word links
+    assert scores["seconds"] > 0
+    assert "tok:13a" in scores["signature"]["bleu"]
+
+
+def test_lines_say_the_scores_and_stderr_what_is_done(trained: str, data: str, tmt: Tmt) -> None:
+    outcome = tmt("evaluate", "--model", trained, "--split", "validation", "--beam", "1")
+    assert outcome.err == f"tmt: translating {len(PAIRS)} sentences of {data}, split validation, beam 1\n"
+    names = [re.split(r"  +", line)[0] for line in outcome.lines]
+    assert names == ["BLEU", "BLEU, lowercase", "chrF", "exact", "sentences"]
+    assert re.search(r"^BLEU +\d+\.\d\d +nrefs:1", outcome.out, re.MULTILINE)
+    assert re.search(rf"^sentences +{len(PAIRS)} +\d+\.\d s, \d+\.\d a second$", outcome.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_where_word_links_are_known_attention_is_compared_with_them(as_json: bool, trained: str, tmt: Tmt) -> None:
+    outcome = tmt("evaluate", "--model", trained, "--data", "builtin", *(["--json"] if as_json else []))
+    assert outcome.code == 0
+    if as_json:
+        scores = json.loads(outcome.out)
+        assert 0 <= scores["aer"] <= 1
+        assert (scores["aer_layer"], scores["aer_chosen_on"], scores["sentences"]) == (1, "validation", 7)
+    else:
+        line = r"^AER +\d+\.\d\d % cross-attention, layer 1, head [12], chosen on validation$"
+        assert re.search(line, outcome.out, re.MULTILINE)

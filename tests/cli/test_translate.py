@@ -1,0 +1,216 @@
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import PAIRS, Tmt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_mt.translation.translator import Translation
+
+SOURCES = [source for source, _ in PAIRS]
+# A handful of characters, so that no line is too long for the tiny model even when each one is four bytes.
+LINES = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=9)
+    | st.sampled_from(["", " ", "\t", "\r", "a\rb", "\u2028", "\x85", "\x0c", "🙂", "\x1b[31m", "\x00", "▁", "\ufeff"]),
+    min_size=1,
+    max_size=6,
+)
+
+
+@pytest.fixture
+def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Put bytes on stdin."""
+    return lambda content: monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@given(lines=LINES)
+@settings(max_examples=12)
+def test_one_line_comes_out_for_each_line_that_goes_in(
+    lines: list[str], trained: str, tmt: Tmt, stdin: Callable[[bytes], None]
+) -> None:
+    content = "".join(f"{line}\n" for line in lines).encode()
+    Path("in.txt").write_bytes(content)
+    stdin(content)
+    from_file = tmt("translate", "--model", trained, "--input", "in.txt")
+    assert (from_file.code, from_file.err) == (0, "")
+    assert len(from_file.lines) == len(lines)
+    assert from_file.out.count("\n") == len(lines)
+    assert "\r" not in from_file.out
+    assert "\x1b" not in from_file.out
+    assert all(found == "" for line, found in zip(lines, from_file.lines, strict=True) if not line)
+    assert tmt("translate", "--model", trained) == from_file
+    assert tmt("translate", "--model", trained, "--", *lines) == from_file
+
+
+def test_the_last_line_needs_no_end_and_windows_lines_are_lines(trained: str, tmt: Tmt) -> None:
+    Path("unix.txt").write_bytes(f"{SOURCES[0]}\n\n{SOURCES[1]}".encode())
+    Path("windows.txt").write_bytes(f"{SOURCES[0]}\r\n\r\n{SOURCES[1]}\r\n".encode())
+    unix = tmt("translate", "--model", trained, "--input", "unix.txt")
+    assert len(unix.lines) == 3
+    assert unix.lines[1] == ""
+    assert tmt("translate", "--model", trained, "--input", "windows.txt") == unix
+
+
+def test_an_empty_input_gives_an_empty_output(trained: str, tmt: Tmt) -> None:
+    Path("empty.txt").touch()
+    assert tmt("translate", "--model", trained, "--input", "empty.txt", "--output", "out.txt").code == 0
+    assert Path("out.txt").read_bytes() == b""
+
+
+class Echo:
+    """A translator that says each sentence back, in brackets."""
+
+    def translate_stream(self, sentences: Iterable[str], search: object, **_: object) -> Iterator[list[Translation]]:
+        del search
+        return ([Translation(f"[{sentence}]", -1.5, -3.0, ())] for sentence in sentences)
+
+
+@pytest.fixture
+def echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.pipeline.load_translator", lambda run, *, device: Echo())
+
+
+@pytest.mark.usefixtures("echo")
+def test_the_order_is_kept(trained: str, tmt: Tmt) -> None:
+    Path("in.txt").write_text("".join(f"{number}\n" for number in range(500)))
+    outcome = tmt("translate", "--model", trained, "--input", "in.txt")
+    assert outcome.lines == [f"[{number}]" for number in range(500)]
+
+
+@pytest.mark.usefixtures("echo")
+def test_what_a_model_says_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:
+    evil = "\x1b[2J\x1b]0;title\x07 \u202eabc\u2028 \x9b31m\r\n"
+    plain = tmt("translate", "--model", trained, evil)
+    assert plain.lines == ["[␛[2J␛]0;title␇ ⟨U+202E⟩abc⟨U+2028⟩ ⟨U+009B⟩31m␍␊]"]
+    packed = tmt("translate", "--model", trained, "--json", evil)
+    assert len(packed.lines) == 1
+    assert not {"\x1b", "\x07", "\u202e", "\u2028", "\x9b", "\r"} & set(packed.out)
+    json.loads(packed.out)
+
+
+def test_the_order_is_kept_whatever_the_lengths(trained: str, tmt: Tmt) -> None:
+    lines = [" ".join(SOURCES[: 1 + number % 3]) for number in range(7)] + ["", SOURCES[4]]
+    together = tmt("translate", "--model", trained, *lines).lines
+    assert together == [tmt("translate", "--model", trained, line).lines[0] for line in lines]
+
+
+def test_the_output_is_written_and_nothing_is_left_beside_it(trained: str, tmt: Tmt) -> None:
+    Path("letters.en").write_text("old")
+    outcome = tmt("translate", "--model", trained, "--output", "letters.en", SOURCES[0])
+    assert (outcome.code, outcome.out) == (0, "")
+    assert Path("letters.en").read_text("utf-8") == tmt("translate", "--model", trained, SOURCES[0]).out
+    assert os.listdir() == ["letters.en"]
+
+
+def test_a_file_can_be_replaced_by_its_translation(trained: str, tmt: Tmt) -> None:
+    content = "".join(f"{source}\n" for source in SOURCES)
+    Path("letters").write_text(content, "utf-8")
+    expected = tmt("translate", "--model", trained, "--input", "letters").out
+    assert tmt("translate", "--model", trained, "--input", "letters", "--output", "letters").code == 0
+    assert Path("letters").read_text("utf-8") == expected
+
+
+def test_json_adds_to_the_objects_that_come_in(trained: str, tmt: Tmt) -> None:
+    records = [{"id": 7, "de": SOURCES[0], "tags": ["a", {}]}, {"source": SOURCES[0], "de": "not this"}, {"de": ""}]
+    Path("in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + f"{SOURCES[0]}\n")
+    outcome = tmt("translate", "--model", trained, "--json", "--input", "in.jsonl")
+    first, second, third, plain = map(json.loads, outcome.lines)
+    added = {"translation", "score", "log_probability"}
+    assert {key: first[key] for key in first if key not in added} == records[0]
+    assert second.keys() == {"source", "de"} | added
+    assert third == {"de": "", "translation": "", "score": 0.0, "log_probability": 0.0}
+    assert list(plain) == ["source", "translation", "score", "log_probability"]
+    assert plain["source"] == SOURCES[0]
+    assert first["translation"] == second["translation"] == plain["translation"]
+    assert isinstance(plain["score"], float)
+    assert plain["log_probability"] <= 0
+
+
+def test_without_json_a_line_with_braces_is_only_a_line(trained: str, tmt: Tmt) -> None:
+    assert len(tmt("translate", "--model", trained, "{").lines) == 1
+
+
+def test_the_n_best_are_different_and_numbered(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", trained, "--n-best", "3", "--scores", *SOURCES[:2], "")
+    rows = [line.split("\t") for line in outcome.lines]
+    assert [row[0] for row in rows] == ["1", "1", "1", "2", "2", "2", "3"]
+    for number in "12":
+        scores = [float(row[1]) for row in rows if row[0] == number]
+        assert scores == sorted(scores, reverse=True)
+        assert len({row[2] for row in rows if row[0] == number}) == 3
+    packed = [json.loads(line) for line in tmt("translate", "--model", trained, "--n-best", "3", "--json", "Ja").lines]
+    assert len(packed) == 1
+    assert packed[0]["n_best"][0] == {"text": packed[0]["translation"], "score": packed[0]["score"]}
+    assert len(packed[0]["n_best"]) == 3
+
+
+def test_scores_stand_before_each_translation(trained: str, tmt: Tmt) -> None:
+    (plain,) = tmt("translate", "--model", trained, SOURCES[0]).lines
+    (scored,) = tmt("translate", "--model", trained, "--scores", SOURCES[0]).lines
+    score, _, translation = scored.partition("\t")
+    assert translation == plain
+    assert float(score) <= 0
+
+
+def test_a_translation_begins_with_the_prefix(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", trained, "--prefix", "The dog", *SOURCES[:3])
+    assert all(line.startswith("The dog") for line in outcome.lines)
+
+
+def test_draws_are_a_function_of_the_seed(trained: str, tmt: Tmt) -> None:
+    def drawn(seed: str) -> list[str]:
+        return tmt("translate", "--model", trained, "--sample", "--seed", seed, *SOURCES[:4]).lines
+
+    assert drawn("3") == drawn("3")
+    assert drawn("3") != drawn("4")
+
+
+def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt) -> None:
+    for name, age in (("old", 200), ("new", 100), ("oldest", 300)):
+        shutil.copytree(trained, f"runs/{name}")
+        os.utime(f"runs/{name}/model.safetensors", (1e9 - age, 1e9 - age))
+    outcome = tmt("translate", SOURCES[0])
+    assert outcome.err == "tmt: using runs/new\n"
+    assert outcome.out == tmt("translate", "--model", trained, SOURCES[0]).out
+
+
+def test_at_a_prompt_each_line_is_answered_until_the_end_of_input(
+    trained: str, tmt: Tmt, terminal: Callable[..., tuple[int, str]]
+) -> None:
+    expected = tmt("translate", "--model", trained, SOURCES[0]).out
+    code, screen = terminal("translate", "--model", trained, typed=f"{SOURCES[0]}\n\n\x04")
+    assert code == 0
+    assert screen.count("de> ") == 3
+    assert f"de> {expected}" in screen
+    assert "Traceback" not in screen
+
+
+def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
+    Path("in.txt").write_text("\n" * 200_000)
+    command = f"{sys.executable} -c 'from transformer_mt.cli.main import main; main()' translate --model {trained} "
+    ended = subprocess.run(
+        ["bash", "-c", f"{command} --input in.txt | head -1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (141, b"\n", b"")
+
+
+def test_the_devices_name_reaches_the_translator(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = SimpleNamespace(device=None)
+
+    def load(run: object, *, device: str) -> Echo:
+        asked.device = device
+        return Echo()
+
+    monkeypatch.setattr("transformer_mt.pipeline.load_translator", load)
+    assert tmt("translate", "--model", trained, "--device", "cpu", "Ja").lines == ["[Ja]"]
+    assert asked.device == "cpu"
