@@ -51,7 +51,7 @@ class TokenizerConfig(Section):
     """The joint sentencepiece vocabulary; `sampling` re-segments the training text every epoch (Kudo 2018)."""
 
     kind: Literal["unigram", "bpe"] = "unigram"
-    vocabulary_size: Positive = 2_000
+    vocabulary_size: Positive = 2_400
     sampling: Literal["none", "subword"] = "none"
     alpha: PositiveNumber = 0.1
 
@@ -105,11 +105,11 @@ class TrainingConfig(Section):
     """
 
     seed: Natural = 1
-    steps: Positive = 2_000
-    batch_tokens: Positive = 4_096
+    steps: Positive = 1_600
+    batch_tokens: Positive = 2_048
     accumulate: Positive = 1
-    validate_every: Positive = 250
-    checkpoint_every: Positive = 250
+    validate_every: Positive = 200
+    checkpoint_every: Positive = 200
     log_every: Positive = 50
     patience: Positive = 10
     score: Literal["loss", "bleu", "chrf"] = "loss"
