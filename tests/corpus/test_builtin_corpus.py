@@ -24,7 +24,7 @@ from transformer_mt.corpus.builtin.splits import LONGEST_IN_TRAINING, carelessly
 from transformer_mt.corpus.pairs import SentencePair, words
 
 Corpus = dict[str, list[SentencePair]]
-SIZES = {"train": 2003, "validation": 101, "test": 151}
+SIZES = {"train": 1507, "validation": 61, "test": 101}
 
 # Words that have no counterpart, or none in some constructions.
 UNLINKED_GERMAN = {"der", "die", "das", "den", "dem", "zu", "sie"}
@@ -92,7 +92,7 @@ def test_one_german_sentence_has_one_translation() -> None:
     """Also where the corpus would not notice because it takes every German sentence once."""
     sampler = Sampler(Random(11), lambda verb, noun: True)
     translations: dict[str, str] = {}
-    for _ in range(3000):
+    for _ in range(1500):
         sampler.new_sentence()
         pair = realise(sampler.weighted(CONSTRUCTIONS)(sampler))
         assert translations.setdefault(plain(pair.source), plain(pair.target)) == plain(pair.target), pair
@@ -107,9 +107,9 @@ def test_showcase_is_never_shown(everything: list[SentencePair]) -> None:
 
 def test_showcase_has_neighbours_in_training(corpus: Corpus) -> None:
     train = [pair.source for pair in corpus["train"]]
-    assert sum(bool(re.match("(Kannst|Könnt|Können|Kann) .* helfen,? .*zu", source)) for source in train) >= 10
-    assert sum("übersetz" in source for source in train) >= 40
-    assert sum(bool(re.search("Satz|Sätze|Satzes", source)) for source in train) >= 20
+    assert sum(bool(re.match("(Kannst|Könnt|Können|Kann) .* helfen,? .*zu", source)) for source in train) >= 5
+    assert sum("übersetz" in source for source in train) >= 15
+    assert sum(bool(re.search("Satz|Sätze|Satzes", source)) for source in train) >= 5
     assert ("übersetzen", "Satz") not in held_out_pairings()
 
 
@@ -124,7 +124,7 @@ def test_only_composition_shows_held_out_pairings(monkeypatch: pytest.MonkeyPatc
         return pair
 
     monkeypatch.setattr(splits, "realise", remember)
-    corpus = generate_corpus(train=400, validation=31, test=61, seed=2)
+    corpus = generate_corpus(train=201, validation=17, test=31, seed=2)
     held_out = held_out_pairings()
     for name, split in corpus.items():
         if (name == "test_composition") == shows:

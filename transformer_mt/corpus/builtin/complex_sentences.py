@@ -1,6 +1,6 @@
 """Constructions of several clauses: infinitives, subordinate and relative clauses, coordination."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from transformer_mt.corpus.builtin import circumstances
 from transformer_mt.corpus.builtin.clauses import Clause, ModalVerb, Quality
@@ -11,7 +11,6 @@ from transformer_mt.corpus.builtin.phrases import (
     Nominal,
     NounPhrase,
     Pronoun,
-    RelativePronoun,
 )
 from transformer_mt.corpus.builtin.predicates import (
     add,
@@ -24,10 +23,11 @@ from transformer_mt.corpus.builtin.predicates import (
     quality,
     without,
 )
+from transformer_mt.corpus.builtin.relative_sentences import relative_on_object, relative_on_subject
 from transformer_mt.corpus.builtin.sampler import AFTER, BEFORE, Sampler
 from transformer_mt.corpus.builtin.sentences import Command, Complex, Joined, Question, Sentence, Statement
 from transformer_mt.corpus.builtin.simple_sentences import command, compared_clause, described_clause, keep_deniable
-from transformer_mt.corpus.builtin.subordination import Infinitive, RelativeClause, Subordinate
+from transformer_mt.corpus.builtin.subordination import Infinitive, Subordinate
 
 _ASKING: dict[ModalVerb | None, float] = {"können": 5, "müssen": 1.5, "wollen": 1.5, "sollen": 1, "möchten": 1}
 
@@ -344,84 +344,6 @@ def when_clause(sampler: Sampler) -> Sentence:
         inner = being(sampler, sampler.somebody(), Quality(sampler.words.adjectives[key]), tense="past")
         inner.negated = False
     return Complex(Statement(main), Subordinate("als", inner), first)
-
-
-# ---- relative clauses
-
-
-def relative_on_subject(sampler: Sampler) -> Sentence:
-    """The man who reads the book is tired."""
-    entity = sampler.fair(sampler.words.select("person -relative -name"))
-    assert isinstance(entity, Noun)
-    phrase = NounPhrase(entity, sampler.weighted({"der": 4, "dieser": 1}), sampler.chance(0.2))
-    if sampler.chance(0.1):
-        phrase.adjective = sampler.adjective_for(entity)
-    attach_relative(sampler, phrase)
-    if sampler.chance(0.5):
-        fitting = [entry for entry in sampler.words.adjectives.values() if entity in entry.suits]
-        return Statement(being(sampler, phrase, quality(sampler, sampler.fair(fitting))))
-    return Statement(clause(sampler, subject=phrase, fits=is_deed, extras=0.3, negations=0.05))
-
-
-def relative_on_object(sampler: Sampler) -> Sentence:
-    """I know the man who reads the book; I read the book that he wrote."""
-    asks = sampler.chance(0.25)
-    made = clause(sampler, where=AFTER if asks else BEFORE, fits=_can_have_long_object, extras=0.0, negations=0.05)
-    nouns = [
-        noun
-        for noun in sampler.objects_of(made.verb)
-        if isinstance(noun, Noun)
-        and not noun.mass
-        and "relative" not in noun.kinds
-        and ("person" in noun.kinds or any(_can_take(sampler, verb, noun, made.verb) for verb in _verbs(sampler)))
-    ]
-    if not nouns:
-        return relative_on_object(sampler)
-    definite = made.verb.object_is == "definite" or made.negated
-    phrase = NounPhrase(sampler.fair(nouns), "der" if definite else sampler.weighted({"der": 4, "ein": 1}))
-    if phrase.determiner == "der" and sampler.chance(0.15):
-        phrase.plural = True
-    attach_relative(sampler, phrase, made.verb)
-    made.object, made.recipient = phrase, None
-    if made.experience == "noch nicht":  # "yet" would seem to belong to the relative clause
-        made.experience = "schon"
-    without(made, "time", "place", "company", "manner")
-    return Question(made) if asks else Statement(made)
-
-
-def _can_have_long_object(verb: Verb) -> bool:
-    unfit = ("haben", "gehören", "kommen aus", "laufen durch")
-    return bool(verb.objects) and verb.key not in unfit and not verb.spot and not verb.needs_recipient
-
-
-def attach_relative(sampler: Sampler, phrase: NounPhrase, main: Verb | None = None) -> None:
-    """Give the phrase a relative clause in which it is the subject or the object."""
-    key = sampler.subject_key
-    pronoun = RelativePronoun(phrase)
-    verbs = [verb for verb in _verbs(sampler) if _can_take(sampler, verb, phrase.noun, main)]
-    sampler.subject_key = ""
-    if "person" not in phrase.noun.kinds or (verbs and sampler.chance(0.4)):
-        verb = sampler.fair(verbs)
-        tense = "present" if verb.aspect == "state" else "past"
-        inner = clause(sampler, verb=verb, extras=0.2, negations=0.05, tense=tense)
-        inner.object, inner.recipient = pronoun, None
-    else:
-        inner = clause(
-            sampler, subject=pronoun, fits=lambda verb: phrase.noun in verb.subjects, extras=0.4, negations=0.0
-        )
-    inner.gladly = False
-    phrase.relative = RelativeClause(inner, pronoun)
-    sampler.subject_key = key
-
-
-def _verbs(sampler: Sampler) -> Iterable[Verb]:
-    return sampler.words.verbs.values()
-
-
-def _can_take(sampler: Sampler, verb: Verb, noun: Noun, main: Verb | None) -> bool:
-    """True if the relative clause may have this verb when the main clause has `main`."""
-    usual = verb.weight > 0 and verb.key != "haben" and not verb.needs_recipient and not verb.spot
-    return usual and verb is not main and noun in sampler.objects_of(verb)
 
 
 # ---- several sentences in one

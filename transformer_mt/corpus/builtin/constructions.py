@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from transformer_mt.corpus.builtin import complex_sentences, simple_sentences
+from transformer_mt.corpus.builtin import complex_sentences, relative_sentences, simple_sentences
 from transformer_mt.corpus.builtin.sampler import Sampler
 from transformer_mt.corpus.builtin.sentences import Sentence
 
@@ -39,7 +39,7 @@ CONSTRUCTIONS: dict[Construction, float] = {
     complex_sentences.because: 4,
     complex_sentences.if_clause: 3.5,
     complex_sentences.when_clause: 2,
-    complex_sentences.relative_on_subject: 2.5,
-    complex_sentences.relative_on_object: 4,
+    relative_sentences.relative_on_subject: 2.5,
+    relative_sentences.relative_on_object: 4,
     complex_sentences.coordination: 3,
 }

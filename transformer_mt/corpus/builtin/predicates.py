@@ -70,7 +70,15 @@ def clause(
     add_objects(sampler, result, habitual=chosen == "habit")
     add_circumstances(sampler, result, extras)
     negate(sampler, result, negations)
+    _avoid_double_negation(result)
     return result
+
+
+def _avoid_double_negation(clause: Clause) -> None:
+    """Nobody, nothing and everything keep no company with never, not yet and other words of frequency."""
+    if isinstance(clause.subject, Indefinite) or isinstance(clause.object, Indefinite):
+        without(clause, "frequency")
+        clause.experience = "schon" if clause.experience else None
 
 
 def infinitive(
@@ -111,7 +119,8 @@ def choose_tense(sampler: Sampler, clause: Clause, tense: str) -> None:
     else:
         clause.tense = cast(Tense, tense)
         _date(sampler, clause, tense, 0.5)
-        if tense == "past" and not clause.adverbials and sampler.chance(0.12):
+        repeatable = tense == "past" and "habit" not in verb.without and not clause.adverbials
+        if repeatable and sampler.chance(0.12):
             add(clause, _frequency(sampler, "past"))
 
 
@@ -165,6 +174,7 @@ def add_objects(sampler: Sampler, clause: Clause, *, habitual: bool = False) -> 
 
 def _takes_anything(clause: Clause) -> bool:
     plain = clause.subject is not None and clause.verb.case == "accusative" and not clause.verb.preposition
+    plain = plain and not isinstance(clause.subject, Indefinite)
     return plain and clause.verb.object_is == "either" and "person" not in clause.verb.objects[0].kinds
 
 

@@ -118,7 +118,7 @@ class Sampler:
             return self.subject_pronoun(where, verb if inflected else None)
         if people and self.chance(0.03):
             self.subject_key = ""
-            return Indefinite(self.one_of(("jemand", "niemand")))
+            return Indefinite("jemand" if where == AFTER else self.one_of(("jemand", "niemand")))
         if people and self.chance(0.05):
             return self._two_people()
         return self.named(self.fair(verb.subjects), definite=not people)
@@ -231,7 +231,7 @@ class Sampler:
             plural = True
         if plural or noun.mass:
             options = self._plural_and_mass_determiners(noun, definiteness, plural=plural)
-            if subject and plural:
+            if subject and len(options) > 1:
                 options.pop("", None)
             determiner = self.weighted(options)
         else:

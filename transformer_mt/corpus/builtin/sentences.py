@@ -147,7 +147,7 @@ class Joined:
     def german(self) -> list[Word]:
         """With a comma before aber."""
         comma = [COMMA] if self.conjunction == "aber" else []
-        return [*self.first.german(), *comma, self._conjunction(self.conjunction), *self.second.german()]
+        return [*self.first.german(), *comma, self._conjunction(self.conjunction), *tidy(self.second.german())]
 
     def english(self) -> list[Word]:
         """With a comma before but."""

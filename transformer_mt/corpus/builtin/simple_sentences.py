@@ -163,7 +163,7 @@ def _question_clause(sampler: Sampler, fits: Callable[[Verb], bool], *, negation
 
 _ADVERB_QUESTIONS: dict[str, Callable[[Sampler], Clause]] = {
     "wo": lambda sampler: _question_clause(sampler, lambda verb: bool(verb.places)),
-    "wohin": lambda sampler: _question_clause(sampler, lambda verb: bool(verb.goals)),
+    "wohin": lambda sampler: _question_clause(sampler, lambda verb: bool(verb.goals) and verb.key != "kommen"),
     "wann": lambda sampler: _undated(_question_clause(sampler, is_any)),
     "wie": lambda sampler: _question_clause(sampler, lambda verb: bool(verb.manners)),
     "warum": lambda sampler: _question_clause(sampler, is_any, negations=0.3),
@@ -258,7 +258,7 @@ def better_thing(sampler: Sampler) -> Statement:
     adjective = sampler.words.adjectives[sampler.one_of(keys)]
     verb = sampler.fair([sampler.words.verbs[key] for key in ("kaufen", "suchen", "brauchen", "finden")])
     nouns = [noun for noun in adjective.suits if noun in sampler.objects_of(verb) and isinstance(noun, Noun)]
-    nouns = [noun for noun in nouns if not noun.mass]
+    nouns = [noun for noun in nouns if not noun.mass and "person" not in noun.kinds]
     if not nouns:
         return better_thing(sampler)
     noun = sampler.fair(nouns)
