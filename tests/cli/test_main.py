@@ -29,7 +29,6 @@ def test_help_is_plain_text_of_at_most_80_columns(command: list[str], tmt: Tmt) 
     text = tmt(*command, "--help").out
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 80
-    assert "<" not in text  # the names of types are for programmers
 
 
 def test_without_a_command_the_help_comes(tmt: Tmt) -> None:

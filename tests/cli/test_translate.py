@@ -1,4 +1,3 @@
-import io
 import json
 import os
 import shutil
@@ -26,9 +25,15 @@ LINES = st.lists(
 
 
 @pytest.fixture
-def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+def stdin(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Callable[[bytes], None]:
     """Put bytes on stdin."""
-    return lambda content: monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    path = tmp_path_factory.mktemp("stdin") / "content"
+
+    def put(content: bytes) -> None:
+        path.write_bytes(content)
+        monkeypatch.setattr(sys, "stdin", path.open(encoding="utf-8"))
+
+    return put
 
 
 @given(lines=LINES)

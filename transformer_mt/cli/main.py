@@ -44,13 +44,13 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code is 0, 2 for the user's input, 3 for the environment, or 128 + a signal."""
     try:
-        code = get_command(app).main(arguments or ["--help"], prog_name="tmt", standalone_mode=False)
+        code = _invoke(arguments or ["--help"])
         sys.stdout.flush()
     except TmtError as error:
         return _fail(str(error), error.exit_code)
     except UsageProblem as error:
         return _fail(_usage(error), BAD_INPUT)
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         _silence_stdout()
@@ -62,7 +62,18 @@ def run(arguments: list[str]) -> int:
         if "memory" not in str(error):  # torch has no common class for what CPU and CUDA raise
             raise
         return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
-    return code if isinstance(code, int) else 0
+    return code
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Run the command that the arguments name. Typer's own `main` is passed by: it takes a closed pipe for code 1."""
+    command = get_command(app)
+    try:
+        with command.make_context("tmt", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    return 0
 
 
 def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
@@ -76,7 +87,8 @@ def _usage(error: Any) -> str:
     problem, _, hint = _lower(error.message.rstrip(".")).partition(". ")
     remedy = _lower(hint) or f"see {command} --help"
     if isinstance(error, typer.BadParameter) and error.param is not None:
-        place = error.param.opts[0] if error.param.param_type_name == "option" else error.param.human_readable_name
+        parameter: Any = error.param
+        place = parameter.opts[0] if parameter.param_type_name == "option" else parameter.human_readable_name
         return f"{place}: {problem}; {remedy}"
     if hasattr(error, "possibilities"):  # of options, where this one does not exist
         near = " or ".join(error.possibilities or ())
