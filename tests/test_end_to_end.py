@@ -16,9 +16,9 @@ MULTI30K = os.environ.get("TMT_MULTI30K")
 CONFIG = Path(__file__).parents[1] / "configs" / "multi30k.toml"
 
 LEARNING = (
-    "data.builtin.train=600",
-    "data.builtin.validation=40",
-    "data.builtin.test=40",
+    "data.builtin.train=80",
+    "data.builtin.validation=20",
+    "data.builtin.test=20",
     "tokenizer.vocabulary_size=500",
     "model.width=64",
     "model.attention.heads=4",
@@ -26,25 +26,28 @@ LEARNING = (
     "model.max_length=64",
     "model.dropout=0",
     "model.attention.dropout=0",
-    "optimizer.warmup=60",
-    "training.averaging=none",
-    "training.batch_tokens=1000",
-    "training.steps=240",
-    "training.validate_every=120",
+    "objective.label_smoothing=0",
+    "optimizer.warmup=40",
+    "training.averaging=last",
+    "training.average_count=1",
+    "training.batch_tokens=600",
+    "training.steps=220",
+    "training.validate_every=55",
     "training.checkpoint_every=999",
 )
 
 
-def test_training_on_the_builtin_corpus_learns(tmp_path: Path) -> None:
+def test_training_on_the_builtin_corpus_learns_its_pairs(tmp_path: Path) -> None:
     training = open_training(small_config(*LEARNING), tmp_path / "run", overwrite=False)
     reports = list(training.trainer.train())
     losses = [report.loss for report in steps_of(reports)]
-    assert losses[-1] < losses[0] / 3
-    assert validations_of(reports)[-1].validation.loss < 2.5
+    assert losses[-1] < losses[0] / 20
+    # So few pairs are soon learned by heart; before that, what they teach holds for others too.
+    assert min(report.validation.loss for report in validations_of(reports)) < losses[0] - 2
     pairs = training.corpus.splits["train"][:40]
     translator = load_translator(Run.open(tmp_path / "run"), device="cpu")
     found = translator.translate([pair.source for pair in pairs], SearchConfig(beam=1, batch_size=64))
-    assert score_texts([best.text for best, *_ in found], [pair.target for pair in pairs]).bleu > 15
+    assert score_texts([best.text for best, *_ in found], [pair.target for pair in pairs]).bleu > 70
 
 
 @pytest.mark.skipif(MULTI30K is None, reason="TMT_MULTI30K names no folder with Multi30k")
