@@ -28,7 +28,7 @@ PAIRS = [
     for thing in OBJECTS
 ]
 random.Random(1).shuffle(PAIRS)
-TRAIN, VALIDATION = PAIRS[:31], PAIRS[31:]
+TRAIN, VALIDATION = PAIRS[:31], PAIRS[33:]
 
 SMALL = (
     "tokenizer.vocabulary_size=300",
