@@ -90,7 +90,9 @@ def test_pairs_over_the_longest_length_are_left_out_and_counted(encoded: Encoded
 
 
 def test_a_limit_that_leaves_no_pair_is_one_line() -> None:
-    with pytest.raises(InputError, match=r"^model.max_length: all 53 pairs have more than 1 tokens; raise it$"):
+    with pytest.raises(
+        InputError, match=r"^model.max_length, training.batch_tokens: all 53 pairs have more than 1 tokens; raise them$"
+    ):
         encode_pairs(PAIRS, TOKENIZER, max_length=1)
 
 

@@ -18,7 +18,7 @@ def test_auto_takes_the_fastest_device_there_is(
     assert choose_device("auto").type == expected
 
 
-@pytest.mark.parametrize("name", ["cuda:99", "nonsense"])
+@pytest.mark.parametrize("name", ["cuda:99", "nonsense", "meta"])
 def test_missing_device_is_one_line(name: str) -> None:
     assert choose_device("cpu") == CPU
     with pytest.raises(EnvironmentProblem, match=f"^device {name}: there is none on this machine; use auto or cpu$"):

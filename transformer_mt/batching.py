@@ -134,7 +134,10 @@ def encode_pairs(
         too_long=sum(part.too_long for part in parts),
     )
     if not len(encoded):
-        raise InputError(f"model.max_length: all {len(pairs)} pairs have more than {max_length} tokens; raise it")
+        raise InputError(
+            f"model.max_length, training.batch_tokens: all {len(pairs)} pairs have more than {max_length} tokens; "
+            "raise them"
+        )
     return encoded
 
 

@@ -7,6 +7,8 @@ import torch
 
 from transformer_mt.errors import EnvironmentProblem
 
+DEVICES = ("cpu", "cuda", "mps")
+
 # On a CPU, every shape of a bfloat16 product is compiled when it is first met, which takes longer than the product.
 # oneDNN keeps 1,024 of them, fewer than the shapes of one epoch; read once, before the first product.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
@@ -22,12 +24,19 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         best = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
         return torch.device(best)
+    if not _exists(name):
+        raise EnvironmentProblem(f"device {name}: there is none on this machine; use auto or cpu")
+    return torch.device(name)
+
+
+def _exists(name: str) -> bool:
+    if name.partition(":")[0] not in DEVICES:  # torch knows others, which hold no numbers
+        return False
     try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError):
-        raise EnvironmentProblem(f"device {name}: there is none on this machine; use auto or cpu") from None
-    return device
+        torch.empty(1, device=name)
+    except (RuntimeError, AssertionError):  # torch raises either, by the device
+        return False
+    return True
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

@@ -14,8 +14,7 @@ from transformer_mt.device import choose_device, choose_precision
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer import Tokenizer
-from transformer_mt.training.checkpoint import Checkpoints
-from transformer_mt.training.run import CHECKPOINTS, Run
+from transformer_mt.training.run import CHECKPOINTS, PARTS, Run
 from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.translation.translator import Translator
@@ -132,25 +131,25 @@ def refuse_other_configuration(run: Run, config: Config) -> None:
 
 
 def refuse_other_content(path: Path) -> None:
-    """Raise `InputError` when something that is not a run stands at the path."""
-    if not path.is_dir() or any(path.iterdir()):
+    """Raise `InputError` when something that is not a run stands at the path; a start that was cut off may."""
+    if not path.is_dir() or any(entry.name.lstrip(".").removesuffix(".new") not in PARTS for entry in path.iterdir()):
         raise InputError(f"{path}: exists and is not a run of tmt; choose another directory with --run")
 
 
 def resume_newest(trainer: Trainer) -> list[str]:
     """Go to the newest sound checkpoint, if there is any; say what was found, damaged ones too."""
-    notes = []
-    checkpoints: Checkpoints = trainer.checkpoints
-    for step in reversed(checkpoints.steps()):
+    damaged: list[EnvironmentProblem] = []
+    for step in reversed(trainer.checkpoints.steps()):
         try:
             trainer.resume(step)
         except EnvironmentProblem as damage:
-            notes.append(f"{damage}; trying the one before")
+            damaged.append(damage)
             continue
+        notes = [f"{damage}; trying the one before" for damage in damaged]
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
-    if notes:
+    if damaged:
         raise EnvironmentProblem(
-            f"{trainer.run.path / CHECKPOINTS}: no sound checkpoint ({notes[0]}); start anew with --overwrite"
+            f"{trainer.run.path / CHECKPOINTS}: no sound checkpoint ({damaged[0]}); start anew with --overwrite"
         )
     trainer.run.forget_metrics_after(0)
     return []

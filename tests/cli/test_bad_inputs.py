@@ -140,7 +140,9 @@ MISTAKES = {
         f"{TRAIN} --set objective.name=cross_entropi",
         "objective.name: there is no 'cross_entropi'; did you mean cross_entropy?",
     ),
-    "batches too small": Mistake(f"{TRAIN} --set training.batch_tokens=2", "*; raise it*"),
+    "batches too small": Mistake(
+        f"{TRAIN} --set training.batch_tokens=2", "*training.batch_tokens: all * have more than 2 tokens; raise them*"
+    ),
     "no such device for training": Mistake(
         f"{TRAIN} --set training.device=cuda:99",
         "device cuda:99: there is none on this machine; use auto or cpu",

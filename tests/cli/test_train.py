@@ -86,7 +86,7 @@ def test_check_says_when_a_batch_cannot_be_learned(data: str, tmt: Tmt, monkeypa
     assert outcome.code == 3
     assert re.fullmatch(
         r"tmt: error: --check: after 10 steps only \d+\.\d % of one batch are right; "
-        "the model is too small or something in it is broken",
+        "the model is too small or something in it is broken; try a larger model.width",
         outcome.err.splitlines()[-1],
     )
 

@@ -232,6 +232,13 @@ def test_a_directory_with_something_else_in_it_is_refused(tmp_path: Path, overwr
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_a_start_that_was_cut_off_starts_again(tmp_path: Path) -> None:
+    opened(tmp_path)
+    (tmp_path / "config.toml").rename(tmp_path / ".config.toml.new")  # written last, it had not yet its name
+    assert opened(tmp_path).trainer.progress.step == 0
+    assert Run(tmp_path).exists()
+
+
 def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
     first = opened(tmp_path, "training.log_every=1")
     go_on(first, until=5)

@@ -27,7 +27,9 @@ ALL, MEAN = "all", "mean"
 
 
 def attend(
-    sentence: Annotated[str | None, typer.Argument(metavar="[SENTENCE]", show_default=False)] = None,
+    sentence: Annotated[
+        str | None, typer.Argument(metavar="SENTENCE", help="What to translate. [the showcase]", show_default=False)
+    ] = None,
     model: Model = None,
     target: Annotated[
         str | None,

@@ -63,7 +63,7 @@ def _learn(training: Training, batch: Batch) -> None:
     if learned.accuracy < 1.0:
         raise EnvironmentProblem(
             f"--check: after {learned.steps} steps only {100 * learned.accuracy:.1f} % of one batch are right; "
-            "the model is too small or something in it is broken"
+            "the model is too small or something in it is broken; try a larger model.width"
         )
     result(f"learning    one batch of {len(batch.pairs)} pairs by heart in {learned.steps} steps")
 

@@ -33,7 +33,7 @@ Set = Annotated[
 ]
 ConfigFile = Annotated[
     Path | None,
-    typer.Argument(metavar="[CONFIG]", help="A TOML file such as configs/multi30k.toml.", show_default=False),
+    typer.Argument(metavar="CONFIG", help="A TOML file such as configs/multi30k.toml.", show_default=False),
 ]
 Beam = Annotated[int | None, typer.Option("--beam", metavar="N", help=f"Beam size; 1 is greedy. {_default('beam')}")]
 LengthPenalty = Annotated[

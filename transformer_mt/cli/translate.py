@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def translate(
-    sentences: Annotated[list[str] | None, typer.Argument(metavar="[SENTENCE]...", show_default=False)] = None,
+    sentences: Annotated[
+        list[str] | None, typer.Argument(metavar="SENTENCE", help="What to translate.", show_default=False)
+    ] = None,
     model: Model = None,
     input: Annotated[
         Path | None, typer.Option("--input", metavar="FILE", help="Translate the lines of a file; - is stdin.")

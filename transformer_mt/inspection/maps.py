@@ -71,8 +71,8 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     A text is cut into its most probable pieces; a search can have found the same text in others. Raises `InputError`
     for a text longer than the model's `max_length`.
     """
-    source_ids = [*_encode(tokenizer, source, "the source", limit=model.max_length), EOS]
-    target_ids = _encode(tokenizer, target, "the target", limit=model.max_length)
+    source_ids = [*_encode(tokenizer, source, "SENTENCE", limit=model.max_length), EOS]
+    target_ids = _encode(tokenizer, target, "--target", limit=model.max_length)
     device = next(model.parameters()).device
     with evaluating(model), record_attention(model) as recording:
         model(torch.tensor([source_ids], device=device), torch.tensor([[BOS, *target_ids]], device=device))

@@ -32,6 +32,8 @@ CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
     "checkpoints",
 )
 
+PARTS = (CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS)
+
 
 class Run:
     """The files of one training run below `path`."""
