@@ -228,7 +228,7 @@ def test_lookup_finds_an_entry_and_names_the_key_of_a_wrong_one() -> None:
 
 
 def test_help_texts_get_a_fields_default_and_its_choices() -> None:
-    assert field_default(TokenizerConfig, "vocabulary_size") == 2_000
+    assert field_default(TokenizerConfig, "vocabulary_size") == TokenizerConfig().vocabulary_size
     assert choices(TokenizerConfig, "kind") == ("unigram", "bpe")
     assert choices(DataConfig, "corpus") == ()
 

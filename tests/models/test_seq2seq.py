@@ -112,6 +112,15 @@ def test_selecting_rows_midway_equals_those_sentences_alone(variant: str, rows: 
 
 @every_variant
 @torch.no_grad()
+def test_selected_rows_of_a_memory_are_those_sentences_alone(variant: str) -> None:
+    model, target, rows = tiny_model(variant), targets(7, 7, 7, 7), torch.tensor([2, 0, 2, 1])
+    source = sentences(5, 3, 2)
+    logits, _ = model.decode(target, model.encode(source).select(rows))
+    torch.testing.assert_close(logits, model(source[rows], target), **TOLERANCE)
+
+
+@every_variant
+@torch.no_grad()
 def test_a_state_can_be_continued_twice(variant: str) -> None:
     model, target = tiny_model(variant), targets(7, 7)
     memory = model.encode(sentences(5, 3))
