@@ -10,11 +10,9 @@ from pydantic import ValidationError
 
 from transformer_mt.config import (
     Config,
-    DataConfig,
     ModelConfig,
     Section,
     TokenizerConfig,
-    choices,
     differences,
     dump_config,
     field_default,
@@ -227,10 +225,8 @@ def test_lookup_finds_an_entry_and_names_the_key_of_a_wrong_one() -> None:
     assert str(raised.value) == "model.attention.position: there is no 'rotory'; did you mean rotary?"
 
 
-def test_help_texts_get_a_fields_default_and_its_choices() -> None:
+def test_help_texts_get_a_fields_default() -> None:
     assert field_default(TokenizerConfig, "vocabulary_size") == TokenizerConfig().vocabulary_size
-    assert choices(TokenizerConfig, "kind") == ("unigram", "bpe")
-    assert choices(DataConfig, "corpus") == ()
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)

@@ -9,7 +9,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,6 +18,7 @@ from transformer_mt.errors import InputError
 
 Positive = Annotated[int, Field(gt=0)]
 Natural = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 PositiveNumber = Annotated[float, Field(gt=0.0)]
 
@@ -34,7 +35,7 @@ class BuiltinConfig(Section):
     train: Positive = 20_000
     validation: Positive = 500
     test: Positive = 1_000
-    seed: Natural = 1
+    seed: Seed = 1
 
 
 class DataConfig(Section):
@@ -104,7 +105,7 @@ class TrainingConfig(Section):
     A batch holds at most `batch_tokens` tokens on either side, padding included; a step takes `accumulate` batches.
     """
 
-    seed: Natural = 1
+    seed: Seed = 1
     steps: Positive = 1_600
     batch_tokens: Positive = 2_048
     accumulate: Positive = 1
@@ -136,7 +137,7 @@ class SearchConfig(Section):
     n_best: Positive = 1
     max_length: Positive = 128
     batch_size: Positive = 64
-    seed: Natural = 1
+    seed: Seed = 1
 
 
 class Config(Section):
@@ -265,9 +266,3 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 def field_default(section: type[Section], name: str) -> Any:
     """The default of a field, for help texts."""
     return section.model_fields[name].default
-
-
-def choices(section: type[Section], name: str) -> tuple[str, ...]:
-    """The values a `Literal` field admits, for help texts."""
-    annotation = section.model_fields[name].annotation
-    return get_args(annotation) if get_origin(annotation) is Literal else ()

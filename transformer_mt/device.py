@@ -1,6 +1,7 @@
 """Where a model runs and how precisely: the processor, and the number format of its matrix products."""
 
-import os
+import ctypes
+import sys
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -9,9 +10,7 @@ from transformer_mt.errors import EnvironmentProblem
 
 DEVICES = ("cpu", "cuda", "mps")
 
-# On a CPU, every shape of a bfloat16 product is compiled when it is first met, which takes longer than the product.
-# oneDNN keeps 1,024 of them, fewer than the shapes of one epoch; read once, before the first product.
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
 
 _PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -37,6 +36,17 @@ def _exists(name: str) -> bool:
     except (RuntimeError, AssertionError):  # torch raises either, by the device
         return False
     return True
+
+
+def keep_freed_memory() -> None:
+    """Let glibc keep what a step frees, because the next step needs it again; elsewhere this does nothing.
+
+    By default every large tensor is a fresh mapping, whose pages the system must find and clear.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt:
+        mallopt(_M_MMAP_MAX, 0)
+        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

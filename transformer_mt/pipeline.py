@@ -10,7 +10,7 @@ from transformer_mt.config import Config, DataConfig, differences
 from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.device import choose_device, choose_precision
+from transformer_mt.device import choose_device, choose_precision, keep_freed_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer import Tokenizer
@@ -66,6 +66,7 @@ def rehearse_training(config: Config) -> Training:
 
 def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer) -> Trainer:
     """A trainer at its first step. Its weights depend on the configuration's seed alone; writes nothing."""
+    keep_freed_memory()
     device = choose_device(config.training.device)
     precision = choose_precision(config.training.precision, device)
     torch.manual_seed(config.training.seed)
