@@ -27,7 +27,7 @@ from transformer_mt.training.objective import cross_entropy, cross_entropy_in_pl
 from transformer_mt.translation.search import beam_search
 
 ROUNDS = 15
-VOCABULARY = 6000
+WIDTH, VOCABULARY = 256, 6000
 SENTENCES, LENGTH = 200, 20
 
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 def comparisons(device: torch.device, precision: torch.dtype) -> Iterator[Comparison]:
     """Every fast path against what it stands beside."""
-    model = build_model(ModelConfig(feedforward=1024), vocabulary_size=VOCABULARY).to(device)
+    model = build_model(ModelConfig(width=WIDTH, feedforward=1024), vocabulary_size=VOCABULARY).to(device)
     source = torch.randint(EOS + 1, VOCABULARY, (SENTENCES, LENGTH), device=device)
     target = torch.randint(EOS + 1, VOCABULARY, (SENTENCES, LENGTH), device=device)
     yield Comparison(
@@ -68,7 +68,7 @@ def comparisons(device: torch.device, precision: torch.dtype) -> Iterator[Compar
         lambda: training_step(model, source, target, precision),
         lambda: training_step(model, source, target, torch.float32),
     )
-    x = torch.randn(SENTENCES * LENGTH, 256, device=device)
+    x = torch.randn(SENTENCES * LENGTH, WIDTH, device=device)
     yield Comparison(
         "dropout: ours against torch's",
         lambda: Dropout(0.1)(x),
@@ -92,9 +92,9 @@ def comparisons(device: torch.device, precision: torch.dtype) -> Iterator[Compar
 def attention_comparison(device: torch.device, precision: torch.dtype) -> Comparison:
     """The readable attention, which runs on a CPU, against the fused kernel."""
     attention = MultiHeadAttention(
-        build_score("scaled_dot", width=256, heads=4), Causal(), width=256, heads=4, dropout=0.0
+        build_score("scaled_dot", width=WIDTH, heads=4), Causal(), width=WIDTH, heads=4, dropout=0.0
     ).to(device)
-    states = torch.randn(SENTENCES, LENGTH, 256, device=device)
+    states = torch.randn(SENTENCES, LENGTH, WIDTH, device=device)
 
     def run(compute: Callable[..., torch.Tensor]) -> None:
         with compute_in(precision, device):

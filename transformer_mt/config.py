@@ -71,7 +71,7 @@ class ModelConfig(Section):
     """The model's architecture and sizes. `max_length` counts subwords, end symbol included."""
 
     kind: str = "transformer"
-    width: Positive = 256
+    width: Positive = 128
     encoder_layers: Positive = 3
     decoder_layers: Positive = 3
     feedforward: Positive = 512
@@ -106,7 +106,7 @@ class TrainingConfig(Section):
     """
 
     seed: Seed = 1
-    steps: Positive = 1_600
+    steps: Positive = 1_500
     batch_tokens: Positive = 2_048
     accumulate: Positive = 1
     validate_every: Positive = 200
