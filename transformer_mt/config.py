@@ -106,7 +106,7 @@ class TrainingConfig(Section):
     """
 
     seed: Seed = 1
-    steps: Positive = 1_500
+    steps: Positive = 1_400
     batch_tokens: Positive = 2_048
     accumulate: Positive = 1
     validate_every: Positive = 200
