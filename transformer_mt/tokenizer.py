@@ -113,7 +113,7 @@ class Tokenizer:
         return ids
 
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
-        """The subwords of each text. Sampled segmentations are a function of (sentences, sampling) alone."""
+        """The subwords of each text. Within a process, sampled ones are a function of both arguments."""
         texts = [_encodable(text) for text in sentences]
         if sampling is None:
             ids: list[list[int]] = self._processor.Encode(texts, out_type=int)

@@ -70,7 +70,7 @@ class MultiHeadAttention(nn.Module):
         """
         queries = self.score.queries(states)
         mask = self.mask(states.shape[1], context)
-        # On a CPU the plain products are faster than the fused kernel, six times in bfloat16 on short sentences.
+        # On a CPU the plain products are faster than the fused kernel, three times in bfloat16 on short sentences.
         if self.score.scale is None or states.device.type == "cpu" or current_observer():
             heads = self.attend(queries, context, mask)
         else:
