@@ -1,9 +1,15 @@
+import json
+import math
 import random
+import subprocess
+import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sentencepiece
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -175,7 +181,51 @@ def test_sampling_is_a_function_of_sentences_and_seed(tokenizer: Tokenizer) -> N
     tokenizer.encode_batch(corpus)
     assert tokenizer.encode_batch(corpus, sampling=Sampling(seed=5, alpha=0.3)) == first
     assert tokenizer.encode_batch(corpus, sampling=Sampling(seed=6, alpha=0.3)) != first
-    assert tokenizer.encode_batch(corpus, sampling=Sampling(seed=5 + 2**32, alpha=0.3)) == first
+
+
+def test_sampling_is_the_same_in_another_process(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """As after a kill: sentencepiece's own sampling draws otherwise in every process."""
+    tokenizer.save(tmp_path / "tokenizer.model")
+    corpus = list(sentences())[:100]
+    program = (
+        "import json, pathlib, sys; from transformer_mt.tokenizer import Sampling, Tokenizer;"
+        "tokenizer = Tokenizer.load(pathlib.Path(sys.argv[1]));"
+        "print(json.dumps(tokenizer.encode_batch(json.load(sys.stdin), sampling=Sampling(seed=5, alpha=0.3))))"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "tokenizer.model")]
+    printed = subprocess.run(command, input=json.dumps(corpus), capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed) == tokenizer.encode_batch(corpus, sampling=Sampling(seed=5, alpha=0.3))
+
+
+@given(text=texts, seed=st.integers(0, 2**63 - 1))
+def test_sampled_subwords_give_every_text_back(text: str, seed: int) -> None:
+    for tokenizer in TOKENIZERS.values():
+        [ids] = tokenizer.encode_batch([text], sampling=Sampling(seed=seed, alpha=0.3))
+        assert tokenizer.decode(ids) == tokenizer.normalize(text)
+
+
+@given(text=texts)
+def test_without_dropout_our_merges_are_those_of_sentencepiece(text: str) -> None:
+    [ids] = TOKENIZERS["bpe"].encode_batch([text], sampling=Sampling(seed=5, alpha=0.0))
+    assert ids == TOKENIZERS["bpe"].encode(text)
+
+
+def test_with_certain_dropout_every_character_stands_alone() -> None:
+    [ids] = TOKENIZERS["bpe"].encode_batch(["Der Hund"], sampling=Sampling(seed=5, alpha=1.0))
+    assert "".join(TOKENIZERS["bpe"].pieces(ids)) == "▁Der▁Hund"
+    assert len(ids) == len("▁Der▁Hund")
+
+
+def test_unigram_segmentations_come_as_often_as_their_smoothed_probability_says() -> None:
+    tokenizer, alpha, draws = TOKENIZERS["unigram"], 0.4, 4_000
+    counts = Counter(map(tuple, tokenizer.encode_batch(["der Zug"] * draws, sampling=Sampling(seed=5, alpha=alpha))))
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.LoadFromSerializedProto(tokenizer._model)
+    best = [tuple(ids) for ids in processor.NBestEncode("der Zug", nbest_size=64, out_type=int)]
+    weights = [math.exp(alpha * sum(map(processor.GetScore, ids))) for ids in best]
+    assert len(best) > 5
+    for ids, weight in zip(best, weights, strict=True):
+        assert counts[ids] / draws == pytest.approx(weight / sum(weights), abs=0.03)
 
 
 def test_sampled_subwords_spell_the_same_text_in_different_ways(tokenizer: Tokenizer) -> None:

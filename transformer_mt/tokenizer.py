@@ -1,15 +1,16 @@
 """Subwords: one sentencepiece vocabulary for both languages, special symbols that no text can produce, and sampling."""
 
 import io
+import math
+import random
 import re
-import threading
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
 
 import sentencepiece
 
@@ -29,13 +30,10 @@ _ATTEMPTS = 8
 # gets twice as many subwords.
 _BEST_SEGMENTATIONS = 64
 
-# The seed of sentencepiece's generators is one number for the whole process.
-_seeding = threading.Lock()
-
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Subword sampling: another segmentation for every seed.
+    """Subword sampling: another segmentation for every seed, the same in every process.
 
     `alpha` is the smoothing of Kudo (2018, §3.2) for a unigram vocabulary (smaller is more uniform, over the 64 best
     segmentations) and the dropout probability of Provilkov et al. (2020, §3) for a BPE vocabulary.
@@ -113,12 +111,17 @@ class Tokenizer:
         return ids
 
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
-        """The subwords of each text. Within a process, sampled ones are a function of both arguments."""
+        """The subwords of each text; sampled ones are a function of both arguments.
+
+        We draw ourselves: what sentencepiece draws for one seed differs from process to process.
+        """
         texts = [_encodable(text) for text in sentences]
         if sampling is None:
             ids: list[list[int]] = self._processor.Encode(texts, out_type=int)
             return ids
-        return _in_new_thread(lambda: self._sample(texts, sampling.alpha), seed=sampling.seed)
+        draw = random.Random(sampling.seed)
+        sample = self._sample_unigram if self._merges is None else self._sample_bpe
+        return [sample(text, sampling.alpha, draw) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the subwords; special symbols are skipped, bytes that are no UTF-8 become U+FFFD."""
@@ -144,11 +147,39 @@ class Tokenizer:
         offsets = self._processor.Encode(text, return_type="offset_mapping")["offsets"]
         return [_word_at(max(begin, end - 1), ends) for begin, end in offsets]
 
-    def _sample(self, texts: list[str], alpha: float) -> list[list[int]]:
-        ids: list[list[int]] = self._processor.Encode(
-            texts, out_type=int, enable_sampling=True, nbest_size=_BEST_SEGMENTATIONS, alpha=alpha, num_threads=1
-        )
-        return ids
+    def _sample_unigram(self, text: str, alpha: float, draw: random.Random) -> list[int]:
+        """P(x | text) ∝ P(x)^α over the best segmentations x, P(x) the product over its subwords (Kudo 2018, §3.2)."""
+        best: list[list[int]] = self._processor.NBestEncode(text, nbest_size=_BEST_SEGMENTATIONS, out_type=int)
+        if len(best) < 2:
+            return best[0] if best else []
+        scores = [alpha * sum(map(self._scores.__getitem__, ids)) for ids in best]
+        highest = max(scores)
+        return draw.choices(best, [math.exp(score - highest) for score in scores])[0]
+
+    def _sample_bpe(self, text: str, alpha: float, draw: random.Random) -> list[int]:
+        """BPE in which each possible merge is passed over with probability α at every step (Provilkov et al. 2020)."""
+        assert self._merges is not None
+        pieces = [piece for word in text.split() for piece in _merge("▁" + word, self._merges, alpha, draw)]
+        return [index for piece in pieces for index in self._ids_of_piece(piece)]
+
+    @cached_property
+    def _scores(self) -> list[float]:
+        return [self._processor.GetScore(index) for index in range(self.size)]
+
+    @cached_property
+    def _merges(self) -> dict[str, float] | None:
+        """What BPE may merge to, each with its score: minus the number of the merge. None for a unigram vocabulary."""
+        scores = {
+            self._processor.IdToPiece(index): score
+            for index, score in enumerate(self._scores)
+            if index not in SPECIAL and not self._processor.IsByte(index)
+        }
+        return scores if all(score.is_integer() for score in scores.values()) else None
+
+    def _ids_of_piece(self, piece: str) -> list[int]:
+        """Its subword, or its bytes when the vocabulary does not have it."""
+        index = self._processor.PieceToId(piece)
+        return [index] if index != UNK else [self._processor.PieceToId(f"<0x{byte:02X}>") for byte in piece.encode()]
 
     def _has_our_symbols(self) -> bool:
         symbols = self._processor
@@ -192,18 +223,16 @@ def _note(wanted: int, size: int) -> str | None:
     return f"tokenizer.vocabulary_size: {size} instead of {wanted}; {reason}"
 
 
-Result = TypeVar("Result")
-
-
-def _in_new_thread(work: Callable[[], Result], *, seed: int) -> Result:
-    """Run with sentencepiece's random generator freshly seeded.
-
-    A thread's generator takes the seed when it is first used. Whether sentencepiece encodes a batch in our thread or in
-    one of its own is left to its version; a new thread is right for both.
-    """
-    with _seeding, ThreadPoolExecutor(max_workers=1) as thread:
-        sentencepiece.set_random_generator_seed(seed % 2**32)
-        return thread.submit(work).result()
+def _merge(word: str, merges: dict[str, float], dropout: float, draw: random.Random) -> list[str]:
+    """Join neighbouring symbols, the best merge first (the leftmost of equals), until none is possible or kept."""
+    symbols = list(word)
+    while True:
+        joined = [left + right for left, right in pairwise(symbols)]
+        kept = [i for i, symbol in enumerate(joined) if symbol in merges and draw.random() >= dropout]
+        if not kept:
+            return symbols
+        best = max(kept, key=lambda i: merges[joined[i]])
+        symbols[best : best + 2] = [joined[best]]
 
 
 def _encodable(text: str) -> str:

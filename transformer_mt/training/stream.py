@@ -9,10 +9,7 @@ from transformer_mt.tokenizer import Sampling, Tokenizer
 
 
 class BatchStream:
-    """Epoch after epoch of batches; what an epoch holds is a function of (pairs, configuration, epoch).
-
-    With subword sampling that holds within one process only: sentencepiece draws otherwise in another.
-    """
+    """Epoch after epoch of batches; what an epoch holds is a function of (pairs, configuration, epoch)."""
 
     def __init__(self, pairs: Sequence[SentencePair], tokenizer: Tokenizer, config: Config) -> None:
         self._pairs, self._tokenizer, self._config = pairs, tokenizer, config
