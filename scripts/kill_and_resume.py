@@ -6,6 +6,7 @@ Prints the SHA-256 of both `model.safetensors` and of the last checkpoint's weig
 """
 
 import hashlib
+import json
 import random
 import subprocess
 import sys
@@ -23,11 +24,12 @@ SETTINGS = (
     "model.feedforward=128",
     "tokenizer.sampling=subword",
     "training.batch_tokens=1024",
-    "training.steps=400",
     "training.validate_every=100",
     "training.checkpoint_every=20",
+    "training.log_every=1",
 )
-COMPARED = ("model.safetensors", "checkpoints/step-400/weights.safetensors")
+STEPS = 400
+COMPARED = ("model.safetensors", f"checkpoints/step-{STEPS}/weights.safetensors")
 
 
 def main(
@@ -42,8 +44,8 @@ def main(
         seconds = time.monotonic() - start
         print(f"uninterrupted: {seconds:.0f} s")
         moments = random.Random(seed)
-        for number in range(1, kills + 1):
-            kill_once(killed, number, after=moments.uniform(0.2, 0.6) * seconds)
+        for step in sorted(moments.sample(range(1, STEPS), kills)):
+            kill_once(killed, step, delay=moments.uniform(0.0, 0.3))
         start_training(killed).wait()
         same = [compare(name, whole, killed) for name in COMPARED]
     raise typer.Exit(0 if all(same) else 1)
@@ -51,21 +53,30 @@ def main(
 
 def start_training(run: Path) -> "subprocess.Popen[bytes]":
     """`tmt train` in a process of its own."""
-    settings = [part for setting in SETTINGS for part in ("--set", setting)]
+    settings = [part for setting in (*SETTINGS, f"training.steps={STEPS}") for part in ("--set", setting)]
     command = [sys.executable, "-m", "transformer_mt", "train", "--run", str(run), *settings]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def kill_once(run: Path, number: int, *, after: float) -> None:
-    """Start or continue training, and kill it after so many seconds."""
+def kill_once(run: Path, step: int, *, delay: float) -> None:
+    """Start or continue training, and kill it `delay` seconds after it has written the metrics of a step."""
     process = start_training(run)
-    time.sleep(after)
-    ended = process.poll() is not None
+    while newest_step(run) < step:
+        assert process.poll() is None, "training ended by itself"
+        time.sleep(0.01)
+    time.sleep(delay)
+    assert process.poll() is None, "training ended by itself"
     process.kill()
     process.wait()
-    steps = sorted(int(path.name.removeprefix("step-")) for path in (run / "checkpoints").glob("step-*"))
-    moment = "had ended" if ended else f"SIGKILL after {after:.1f} s"
-    print(f"kill {number}: {moment}, newest checkpoint at step {steps[-1] if steps else 0}")
+    saved = max((int(path.name.removeprefix("step-")) for path in (run / "checkpoints").glob("step-*")), default=0)
+    print(f"SIGKILL after step {newest_step(run)}, newest checkpoint at step {saved}", flush=True)
+
+
+def newest_step(run: Path) -> int:
+    """The last step whose metrics have been written whole; 0 when there is none."""
+    metrics = run / "metrics.jsonl"
+    lines = metrics.read_text().splitlines(keepends=True) if metrics.exists() else []
+    return max((json.loads(line)["step"] for line in lines if line.endswith("\n")), default=0)
 
 
 def compare(name: str, whole: Path, killed: Path) -> bool:
