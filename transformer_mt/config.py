@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from transformer_mt.errors import InputError
 
@@ -21,6 +21,7 @@ Natural = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 PositiveNumber = Annotated[float, Field(gt=0.0)]
+Tied = Literal["all", "target", "none"]
 
 
 class Section(BaseModel):
@@ -58,27 +59,63 @@ class TokenizerConfig(Section):
 
 
 class AttentionConfig(Section):
-    """The choices that make an attention mechanism; see `transformer_mt.attention`."""
+    """The choices that make an attention mechanism; see `transformer_mt.attention`.
 
+    A name that takes numbers is written as a call, `graph = "band(3)"`, `position = "relative(8)"`; graphs combine,
+    `graph = "band(3) | fixed(8, 1)"`.
+    """
+
+    kind: str = "softmax"
     heads: Positive = 4
+    sharing: str = "independent"
     score: str = "scaled_dot"
     position: str = "sinusoidal"
     graph: str = "complete"
     dropout: Probability = 0.1
 
 
-class ModelConfig(Section):
-    """The model's architecture and sizes. `max_length` counts subwords, end symbol included."""
+class TransformerConfig(Section):
+    """A Transformer's architecture and sizes. `max_length` counts subwords, end symbol included."""
 
-    kind: str = "transformer"
+    kind: Literal["transformer"] = "transformer"
     width: Positive = 128
     encoder_layers: Positive = 3
     decoder_layers: Positive = 3
     feedforward: Positive = 512
+    activation: str = "relu"
+    norm: str = "layer"
+    residual: str = "pre_norm"
     dropout: Probability = 0.1
-    tied: Literal["all", "target", "none"] = "all"
+    tied: Tied = "all"
     max_length: Positive = 256
     attention: AttentionConfig = AttentionConfig()
+
+
+class RecurrentConfig(Section):
+    """A recurrent encoder–decoder's architecture and sizes. `score` is that of its attention; `none` is without any."""
+
+    kind: Literal["recurrent"] = "recurrent"
+    width: Positive = 128
+    encoder_layers: Positive = 1
+    decoder_layers: Positive = 1
+    score: str = "additive"
+    dropout: Probability = 0.1
+    tied: Tied = "all"
+    max_length: Positive = 256
+
+
+_MODELS: dict[str, type[Section]] = {"transformer": TransformerConfig, "recurrent": RecurrentConfig}
+
+
+def _model_kind(model: Any) -> str:
+    """A section without a kind is a Transformer's."""
+    return str(model.get("kind", "transformer") if isinstance(model, Mapping) else model.kind)
+
+
+ModelConfig = Annotated[
+    Annotated[TransformerConfig, Tag("transformer")] | Annotated[RecurrentConfig, Tag("recurrent")],
+    Discriminator(_model_kind),
+]
 
 
 class ObjectiveConfig(Section):
@@ -103,12 +140,14 @@ class TrainingConfig(Section):
     """How long and how to train. Everything ending in `every` counts optimizer steps.
 
     A batch holds at most `batch_tokens` tokens on either side, padding included; a step takes `accumulate` batches.
+    `token_masking` is the share of source tokens that the model must do without.
     """
 
     seed: Seed = 1
     steps: Positive = 1_400
     batch_tokens: Positive = 2_048
     accumulate: Positive = 1
+    token_masking: Probability = 0.0
     validate_every: Positive = 200
     checkpoint_every: Positive = 200
     log_every: Positive = 50
@@ -145,7 +184,7 @@ class Config(Section):
 
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
-    model: ModelConfig = ModelConfig()
+    model: ModelConfig = TransformerConfig()
     objective: ObjectiveConfig = ObjectiveConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     training: TrainingConfig = TrainingConfig()
@@ -172,9 +211,10 @@ def dump_config(config: Config) -> str:
 
 
 def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
-    """The keys in which two configurations differ, each with the old and the new value."""
+    """The keys in which two configurations differ, each with the old and the new value, None where there is none."""
     before, after = dict(_leaves(old.model_dump())), dict(_leaves(new.model_dump()))
-    return [(key, before[key], after[key]) for key in before if before[key] != after[key]]
+    keys = dict.fromkeys([*before, *after])  # another kind of model has other keys
+    return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str:
@@ -235,14 +275,21 @@ def _check(tree: dict[str, Any], *, place: str) -> Config:
 
 
 def _explain(kind: str, location: tuple[int | str, ...], message: str, value: Any) -> str:
+    model = _MODELS["transformer"]
+    if location[0] == "model" and len(location) > 1:  # pydantic names the member of the union after the section
+        model = _MODELS[str(location[1])]
+        location = (location[0], *location[2:])
     key = ".".join(map(str, location))
     if kind == "extra_forbidden":
-        return f"unknown key {key}; {_nearest_key(key)}"
+        return f"unknown key {key}; {_nearest_key(key, Config.model_validate({'model': model()}))}"
+    if kind == "union_tag_invalid":
+        name = _model_kind(value)
+        return f"model.kind: there is no {name!r}; {nearest(name, _MODELS)}"
     return f"{key}: {message[0].lower()}{message[1:]}, not {value!r}; correct the value"
 
 
-def _nearest_key(key: str) -> str:
-    keys = [name for name, _ in _leaves(Config().model_dump())]
+def _nearest_key(key: str, valid: Config) -> str:
+    keys = [name for name, _ in _leaves(valid.model_dump())]
     parent, _, last = key.rpartition(".")
     siblings = [name for name in keys if name.rpartition(".")[0] == parent]
     # A slip in the last part is likelier than a wrong section, but `width` for `model.width` happens too.

@@ -1,15 +1,17 @@
 """Who may attend to whom: for every query position, its neighbours among the key positions.
 
-Attention is message passing over a graph; the matrix of weights is the graph's weighted adjacency matrix.
+Attention is message passing over a graph; the matrix of weights is the graph's weighted adjacency matrix. To add a
+graph, subclass `Graph` and enter it in `GRAPHS`; its arguments are the whole numbers of its spelling, as in `band(3)`.
 """
 
+import ast
 from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transformer_mt.config import lookup
+from transformer_mt.attention.spelling import spelled
 
 
 class Graph:
@@ -62,9 +64,110 @@ class Causal(Graph):
         return key <= query
 
 
-GRAPHS: dict[str, type[Graph]] = {"complete": Complete, "causal": Causal}
+class Band(Graph):
+    """N_i = {j : |i − j| ≤ k}, stride attention: a window around each position; with `causal`, itself and the last k."""
+
+    def __init__(self, reach: int) -> None:
+        _require(reach >= 0, "the reach must be at least 0")
+        self.reach = reach
+
+    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+        """True within the band around the diagonal."""
+        return (query - key).abs() <= self.reach
 
 
-def build_graph(name: str) -> Graph:
-    """The graph that the configuration names."""
-    return lookup(GRAPHS, name, key="model.attention.graph")()
+class Strided(Graph):
+    """N_i = {j : |i − j| < l or l divides i − j}: the nearest l positions, and every l-th beyond.
+
+    Child et al. 2019, §4.2, which is this with `causal`. Two steps lead from any position to any other.
+    """
+
+    def __init__(self, stride: int) -> None:
+        _require(stride > 0, "the stride must be at least 1")
+        self.stride = stride
+
+    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+        """True near the diagonal and on every l-th diagonal."""
+        distance = query - key
+        return (distance.abs() < self.stride) | (distance % self.stride == 0)
+
+
+class Fixed(Graph):
+    """N_i = {j : ⌊j/l⌋ = ⌊i/l⌋ or j mod l ≥ l − c}: the block of i, and the last c positions of every block.
+
+    Child et al. 2019, §4.3: the last positions of a block sum it up for all others.
+    """
+
+    def __init__(self, block: int, last: int) -> None:
+        _require(
+            0 <= last <= block and block > 0,
+            "the block must be at least 1 long, and `last` from 0 to the block's length",
+        )
+        self.block, self.last = block, last
+
+    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+        """True within a block and in the last columns of every block."""
+        same = query.div(self.block, rounding_mode="floor") == key.div(self.block, rounding_mode="floor")
+        return same | (key % self.block >= self.block - self.last)
+
+
+class Grid(Graph):
+    """N_i = {j : |Δrow| ≤ 1 and |Δcolumn| ≤ 1}, positions laid out row by row on a grid of so many columns.
+
+    Attention over it with weights that depend on (Δrow, Δcolumn) alone is a 3 × 3 convolution (Bronstein et al. 2021).
+    The number of rows is whatever the length asks for.
+    """
+
+    def __init__(self, columns: int) -> None:
+        _require(columns > 0, "there must be at least 1 column")
+        self.columns = columns
+
+    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+        """True where the two are the same or touch, at a corner too."""
+        rows = query.div(self.columns, rounding_mode="floor") - key.div(self.columns, rounding_mode="floor")
+        columns = query % self.columns - key % self.columns
+        return (rows.abs() <= 1) & (columns.abs() <= 1)
+
+
+class Edges(Graph):
+    """N_i = {j : (i, j) is given}: any graph, as in graph attention (Veličković et al. 2018).
+
+    Written as query, key, query, key, …: `edges(0, 1, 2, 0)` has 0 attend to 1 and 2 to 0.
+    """
+
+    def __init__(self, *positions: int) -> None:
+        _require(len(positions) % 2 == 0, "an edge is two positions, a query's and a key's")
+        self.edges = frozenset(zip(positions[::2], positions[1::2], strict=True))
+
+    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+        """True at the given edges."""
+        related = (query != query) & (key != key)  # False everywhere, in the shape of both
+        for i, j in self.edges:
+            related = related | ((query == i) & (key == j))
+        return related
+
+
+GRAPHS: dict[str, Callable[..., Graph]] = {
+    "complete": Complete,
+    "causal": Causal,
+    "band": Band,
+    "strided": Strided,
+    "fixed": Fixed,
+    "grid": Grid,
+    "edges": Edges,
+}
+
+_OPERATORS: dict[type[ast.operator], Callable[[Graph, Graph], Graph]] = {
+    ast.BitAnd: Graph.__and__,
+    ast.BitOr: Graph.__or__,
+}
+
+
+def build_graph(text: str) -> Graph:
+    """The graph that the configuration describes, as in `band(3) | fixed(8, 1)`."""
+    return spelled(text, GRAPHS, key="model.attention.graph", operators=_OPERATORS)
+
+
+def _require(condition: bool, reason: str) -> None:
+    if not condition:
+        raise ValueError(reason)

@@ -10,7 +10,9 @@ from torch.nn import functional as F
 
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.attention.observing import current_observer
-from transformer_mt.attention.scores import Score, merge_heads, split_heads
+from transformer_mt.attention.positions import Position
+from transformer_mt.attention.projections import merge_heads, split_heads
+from transformer_mt.attention.scores import Score
 from transformer_mt.dropout import Dropout
 
 
@@ -42,41 +44,72 @@ class Context:
         return type(self)(self.keys[rows], self.values[rows], None if self.mask is None else self.mask[rows])
 
 
-class MultiHeadAttention(nn.Module):
-    """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = softmax(e_r(X, M)) M W_v,r over each query's
-    neighbours.
+class Attention(nn.Module):
+    """What the layers of a model know of attention: values and heads are projected here, the rest is the variant's.
 
-    Vaswani et al. 2017, §3.2.2, with the score e and the graph of neighbours as choices. A query without any neighbour
-    gets zeros instead of its share of the values. Dropout acts on the weights.
+    Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be other
+    than zero.
     """
 
-    def __init__(self, score: Score, graph: Graph, *, width: int, heads: int, dropout: float) -> None:
+    graph: Graph
+
+    def __init__(self, *, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.graph = graph
-        self.score = score
         self.value_projection = nn.Linear(width, width, bias=False)
-        self.dropout = Dropout(dropout)
         self.output_projection = nn.Linear(width, width)
 
     def context(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> Context:
         """Project states to the keys and values that queries will attend to; mask is True at real tokens."""
-        return Context(self.score.keys(states), split_heads(self.value_projection(states), self.heads), mask)
+        raise NotImplementedError
 
     def forward(self, states: Float[Tensor, "B Q D"], context: Context) -> Float[Tensor, "B Q D"]:
         """Attend from every state to its neighbours in the context.
 
         In self-attention the states are the last Q positions of the context.
         """
-        queries = self.score.queries(states)
-        mask = self.mask(states.shape[1], context)
-        # On a CPU the plain products are faster than the fused kernel, three times in bfloat16 on short sentences.
-        if self.score.scale is None or states.device.type == "cpu" or current_observer():
-            heads = self.attend(queries, context, mask)
-        else:
-            heads = self.attend_fused(queries, context, mask)
+        raise NotImplementedError
+
+    def values(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K d"]:
+        """V = X W_v, split into heads."""
+        return split_heads(self.value_projection(states), self.heads)
+
+    def output(self, heads: Float[Tensor, "B H Q d"]) -> Float[Tensor, "B Q D"]:
+        """[head_1 ‖ … ‖ head_H] W_o + b."""
         output: Tensor = self.output_projection(merge_heads(heads))
         return output
+
+
+class MultiHeadAttention(Attention):
+    """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = softmax(e_r(X, M)) M W_v,r over each query's
+    neighbours.
+
+    Vaswani et al. 2017, §3.2.2, with the score e, the positions and the graph of neighbours as choices. A query without
+    any neighbour gets zeros instead of its share of the values. Dropout acts on the weights.
+    """
+
+    def __init__(
+        self, score: Score, position: Position, graph: Graph, *, width: int, heads: int, dropout: float
+    ) -> None:
+        super().__init__(width=width, heads=heads)
+        self.score = score
+        self.position = position
+        self.graph = graph
+        self.dropout = Dropout(dropout)
+
+    def context(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> Context:
+        """The keys of the score, not yet rotated, and the values; see `Attention`."""
+        return Context(self.score.projections.keys(states), self.values(states), mask)
+
+    def forward(self, states: Float[Tensor, "B Q D"], context: Context) -> Float[Tensor, "B Q D"]:
+        """Attend from every state to its neighbours in the context; see `Attention`."""
+        queries, keys = self.position.rotate(self.score.projections.queries(states), context.keys)
+        mask = self.mask(states.shape[1], context)
+        # On a CPU the plain products are faster than the fused kernel, three times in bfloat16 on short sentences.
+        fusable = self.score.scale is not None and not self.position.adds_terms
+        if not fusable or states.device.type == "cpu" or current_observer():
+            return self.output(self.attend(queries, keys, context.values, mask))
+        return self.output(self.attend_fused(queries, keys, context.values, mask))
 
     def mask(self, queries: int, context: Context) -> Bool[Tensor, "#B 1 Q K"]:
         """True where a query may attend: a neighbour in the graph, and no padding."""
@@ -84,22 +117,32 @@ class MultiHeadAttention(nn.Module):
         return mask if context.mask is None else mask & context.mask[:, None, None, :]
 
     def attend(
-        self, queries: Float[Tensor, "B H Q dk"], context: Context, mask: Bool[Tensor, "#B 1 Q K"]
+        self,
+        queries: Float[Tensor, "B H Q dk"],
+        keys: Float[Tensor, "B #H K dk"],
+        values: Float[Tensor, "B H K d"],
+        mask: Bool[Tensor, "#B 1 Q K"],
     ) -> Float[Tensor, "B H Q d"]:
-        """softmax(e(Q, K)) V, step by step."""
-        weights = masked_softmax(self.score(queries, context.keys), mask)
+        """softmax(e(Q, K)) V, step by step, with what positions add to the scores and to the values."""
+        scores = self.position.add_to_scores(self.score(queries, keys), queries)
+        weights = masked_softmax(scores, mask)
         if observer := current_observer():
             observer(self, weights)
-        heads: Tensor = self.dropout(weights) @ context.values
-        return heads
+        weights = self.dropout(weights)
+        return self.position.add_to_heads(weights @ values, weights)
 
     def attend_fused(
-        self, queries: Float[Tensor, "B H Q dk"], context: Context, mask: Bool[Tensor, "#B 1 Q K"]
+        self,
+        queries: Float[Tensor, "B H Q dk"],
+        keys: Float[Tensor, "B #H K dk"],
+        values: Float[Tensor, "B H K d"],
+        mask: Bool[Tensor, "#B 1 Q K"],
     ) -> Float[Tensor, "B H Q d"]:
-        """The same in one kernel, for scores that are scaled dot products."""
+        """The same in one kernel, for scores that are scaled dot products and positions that add no terms."""
         dropout = self.dropout.probability if self.training else 0.0
+        keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
         heads: Tensor = F.scaled_dot_product_attention(
-            queries, context.keys, context.values, attn_mask=mask, dropout_p=dropout, scale=self.score.scale
+            queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=self.score.scale
         )
         return heads
 

@@ -1,23 +1,52 @@
-"""How a model knows the order of its tokens, which attention alone does not see."""
+"""How a model knows the order of its tokens, which attention alone does not see.
+
+A position acts either on the embeddings or inside every self-attention. To add one, subclass `Position` or
+`AttentionPosition`, override the hooks where it acts, and enter it in `POSITIONS`.
+"""
+
+from functools import partial
+from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transformer_mt.config import lookup
+from transformer_mt.attention.scores import Score
+from transformer_mt.attention.spelling import spelled
+
+KEY = "model.attention.position"
 
 
 class Position(nn.Module):
-    """An encoding of positions. A subclass overrides the hook where it acts."""
+    """An encoding of positions; this one does nothing: `none`, with which the encoder sees a bag of words."""
+
+    # Whether it adds to scores or heads, which a fused kernel cannot.
+    adds_terms: ClassVar[bool] = False
 
     def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
         """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
         del start
         return embeddings
 
+    def rotate(
+        self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]
+    ) -> tuple[Float[Tensor, "B H Q dk"], Float[Tensor, "B #H K dk"]]:
+        """Queries and keys changed by their own positions; the queries stand at the last Q of K."""
+        return queries, keys
 
-class NoPosition(Position):
-    """No positions at all: the encoder sees a bag of words."""
+    def add_to_scores(
+        self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
+    ) -> Float[Tensor, "B H Q K"]:
+        """The scores with a term for every pair of positions."""
+        del queries
+        return scores
+
+    def add_to_heads(
+        self, heads: Float[Tensor, "B H Q d"], weights: Float[Tensor, "B H Q K"]
+    ) -> Float[Tensor, "B H Q d"]:
+        """The heads with the values that the positions themselves contribute."""
+        del weights
+        return heads
 
 
 class Sinusoidal(Position):
@@ -33,18 +62,141 @@ class Sinusoidal(Position):
         return embeddings + encoding.to(embeddings.dtype)
 
 
+class AttentionPosition(Position):
+    """A position inside self-attention: one for each layer, made for its score and the width of its values.
+
+    Raises `ValueError` with the reason where score and position do not go together.
+    """
+
+    def __init__(self, score: Score, value_width: int) -> None:
+        super().__init__()
+        del score, value_width
+
+
+class Relative(AttentionPosition):
+    """e = q_i·(k_j + a^K_c) · scale and values v_j + a^V_c, with c = clip(j − i, −k, k).
+
+    Shaw et al. 2018, §3.1–3.2. Both tables are learned, in each layer, and common to its heads.
+    """
+
+    adds_terms = True
+
+    def __init__(self, score: Score, value_width: int, clip: int) -> None:
+        super().__init__(score, value_width)
+        if score.scale is None:
+            raise ValueError(
+                "it adds to the keys of a dot product, which this score is not; choose another score, or rotary"
+            )
+        if clip < 1:
+            raise ValueError("the clip distance must be at least 1")
+        self.scale, self.clip = score.scale, clip
+        self.to_keys = nn.Embedding(2 * clip + 1, score.projections.key_width)
+        self.to_values = nn.Embedding(2 * clip + 1, value_width)
+
+    def add_to_scores(
+        self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
+    ) -> Float[Tensor, "B H Q K"]:
+        """Scores plus scale · q_i·a^K_c."""
+        encodings = self.to_keys(self._clipped(scores))  # Q K dk
+        return scores + torch.einsum("bhqd,qkd->bhqk", queries * self.scale, encodings.to(queries.dtype))
+
+    def add_to_heads(
+        self, heads: Float[Tensor, "B H Q d"], weights: Float[Tensor, "B H Q K"]
+    ) -> Float[Tensor, "B H Q d"]:
+        """Heads plus Σ_j α_ij a^V_c."""
+        encodings = self.to_values(self._clipped(weights))  # Q K d
+        return heads + torch.einsum("bhqk,qkd->bhqd", weights, encodings.to(weights.dtype))
+
+    def _clipped(self, pairs: Float[Tensor, "B H Q K"]) -> Int[Tensor, "Q K"]:
+        """clip(j − i, −k, k) + k, an index."""
+        return distances(*pairs.shape[-2:], device=pairs.device).clamp(-self.clip, self.clip) + self.clip
+
+
+class Rotary(AttentionPosition):
+    """The features 2t and 2t + 1 of q_i and k_i turned by the angle i θ_t, θ_t = 10000^{−2t/d}.
+
+    Su et al. 2021, §3.2.2: q_i·k_j then depends on positions through j − i alone.
+    """
+
+    def __init__(self, score: Score, value_width: int) -> None:
+        super().__init__(score, value_width)
+        if not score.multiplies:
+            raise ValueError(
+                "it turns queries against keys, which this score does not multiply; choose another score, or sinusoidal"
+            )
+        if score.projections.key_width % 2:
+            raise ValueError(
+                f"it turns pairs of features, and a head has {score.projections.key_width}; make their number even"
+            )
+
+    def rotate(
+        self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]
+    ) -> tuple[Float[Tensor, "B H Q dk"], Float[Tensor, "B #H K dk"]]:
+        """Each turned by its own position; lengths stay what they are."""
+        start = keys.shape[2] - queries.shape[2]
+        return rotated(queries, start=start), rotated(keys, start=0)
+
+
 def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N D"]:
-    """The sinusoidal encodings of `length` positions from `start` on, computed in float64 (float32 on MPS)."""
+    """The sinusoidal encodings of `length` positions from `start` on."""
+    turns = angles(start, length, width=width, device=device)
+    return torch.stack((turns.sin(), turns.cos()), dim=-1).flatten(1)[:, :width]  # N D/2 2 -> N D
+
+
+def rotated(x: Float[Tensor, "B H N d"], *, start: int) -> Float[Tensor, "B H N d"]:
+    """The features of the positions start, start + 1, … turned in pairs: (a, b) ↦ (a cos − b sin, a sin + b cos)."""
+    turns = angles(start, x.shape[2], width=x.shape[3], device=x.device)
+    sin, cos = turns.sin().to(x.dtype), turns.cos().to(x.dtype)  # N d/2
+    a, b = x[..., 0::2], x[..., 1::2]  # B H N d -> B H N d/2
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+def angles(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N half"]:
+    """i / 10000^{2t/D} for the positions i from `start` on, computed in float64 (float32 on MPS)."""
     dtype = torch.float32 if device.type == "mps" else torch.float64
     position = torch.arange(start, start + length, dtype=dtype, device=device)
     frequency = 10_000.0 ** (-torch.arange(0, width, 2, dtype=dtype, device=device) / width)
-    angles = torch.outer(position, frequency)  # N D/2
-    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :width]  # N D/2 2 -> N D
+    return torch.outer(position, frequency)
 
 
-POSITIONS: dict[str, type[Position]] = {"none": NoPosition, "sinusoidal": Sinusoidal}
+def distances(queries: int, keys: int, *, device: torch.device) -> Int[Tensor, "Q K"]:
+    """j − i for the last `queries` of `keys` positions i."""
+    return torch.arange(keys, device=device) - torch.arange(keys - queries, keys, device=device)[:, None]
 
 
-def build_position(name: str) -> Position:
-    """The position encoding that the configuration names."""
-    return lookup(POSITIONS, name, key="model.attention.position")()
+POSITIONS: dict[str, type[Position]] = {
+    "none": Position,
+    "sinusoidal": Sinusoidal,
+    "relative": Relative,
+    "rotary": Rotary,
+}
+
+
+def acts_in_attention(text: str) -> bool:
+    """Whether the position that the configuration names acts inside self-attention, not on the embeddings."""
+    return issubclass(_entry(text), AttentionPosition)
+
+
+def build_embedding_position(text: str) -> Position:
+    """What the position that the configuration names does to the embeddings."""
+    return Position() if acts_in_attention(text) else spelled(text, POSITIONS, key=KEY)
+
+
+def build_attention_position(text: str, score: Score, *, value_width: int) -> Position:
+    """What the position that the configuration names does in a self-attention with this score.
+
+    Raises `InputError` where they do not go together.
+    """
+    if not acts_in_attention(text):
+        return Position()
+    return spelled(text, {name: partial(entry, score, value_width) for name, entry in POSITIONS.items()}, key=KEY)
+
+
+def _entry(text: str) -> type[Position]:
+    """The class that the configuration names, whatever its numbers."""
+
+    def chosen(*numbers: int, entry: type[Position]) -> type[Position]:
+        del numbers
+        return entry
+
+    return spelled(text, {name: partial(chosen, entry=entry) for name, entry in POSITIONS.items()}, key=KEY)

@@ -1,83 +1,135 @@
 """How well a query fits a key: e(q, k), before the softmax.
 
-A score owns the projections of queries and keys, because some scores have none. To add one, subclass `Score` and enter
-it in `SCORES`.
+To add a score, subclass `Score` and enter it in `SCORES`.
 """
 
 import math
+from functools import partial
+from typing import ClassVar
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from transformer_mt.config import lookup
+from transformer_mt.attention.projections import SHARING, Independent, Projections, QueriesOnly
+from transformer_mt.attention.spelling import spelled
+from transformer_mt.config import AttentionConfig, lookup
+from transformer_mt.errors import InputError
 
 
 class Score(nn.Module):
-    """Scores of H heads between the queries and keys made from states of width D.
+    """e(q, k) between the queries and keys that `projections` makes.
 
     `scale` is the factor in front of the dot product for scores of the form scale · q·k, which a fused kernel can
-    compute; None for the others.
+    compute; None for the others. `multiplies` says whether queries meet keys in inner products alone.
     """
 
     scale: float | None = None
+    multiplies: ClassVar[bool] = True
+    # The projections that the formula itself prescribes; None where the configuration chooses how heads share them.
+    prescribed: ClassVar[type[Projections] | None] = None
 
-    def __init__(self, *, width: int, heads: int) -> None:
+    def __init__(self, projections: Projections) -> None:
         super().__init__()
-        self.width, self.heads = width, heads
+        self.projections = projections
 
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q d"]:
-        """Every head's queries."""
-        raise NotImplementedError
-
-    def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K d"]:
-        """Every head's keys."""
-        raise NotImplementedError
-
-    def forward(self, queries: Float[Tensor, "B H Q d"], keys: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
+    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
         """e(q, k) of every query with every key."""
         raise NotImplementedError
 
 
-class ScaledDot(Score):
-    """Scaled dot product: e(q, k) = q·k / √d, with q = x W_q and k = x W_k.
+class Dot(Score):
+    """Dot product: e(q, k) = q·k (Luong et al. 2015, §3.1)."""
 
-    Vaswani et al. 2017, §3.2.1. The products of random vectors have variance d; 1/√d keeps the softmax away from the
-    corners where its gradient vanishes.
-    """
+    scale: float = 1.0
 
-    def __init__(self, *, width: int, heads: int) -> None:
-        super().__init__(width=width, heads=heads)
-        self.query_projection = nn.Linear(width, width, bias=False)
-        self.key_projection = nn.Linear(width, width, bias=False)
-        self.scale = 1.0 / math.sqrt(width // heads)
-
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q d"]:
-        """Q = X W_q, split into heads."""
-        return split_heads(self.query_projection(states), self.heads)
-
-    def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K d"]:
-        """K = X W_k, split into heads."""
-        return split_heads(self.key_projection(states), self.heads)
-
-    def forward(self, queries: Float[Tensor, "B H Q d"], keys: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
-        """Q Kᵀ / √d. The scale goes to the queries, the smaller matrix."""
-        assert self.scale is not None
+    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+        """scale · Q Kᵀ. The scale goes to the queries, the smaller matrix."""
         return (queries * self.scale) @ keys.transpose(-1, -2)
 
 
-SCORES: dict[str, type[Score]] = {"scaled_dot": ScaledDot}
+class ScaledDot(Dot):
+    """Scaled dot product: e(q, k) = q·k / √d, d = D/H the width of a head (Vaswani et al. 2017, §3.2.1).
+
+    The products of random vectors have variance d; 1/√d, a temperature, keeps the softmax away from the corners where
+    its gradient vanishes.
+    """
+
+    def __init__(self, projections: Projections) -> None:
+        super().__init__(projections)
+        self.scale = 1.0 / math.sqrt(projections.width // projections.heads)
 
 
-def build_score(name: str, *, width: int, heads: int) -> Score:
-    """The score that the configuration names."""
-    return lookup(SCORES, name, key="model.attention.score")(width=width, heads=heads)
+class Bilinear(Dot):
+    """Bilinear form: e(x_i, x_j) = x_i W x_jᵀ / √D, one full W a head; keys are not projected.
+
+    Luong et al. 2015, §3.1 ("general"), whose recurrent states are bounded and need no 1/√D.
+    """
+
+    prescribed = QueriesOnly
+
+    def __init__(self, projections: Projections) -> None:
+        super().__init__(projections)
+        self.scale = 1.0 / math.sqrt(projections.width)
 
 
-def split_heads(x: Float[Tensor, "B N D"], heads: int) -> Float[Tensor, "B H N d"]:
-    """Cut the last axis into `heads` equal parts."""
-    return x.reshape(*x.shape[:2], heads, -1).transpose(1, 2)  # B N D -> B H N d
+class Additive(Score):
+    """Additive score: e(q, k) = vᵀ tanh(W_q x_i + W_k x_j + b), one v and b a head (Bahdanau et al. 2014, §A.1.2)."""
+
+    multiplies = False
+
+    def __init__(self, projections: Projections) -> None:
+        super().__init__(projections)
+        heads, width = projections.heads, projections.key_width
+        self.bias = nn.Parameter(torch.zeros(heads, width))
+        self.direction = nn.Parameter(torch.randn(heads, width) / math.sqrt(width))
+
+    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+        """vᵀ tanh(q + k + b), with a vector for every pair: more memory than any product."""
+        pairs = (queries + self.bias[:, None])[:, :, :, None] + keys[:, :, None]  # B H Q K dk
+        return torch.einsum("bhqkd,hd->bhqk", pairs.tanh(), self.direction.to(pairs.dtype))
 
 
-def merge_heads(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B N D"]:
-    """Put the heads back side by side: [head_1 ‖ … ‖ head_H]."""
-    return x.transpose(1, 2).flatten(-2)  # B H N d -> B N D
+class Cosine(Score):
+    """Cosine: e(q, k) = τ q·k / (‖q‖ ‖k‖), one learned τ a head: the dot product with the norms removed.
+
+    τ starts at √d, which gives random vectors scores of variance one, as the scaled dot product does.
+    """
+
+    def __init__(self, projections: Projections) -> None:
+        super().__init__(projections)
+        self.temperature = nn.Parameter(torch.full((projections.heads,), math.sqrt(projections.key_width)))
+
+    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+        """τ cos(q, k); zero for a vector without direction."""
+        directions = F.normalize(queries, dim=-1) * self.temperature[:, None, None]
+        return directions @ F.normalize(keys, dim=-1).transpose(-1, -2)
+
+
+SCORES: dict[str, type[Score]] = {
+    "scaled_dot": ScaledDot,
+    "dot": Dot,
+    "bilinear": Bilinear,
+    "additive": Additive,
+    "cosine": Cosine,
+}
+
+
+def build_score(config: AttentionConfig, *, width: int) -> Score:
+    """The score that the configuration names, over the projections that it or the configuration prescribes.
+
+    Raises `InputError` for a sharing of heads that the score cannot have.
+    """
+    score = lookup(SCORES, config.score, key="model.attention.score")
+    sharing = {name: partial(entry, width, config.heads) for name, entry in SHARING.items()}
+    projections = spelled(config.sharing, sharing, key="model.attention.sharing")
+    if score.prescribed is None and (score.multiplies or isinstance(projections, Independent)):
+        return score(projections)
+    if isinstance(projections, Independent):
+        assert score.prescribed is not None
+        return score(score.prescribed(width=width, heads=config.heads))  # type: ignore[call-arg]
+    raise InputError(
+        f"model.attention.sharing: {config.sharing} mixes the features of a product of queries and keys, which the "
+        f"score {config.score} does not have; set model.attention.score to scaled_dot, dot or cosine"
+    )

@@ -1,56 +1,76 @@
 """Builds a model from its configuration: the one place where model, attention and their numbers meet."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from torch import nn
 
-from transformer_mt.attention.graphs import Graph, build_graph
-from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.positions import build_position
-from transformer_mt.attention.scores import build_score
-from transformer_mt.config import ModelConfig, lookup
+from transformer_mt.attention.build import build_attention
+from transformer_mt.attention.positions import build_embedding_position
+from transformer_mt.config import ModelConfig, TransformerConfig, lookup
 from transformer_mt.errors import InputError
+from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, Norm, Residual
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.models.transformer import Transformer
+from transformer_mt.models.transformer import Parts, Transformer
 
 
 def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
     """The model that the configuration describes, with random weights from torch's default generator.
 
-    Raises `InputError` for a name that is in no table and for sizes that do not fit together.
+    Raises `InputError` for a name that is in no table and for sizes and choices that do not fit together.
     """
-    return lookup(MODELS, config.kind, key="model.kind")(config, vocabulary_size)
+    return MODELS[config.kind](config, vocabulary_size)
 
 
-def build_transformer(config: ModelConfig, vocabulary_size: int) -> Transformer:
+def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:
     """A Transformer; the three matrices of the vocabulary are shared as `tied` says."""
-    heads = config.attention.heads
-    if config.width % heads:
-        near = max(h for h in range(1, heads + 1) if config.width % h == 0)
-        raise InputError(
-            f"model.width: {config.width} is not divisible by {heads} heads; "
-            f"set model.width to {config.width // heads * heads + heads} or model.attention.heads to {near}"
-        )
-
-    def make_attention(graph: Graph) -> MultiHeadAttention:
-        score = build_score(config.attention.score, width=config.width, heads=heads)
-        return MultiHeadAttention(score, graph, width=config.width, heads=heads, dropout=config.attention.dropout)
-
-    target_table = nn.Embedding(vocabulary_size, config.width)
-    source_table = target_table if config.tied == "all" else nn.Embedding(vocabulary_size, config.width)
+    source_table, target_table = tables(config, vocabulary_size)
     return Transformer(
+        build_parts(config),
         source_table=source_table,
         target_table=target_table,
         tie_output=config.tied != "none",
-        position=build_position(config.attention.position),
-        make_attention=make_attention,
-        graph=build_graph(config.attention.graph),
+        position=build_embedding_position(config.attention.position),
         encoder_layers=config.encoder_layers,
         decoder_layers=config.decoder_layers,
-        hidden=config.feedforward,
         dropout=config.dropout,
         max_length=config.max_length,
     )
 
 
-MODELS: dict[str, Callable[[ModelConfig, int], Seq2Seq]] = {"transformer": build_transformer}
+def build_parts(config: TransformerConfig) -> Parts:
+    """What the layers of a Transformer are made of."""
+    require_divisible(config.width, config.attention.heads)
+    norm = lookup(NORMS, config.norm, key="model.norm")
+    residual = lookup(RESIDUALS, config.residual, key="model.residual")
+    feed_forward = lookup(ACTIVATIONS, config.activation, key="model.activation")
+
+    def make_residual() -> Residual:
+        return residual(norm(config.width), dropout=config.dropout)
+
+    return Parts(
+        attention=build_attention(config.attention, width=config.width),
+        feed_forward=partial(feed_forward, width=config.width, hidden=config.feedforward),
+        residual=make_residual,
+        norm=partial(Norm if residual.ends_in_norm else norm, config.width),
+    )
+
+
+def tables(config: ModelConfig, vocabulary_size: int) -> tuple[nn.Embedding, nn.Embedding]:
+    """The embeddings of the source and of the target, one and the same where all are tied."""
+    target_table = nn.Embedding(vocabulary_size, config.width)
+    return target_table if config.tied == "all" else nn.Embedding(vocabulary_size, config.width), target_table
+
+
+def require_divisible(width: int, heads: int) -> None:
+    """Raise `InputError` when the width cannot be cut into so many heads."""
+    if width % heads:
+        near = max(h for h in range(1, heads + 1) if width % h == 0)
+        raise InputError(
+            f"model.width: {width} is not divisible by {heads} heads; "
+            f"set model.width to {width // heads * heads + heads} or model.attention.heads to {near}"
+        )
+
+
+MODELS: dict[str, Callable[[Any, int], Seq2Seq]] = {"transformer": build_transformer}

@@ -1,4 +1,4 @@
-"""The Transformer (Vaswani et al. 2017, "Attention Is All You Need"), with pre-norm residuals."""
+"""The Transformer (Vaswani et al. 2017, "Attention Is All You Need")."""
 
 import math
 from collections.abc import Callable
@@ -8,15 +8,13 @@ from typing import Self
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_mt.attention.graphs import Causal, Complete, Graph
-from transformer_mt.attention.multihead import Context, MultiHeadAttention
+from transformer_mt.attention.build import AttentionFactory
+from transformer_mt.attention.multihead import Context
 from transformer_mt.attention.positions import Position
 from transformer_mt.dropout import Dropout
+from transformer_mt.models.blocks import Norm, Residual
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
 from transformer_mt.tokenizer import PAD
-
-# Makes an attention layer over the given graph; the model's builder has chosen everything else.
-MakeAttention = Callable[[Graph], MultiHeadAttention]
 
 
 class Embedding(nn.Module):
@@ -35,51 +33,31 @@ class Embedding(nn.Module):
         return embedded
 
 
-class FeedForward(nn.Sequential):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, §3.3)."""
+@dataclass(frozen=True)
+class Parts:
+    """Makes what every layer consists of, each time with weights of its own."""
 
-    def __init__(self, *, width: int, hidden: int) -> None:
-        super().__init__(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
-
-
-class PreNorm(nn.Module):
-    """h = x + dropout(layer(norm(x))): the residual path stays an identity (Xiong et al. 2020).
-
-    In two halves around the layer: `y = layer(residual.before(x))`, then `x = residual.after(x, y)`.
-    """
-
-    def __init__(self, *, width: int, dropout: float) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(width)
-        self.dropout = Dropout(dropout)
-
-    def before(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
-        """What the layer reads: norm(x)."""
-        h: Tensor = self.norm(x)
-        return h
-
-    def after(self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
-        """x plus what the layer made of it: x + dropout(y)."""
-        h: Tensor = x + self.dropout(y)
-        return h
+    attention: AttentionFactory
+    feed_forward: Callable[[], nn.Module]
+    residual: Callable[[], Residual]
+    norm: Callable[[], Norm]
 
 
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network, each in a residual."""
 
-    def __init__(self, attention: MultiHeadAttention, *, width: int, hidden: int, dropout: float) -> None:
+    def __init__(self, parts: Parts) -> None:
         super().__init__()
-        self.self_attention = attention
-        self.feed_forward = FeedForward(width=width, hidden=hidden)
-        self.self_residual = PreNorm(width=width, dropout=dropout)
-        self.feed_forward_residual = PreNorm(width=width, dropout=dropout)
+        self.self_attention = parts.attention.self_attention(causal=False)
+        self.feed_forward = parts.feed_forward()
+        self.self_residual, self.feed_forward_residual = parts.residual(), parts.residual()
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
         """One layer over the source; mask is True at real tokens."""
-        h = self.self_residual.before(x)
-        x = self.self_residual.after(x, self.self_attention(h, self.self_attention.context(h, mask)))
-        h = self.feed_forward_residual.before(x)
-        return self.feed_forward_residual.after(x, self.feed_forward(h))
+        h = self.self_residual.before(x, mask)
+        x = self.self_residual.after(x, self.self_attention(h, self.self_attention.context(h, mask)), mask)
+        h = self.feed_forward_residual.before(x, mask)
+        return self.feed_forward_residual.after(x, self.feed_forward(h), mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,37 +75,30 @@ class LayerState:
 class DecoderLayer(nn.Module):
     """Causal self-attention, then attention to the memory, then a feed-forward network, each in a residual."""
 
-    def __init__(
-        self,
-        self_attention: MultiHeadAttention,
-        cross_attention: MultiHeadAttention,
-        *,
-        width: int,
-        hidden: int,
-        dropout: float,
-    ) -> None:
+    def __init__(self, parts: Parts) -> None:
         super().__init__()
-        self.self_attention = self_attention
-        self.cross_attention = cross_attention
-        self.feed_forward = FeedForward(width=width, hidden=hidden)
-        self.self_residual = PreNorm(width=width, dropout=dropout)
-        self.cross_residual = PreNorm(width=width, dropout=dropout)
-        self.feed_forward_residual = PreNorm(width=width, dropout=dropout)
+        self.self_attention = parts.attention.self_attention(causal=True)
+        self.cross_attention = parts.attention.cross_attention()
+        self.feed_forward = parts.feed_forward()
+        self.self_residual, self.cross_residual = parts.residual(), parts.residual()
+        self.feed_forward_residual = parts.residual()
 
     def start(self, memory: Memory) -> LayerState:
         """The state before the first target token: the memory's keys and values, projected once."""
         return LayerState(None, self.cross_attention.context(memory.states, memory.mask))
 
-    def forward(self, x: Float[Tensor, "B T D"], state: LayerState) -> tuple[Float[Tensor, "B T D"], LayerState]:
-        """One layer over new target tokens, and the state that includes them."""
-        h = self.self_residual.before(x)
+    def forward(
+        self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"], state: LayerState
+    ) -> tuple[Float[Tensor, "B T D"], LayerState]:
+        """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
+        h = self.self_residual.before(x, mask)
         new = self.self_attention.context(h)
         target = new if state.target is None else state.target.append(new)
-        x = self.self_residual.after(x, self.self_attention(h, target))
-        h = self.cross_residual.before(x)
-        x = self.cross_residual.after(x, self.cross_attention(h, state.memory))
-        h = self.feed_forward_residual.before(x)
-        x = self.feed_forward_residual.after(x, self.feed_forward(h))
+        x = self.self_residual.after(x, self.self_attention(h, target), mask)
+        h = self.cross_residual.before(x, mask)
+        x = self.cross_residual.after(x, self.cross_attention(h, state.memory), mask)
+        h = self.feed_forward_residual.before(x, mask)
+        x = self.feed_forward_residual.after(x, self.feed_forward(h), mask)
         return x, LayerState(target, state.memory)
 
 
@@ -144,23 +115,22 @@ class DecoderState:
 
 
 class Transformer(Seq2Seq):
-    """The encoder–decoder Transformer: stacks of pre-norm layers with a final norm, and logits h W + b.
+    """The encoder–decoder Transformer: two stacks of layers, and logits h W + b.
 
-    Vaswani et al. 2017, §3; where we differ: norms before the layers and at the end of each stack (Xiong et al. 2020).
+    Vaswani et al. 2017, §3; where we differ by default: norms before the layers, and one at the end of each stack
+    (Xiong et al. 2020).
     """
 
     def __init__(
         self,
+        parts: Parts,
         *,
         source_table: nn.Embedding,
         target_table: nn.Embedding,
         tie_output: bool,
         position: Position,
-        make_attention: MakeAttention,
-        graph: Graph,
         encoder_layers: int,
         decoder_layers: int,
-        hidden: int,
         dropout: float,
         max_length: int,
     ) -> None:
@@ -169,22 +139,10 @@ class Transformer(Seq2Seq):
         self.max_length = max_length
         self.source_embedding = Embedding(source_table, position, dropout=dropout)
         self.target_embedding = Embedding(target_table, position, dropout=dropout)
-        self.encoder = nn.ModuleList(
-            EncoderLayer(make_attention(graph), width=width, hidden=hidden, dropout=dropout)
-            for _ in range(encoder_layers)
-        )
-        self.encoder_norm = nn.LayerNorm(width)
-        self.decoder = nn.ModuleList(
-            DecoderLayer(
-                make_attention(graph & Causal()),
-                make_attention(Complete()),
-                width=width,
-                hidden=hidden,
-                dropout=dropout,
-            )
-            for _ in range(decoder_layers)
-        )
-        self.decoder_norm = nn.LayerNorm(width)
+        self.encoder = nn.ModuleList(EncoderLayer(parts) for _ in range(encoder_layers))
+        self.encoder_norm = parts.norm()
+        self.decoder = nn.ModuleList(DecoderLayer(parts) for _ in range(decoder_layers))
+        self.decoder_norm = parts.norm()
         self.apply(_initialise)
         self.output = nn.Linear(width, vocabulary)
         nn.init.normal_(self.output.weight, std=width**-0.5)
@@ -206,24 +164,25 @@ class Transformer(Seq2Seq):
         x = self.source_embedding(source)
         for layer in self.encoder:
             x = layer(x, mask)
-        return Memory(self.encoder_norm(x), mask)
+        return Memory(self.encoder_norm(x, mask), mask)
 
     def decode(
         self, target: Int[Tensor, "B T"], memory: Memory, state: State | None = None
     ) -> tuple[Float[Tensor, "B T V"], DecoderState]:
         """Logits after each new target token, and the state that has read them; see `Seq2Seq`.
 
-        Padding at the end of target rows needs no mask: the causal graph already hides it from every real token.
+        Padding at the end of target rows needs no mask in attention: causality hides it from every real token.
         """
         if state is None:
             state = self.start(memory)
         assert isinstance(state, DecoderState)
+        mask = target != PAD
         x = self.target_embedding(target, start=state.length)
         layers = []
         for layer, layer_state in zip(self.decoder, state.layers, strict=True):
-            x, layer_state = layer(x, layer_state)
+            x, layer_state = layer(x, mask, layer_state)
             layers.append(layer_state)
-        return self.output(self.decoder_norm(x)), DecoderState(tuple(layers), state.length + target.shape[1])
+        return self.output(self.decoder_norm(x, mask)), DecoderState(tuple(layers), state.length + target.shape[1])
 
     def start(self, memory: Memory) -> DecoderState:
         """The state of all layers before the first target token."""

@@ -1,0 +1,120 @@
+"""Linear attention: without a matrix of scores, at a cost linear in the length."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer_mt.attention.graphs import Graph
+from transformer_mt.attention.multihead import Attention, Context
+from transformer_mt.attention.observing import current_observer
+from transformer_mt.attention.projections import Independent
+
+# Within so many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
+_CHUNK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LinearContext(Context):
+    """The keys φ(k_j) and values of new positions, and Σ φ(k_j)ᵀ [v_j, 1] over all positions before them.
+
+    The sums have one size however long the past is.
+    """
+
+    sums: Float[Tensor, "B H d d1"] | None = None
+    before: int = 0
+
+    @property
+    def length(self) -> int:
+        """The number of positions, summed up or new."""
+        return self.before + self.keys.shape[2]
+
+    def append(self, other: Context) -> Self:
+        """The new positions of this context summed up, and those of `other` as the new ones."""
+        return type(self)(other.keys, other.values, other.mask, self.total(), self.length)
+
+    def select(self, rows: Int[Tensor, " N"]) -> Self:
+        """The context of the sentences `rows`."""
+        mask = None if self.mask is None else self.mask[rows]
+        sums = None if self.sums is None else self.sums[rows]
+        return type(self)(self.keys[rows], self.values[rows], mask, sums, self.before)
+
+    def total(self) -> Float[Tensor, "B H d d1"]:
+        """Σ φ(k_j)ᵀ [v_j, 1] over all positions."""
+        new = summed(self.keys, self.values)
+        return new if self.sums is None else self.sums + new
+
+
+class LinearAttention(Attention):
+    """h_i = φ(q_i) Σ_j φ(k_j)ᵀ v_j / φ(q_i) Σ_j φ(k_j)ᵀ with φ(x) = elu(x) + 1.
+
+    Katharopoulos et al. 2020, §3.2–3.3; the sums are the fast weights of Schmidhuber (1992). In the causal form they
+    run over j ≤ i. The weights α_ij = φ(q_i)·φ(k_j) / Σ_j φ(q_i)·φ(k_j) never exist, unless someone observes them.
+    There is nothing that dropout on weights could act on.
+    """
+
+    def __init__(self, graph: Graph, *, width: int, heads: int, causal: bool) -> None:
+        super().__init__(width=width, heads=heads)
+        self.graph = graph
+        self.causal = causal
+        self.projections = Independent(width, heads)
+
+    def context(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> LinearContext:
+        """φ(K), zero at padding, and the values; see `Attention`."""
+        keys = feature_map(self.projections.keys(states))
+        if mask is not None:
+            keys = keys.masked_fill(~mask[:, None, :, None], 0.0)
+        return LinearContext(keys, self.values(states), mask)
+
+    def forward(self, states: Float[Tensor, "B Q D"], context: Context) -> Float[Tensor, "B Q D"]:
+        """Attend to the sums of all positions or, in the causal form, of those up to each state; see `Attention`."""
+        assert isinstance(context, LinearContext)
+        queries = feature_map(self.projections.queries(states))
+        if observer := current_observer():
+            weights = self.weights(queries, context)
+            observer(self, weights)
+            return self.output(weights @ context.values)
+        products = self.running(queries, context) if self.causal else queries @ context.total()
+        return self.output(normalized(products))
+
+    def running(self, queries: Float[Tensor, "B H Q d"], context: LinearContext) -> Float[Tensor, "B H Q d1"]:
+        """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk; the queries are the context's new positions."""
+        sums, products = context.sums, []
+        for start in range(0, queries.shape[2], _CHUNK):
+            q, k, v = (x[:, :, start : start + _CHUNK] for x in (queries, context.keys, context.values))
+            product = (q @ k.transpose(-1, -2)).tril() @ with_ones(v)
+            products.append(product if sums is None else product + q @ sums)
+            sums = summed(k, v) if sums is None else sums + summed(k, v)
+        return torch.cat(products, dim=2)
+
+    def weights(self, queries: Float[Tensor, "B H Q d"], context: LinearContext) -> Float[Tensor, "B H Q K"]:
+        """The weights written out, over positions that have not been summed up yet."""
+        assert context.sums is None, "the past has been summed up; observe a pass that reads all tokens at once"
+        similarities = queries @ context.keys.transpose(-1, -2)
+        if self.causal:
+            similarities = similarities.tril()
+        return normalized(torch.cat((similarities, similarities.sum(dim=-1, keepdim=True)), dim=-1))
+
+
+def feature_map(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B H N d"]:
+    """φ(x) = elu(x) + 1, positive everywhere."""
+    return F.elu(x) + 1.0
+
+
+def summed(keys: Float[Tensor, "B H K d"], values: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H d d1"]:
+    """Σ_j φ(k_j)ᵀ [v_j, 1]: numerators, and in the last column the denominators."""
+    return keys.transpose(-1, -2) @ with_ones(values)
+
+
+def with_ones(values: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H K d1"]:
+    """[v_j, 1]."""
+    return F.pad(values, (0, 1), value=1.0)
+
+
+def normalized(products: Float[Tensor, "B H Q d1"]) -> Float[Tensor, "B H Q d"]:
+    """Numerators divided by the denominators in the last column; zero where there was nothing to attend to."""
+    numerators, denominators = products[..., :-1], products[..., -1:]
+    return numerators / denominators.masked_fill(denominators == 0.0, 1.0)

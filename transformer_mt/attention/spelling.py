@@ -1,0 +1,77 @@
+"""How a configuration spells a choice: a name, or a name with numbers, `band(3)`; graphs also with `&` and `|`.
+
+Python's own grammar, read with `ast`, of which we take names, calls, whole numbers and two operators: nothing executes.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from transformer_mt.config import lookup
+from transformer_mt.errors import InputError
+
+Choice = TypeVar("Choice")
+Operators = Mapping[type[ast.operator], Callable[[Choice, Choice], Choice]]
+
+
+def spelled(
+    text: str, table: Mapping[str, Callable[..., Choice]], *, key: str, operators: "Operators[Choice] | None" = None
+) -> Choice:
+    """What the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
+
+    Every argument of an entry is a whole number. Raises `InputError` for a text that is not so formed, an unknown name
+    and arguments that the entry refuses with `ValueError`.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InputError(f"{key}: {text!r} is not a name or a call such as {_example(table)}; correct it") from None
+    return _read(tree, text, table, key, operators or {})
+
+
+def _read(
+    tree: ast.expr, text: str, table: Mapping[str, Callable[..., Choice]], key: str, operators: "Operators[Choice]"
+) -> Choice:
+    match tree:
+        case ast.Name(name):
+            return _make(name, [], text, table, key)
+        case ast.Call(ast.Name(name), arguments, []):
+            return _make(name, [_number(argument, text, key) for argument in arguments], text, table, key)
+        case ast.BinOp(left, operator, right) if type(operator) in operators:
+            combine = operators[type(operator)]
+            return combine(
+                _read(left, text, table, key, operators),
+                _read(right, text, table, key, operators),
+            )
+    raise InputError(f"{key}: {text!r} is not a name or a call such as {_example(table)}; correct it")
+
+
+def _make(name: str, numbers: list[int], text: str, table: Mapping[str, Callable[..., Choice]], key: str) -> Choice:
+    entry = lookup(table, name, key=key)
+    try:
+        inspect.signature(entry).bind(*numbers)
+    except TypeError:
+        raise InputError(f"{key}: {text!r}: {name} is written {usage(name, entry)}; correct it") from None
+    try:
+        return entry(*numbers)
+    except ValueError as error:
+        raise InputError(f"{key}: {text}: {error}") from None
+
+
+def usage(name: str, entry: Callable[..., object]) -> str:
+    """How an entry is written, as in `fixed(block, last)`."""
+    parameters = inspect.signature(entry).parameters.values()
+    words = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
+    return f"{name}({', '.join(words)})" if words else name
+
+
+def _number(argument: ast.expr, text: str, key: str) -> int:
+    match argument:
+        case ast.Constant(int(value)) if not isinstance(value, bool):
+            return value
+    raise InputError(f"{key}: {text!r}: the arguments must be whole numbers; correct it")
+
+
+def _example(table: Mapping[str, Callable[..., object]]) -> str:
+    return " or ".join(usage(name, entry) for name, entry in list(table.items())[-2:])

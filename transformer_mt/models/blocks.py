@@ -1,0 +1,181 @@
+"""What stands around attention in a layer: norms, residuals and feed-forward networks, each chosen by name."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer_mt.dropout import Dropout
+
+
+class Norm(nn.Module):
+    """Brings the features of every token to one scale; this one does nothing: `none`."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+        """The states on their new scale; mask is True at real tokens."""
+        del mask
+        return x
+
+
+class LayerNorm(Norm):
+    """y = γ (x − μ) / √(σ² + ε) + β, mean and variance over the features of each token (Ba et al. 2016)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+        """Each token by itself, so padding does not matter."""
+        del mask
+        return F.layer_norm(x, (self.width,), self.weight, self.bias)
+
+
+class RMSNorm(Norm):
+    """y = γ x / √(mean(x²) + ε), without mean and bias (Zhang and Sennrich 2019)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+        """Each token by itself, so padding does not matter."""
+        del mask
+        return F.rms_norm(x, (self.width,), self.weight, eps=1e-6)
+
+
+class BatchNorm(Norm):
+    """y = γ (x − μ) / √(σ² + ε) + β, mean and variance of each feature over the real tokens of the batch.
+
+    Ioffe and Szegedy 2015, with the unbiased variance in training too. Evaluation uses running means of both, which
+    take in a tenth of each batch. In training, a token's output depends on the other sentences, and in a decoder on
+    what follows.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.mean: Tensor
+        self.variance: Tensor
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("variance", torch.ones(width))
+
+    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+        """Over real tokens alone; padding is put on the same scale and counts for nothing."""
+        mean, variance = self.measured(x, mask) if self.training else (self.mean, self.variance)
+        y: Tensor = (x - mean) * (variance + 1e-5).rsqrt() * self.weight + self.bias
+        return y
+
+    def measured(
+        self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
+    ) -> tuple[Float[Tensor, " D"], Float[Tensor, " D"]]:
+        """Mean and unbiased variance of each feature, which the running ones take in."""
+        real = x[mask]  # tokens D
+        if len(real) < 2:  # no variance can be measured
+            return self.mean, self.variance
+        variance, mean = torch.var_mean(real, dim=0)
+        with torch.no_grad():
+            self.mean.lerp_(mean.to(self.mean.dtype), 0.1)
+            self.variance.lerp_(variance.to(self.variance.dtype), 0.1)
+        return mean, variance
+
+
+class Residual(nn.Module):
+    """A layer with a path around it, in two halves: `y = layer(residual.before(x))`, then `x = residual.after(x, y)`.
+
+    `ends_in_norm` says whether what comes out has been normalised, so that a stack needs no norm at its end.
+    """
+
+    ends_in_norm: bool
+
+    def __init__(self, norm: Norm, *, dropout: float) -> None:
+        super().__init__()
+        self.norm = norm
+        self.dropout = Dropout(dropout)
+
+    def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+        """What the layer reads."""
+        raise NotImplementedError
+
+    def after(
+        self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
+    ) -> Float[Tensor, "B N D"]:
+        """x with what the layer made of it."""
+        raise NotImplementedError
+
+
+class PreNorm(Residual):
+    """h = x + dropout(layer(norm(x))): the residual path stays an identity (Xiong et al. 2020)."""
+
+    ends_in_norm = False
+
+    def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+        """norm(x)."""
+        h: Tensor = self.norm(x, mask)
+        return h
+
+    def after(
+        self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
+    ) -> Float[Tensor, "B N D"]:
+        """x + dropout(y)."""
+        h: Tensor = x + self.dropout(y)
+        return h
+
+
+class PostNorm(Residual):
+    """h = norm(x + dropout(layer(x))): the original order (Vaswani et al. 2017, §3.1), which needs a longer warm-up."""
+
+    ends_in_norm = True
+
+    def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+        """x itself."""
+        return x
+
+    def after(
+        self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
+    ) -> Float[Tensor, "B N D"]:
+        """norm(x + dropout(y))."""
+        h: Tensor = self.norm(x + self.dropout(y), mask)
+        return h
+
+
+class ReLU(nn.Sequential):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, §3.3)."""
+
+    def __init__(self, *, width: int, hidden: int) -> None:
+        super().__init__(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
+
+
+class GELU(nn.Sequential):
+    """FFN(x) = GELU(x W_1 + b_1) W_2 + b_2, GELU(x) = x Φ(x) (Hendrycks and Gimpel 2016)."""
+
+    def __init__(self, *, width: int, hidden: int) -> None:
+        super().__init__(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+
+
+class SwiGLU(nn.Module):
+    """FFN(x) = (Swish(x W) ∘ x V) W_2, Swish(x) = x σ(x) (Shazeer 2020, §2).
+
+    Three matrices where the others have two; the hidden width is the configured one, not two thirds of it.
+    """
+
+    def __init__(self, *, width: int, hidden: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(width, hidden, bias=False)
+        self.value = nn.Linear(width, hidden, bias=False)
+        self.output = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        """Every token by itself."""
+        y: Tensor = self.output(F.silu(self.gate(x)) * self.value(x))
+        return y
+
+
+NORMS: dict[str, type[Norm]] = {"layer": LayerNorm, "batch": BatchNorm, "rms": RMSNorm, "none": Norm}
+RESIDUALS: dict[str, type[Residual]] = {"pre_norm": PreNorm, "post_norm": PostNorm}
+ACTIVATIONS: dict[str, type[ReLU] | type[GELU] | type[SwiGLU]] = {"relu": ReLU, "gelu": GELU, "swiglu": SwiGLU}
