@@ -65,7 +65,7 @@ class Causal(Graph):
 
 
 class Band(Graph):
-    """N_i = {j : |i − j| ≤ k}, stride attention: a window around each position; with `causal`, itself and the last k."""
+    """N_i = {j : |i − j| ≤ k}: stride attention, a window around i; with `causal`, i and the k before it."""
 
     def __init__(self, reach: int) -> None:
         _require(reach >= 0, "the reach must be at least 0")
