@@ -7,7 +7,7 @@ GRAPH_EXAMPLES = {
     "strided": "strided(3)",
     "fixed": "fixed(4, 1)",
     "grid": "grid(3)",
-    "edges": "edges(0, 0, 1, 0, 2, 4, 4, 2, 3, 3)",
+    "edges": "edges(0, 1, 0, 3, 2, 0, 2, 1, 4, 1, 4, 4)",
 }
 
 POSITION_EXAMPLES = {
@@ -19,5 +19,5 @@ POSITION_EXAMPLES = {
 
 SHARING_EXAMPLES = {
     "independent": "independent",
-    "collaborative": "collaborative(5)",
+    "collaborative": "collaborative(4)",
 }
