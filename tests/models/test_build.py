@@ -78,7 +78,11 @@ def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: 
 @pytest.mark.parametrize(
     ("key", "name", "nearest"),
     [
-        ("model.kind", "transfomer", "transformer"),
+        ("model.attention.kind", "lineer", "linear"),
+        ("model.attention.sharing", "independant", "independent"),
+        ("model.norm", "layers", "layer"),
+        ("model.residual", "prenorm", "pre_norm"),
+        ("model.activation", "swiglue", "swiglu"),
         ("model.attention.score", "scaleddot", "scaled_dot"),
         ("model.attention.position", "sinusoids", "sinusoidal"),
         ("model.attention.graph", "completed", "complete"),

@@ -9,21 +9,16 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import BOS, PAD, SPECIAL
 
 VOCABULARY = 13
+RECURRENT = "model.kind=recurrent"
 
-SIZES = (
-    "model.width=6",
-    "model.attention.heads=3",
-    "model.encoder_layers=2",
-    "model.decoder_layers=2",
-    "model.feedforward=11",
-    "model.dropout=0",
-    "model.attention.dropout=0",
-)
+SIZES = ("model.width=6", "model.encoder_layers=2", "model.decoder_layers=2", "model.dropout=0")
+TRANSFORMER_SIZES = ("model.attention.heads=3", "model.feedforward=11", "model.attention.dropout=0")
 
 
 def tiny_config(*overrides: str) -> ModelConfig:
     """The configuration of a tiny model without dropout, changed as `--set` would."""
-    return load_config(None, [*SIZES, *overrides]).model
+    sizes = SIZES if RECURRENT in overrides else SIZES + TRANSFORMER_SIZES
+    return load_config(None, [*(one for one in overrides if one == RECURRENT), *sizes, *overrides]).model
 
 
 def tiny_model(*overrides: str, vocabulary: int = VOCABULARY) -> Seq2Seq:

@@ -1,6 +1,6 @@
 """From the configuration to the attention layers of a model: the one place where score, position and graph meet."""
 
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
@@ -11,24 +11,27 @@ from transformer_mt.config import AttentionConfig, lookup
 from transformer_mt.errors import InputError
 
 
-class AttentionFactory(Protocol):
+class AttentionFactory:
     """Makes the attention layers of a model, each with weights of its own."""
 
     def __init__(self, config: AttentionConfig, *, width: int) -> None:
-        """Raises `InputError`, with the reason, for choices that do not go together."""
+        """Subclasses raise `InputError`, with the reason, for choices that do not go together."""
+        self.config, self.width = config, width
 
     def self_attention(self, *, causal: bool) -> Attention:
         """A layer whose queries are among its keys; a causal one sees nothing of the future."""
+        raise NotImplementedError
 
     def cross_attention(self) -> Attention:
         """A layer from the decoder to the memory: a bipartite graph, without positions."""
+        raise NotImplementedError
 
 
-class SoftmaxFactory:
+class SoftmaxFactory(AttentionFactory):
     """Multi-head attention with the configured score, position and graph."""
 
     def __init__(self, config: AttentionConfig, *, width: int) -> None:
-        self.config, self.width = config, width
+        super().__init__(config, width=width)
         self.graph = build_graph(config.graph)
 
     def self_attention(self, *, causal: bool) -> MultiHeadAttention:
@@ -48,7 +51,7 @@ class SoftmaxFactory:
         )
 
 
-class LinearFactory:
+class LinearFactory(AttentionFactory):
     """Linear attention, which has no scores for a position or a graph to act on."""
 
     # What the configuration must say, since linear attention has no such choice, and why.
@@ -69,11 +72,13 @@ class LinearFactory:
                 "model.attention.position: linear attention has no scores for it to act on; "
                 "set it to sinusoidal or none, or model.attention.kind to softmax"
             )
-        self.heads, self.width = config.heads, width
+        super().__init__(config, width=width)
 
     def self_attention(self, *, causal: bool) -> LinearAttention:
         """By running sums when causal; see `AttentionFactory`."""
-        return LinearAttention(Causal() if causal else Complete(), width=self.width, heads=self.heads, causal=causal)
+        return LinearAttention(
+            Causal() if causal else Complete(), width=self.width, heads=self.config.heads, causal=causal
+        )
 
     def cross_attention(self) -> LinearAttention:
         """The memory summed up once; see `AttentionFactory`."""
