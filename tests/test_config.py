@@ -10,9 +10,10 @@ from pydantic import ValidationError
 
 from transformer_mt.config import (
     Config,
-    ModelConfig,
+    RecurrentConfig,
     Section,
     TokenizerConfig,
+    TransformerConfig,
     differences,
     dump_config,
     field_default,
@@ -22,9 +23,9 @@ from transformer_mt.config import (
 )
 from transformer_mt.errors import InputError
 
-CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.toml"))
+CONFIGS = sorted((Path(__file__).parents[1] / "configs").rglob("*.toml"))
 
-MODEL_KEYS = ", ".join(f"model.{name}" for name in ModelConfig.model_fields if name != "attention")
+MODEL_KEYS = ", ".join(f"model.{name}" for name in TransformerConfig.model_fields if name != "attention")
 
 # What a person types after --set, and what is said about it.
 WRONG_OVERRIDES = {
@@ -33,6 +34,8 @@ WRONG_OVERRIDES = {
     "model.widht=128": "unknown key model.widht; did you mean model.width?",
     "width=128": "unknown key width; did you mean model.width?",
     "modle.width=128": "unknown key modle; did you mean model?",
+    "model.kind=recurent": "model.kind: there is no 'recurent'; did you mean recurrent?",
+    "model.kind=3": "model.kind: there is no '3'; choose one of transformer, recurrent",
     "model.attention.hads=2": "unknown key model.attention.hads; did you mean model.attention.heads?",
     "model.zzz=1": f"unknown key model.zzz; choose one of {MODEL_KEYS}",
     "zzz=1": (
@@ -45,6 +48,7 @@ WRONG_OVERRIDES = {
     "model.width=2.5": "model.width: input should be a valid integer, not 2.5; correct the value",
     "model.width=true": "model.width: input should be a valid integer, not True; correct the value",
     "model.width='128'": "model.width: input should be a valid integer, not '128'; correct the value",
+    "model.width=1\nb=2": "model.width: input should be a valid integer, not '1\\nb=2'; correct the value",
     "model.width=wide": "model.width: input should be a valid integer, not 'wide'; correct the value",
     "model.dropout=1": "model.dropout: input should be less than 1, not 1; correct the value",
     "training.seed=-1": "training.seed: input should be greater than or equal to 0, not -1; correct the value",
@@ -117,16 +121,35 @@ def test_overrides_beat_the_file_and_later_ones_beat_earlier_ones(tmp_path: Path
         ("model.width= 32", "width", 32),
         ("model.dropout=0", "dropout", 0.0),
         ("model.dropout=2e-1", "dropout", 0.2),
-        ("model.kind=other", "kind", "other"),
-        ("model.kind='other'", "kind", "other"),
-        ("model.kind=a=b", "kind", "a=b"),
-        ("model.kind=2020-01-01", "kind", "2020-01-01"),
+        ("model.norm=other", "norm", "other"),
+        ("model.norm='other'", "norm", "other"),
+        ("model.norm=a=b", "norm", "a=b"),
+        ("model.norm=2020-01-01", "norm", "2020-01-01"),
         ("model.tied=none", "tied", "none"),
     ],
 )
 def test_an_override_is_read_as_toml_or_as_a_bare_word(override: str, key: str, value: Any) -> None:
     found = getattr(load_config(None, [override]).model, key)
     assert (found, type(found)) == (value, type(value))
+
+
+def test_a_recurrent_model_has_keys_of_its_own() -> None:
+    config = load_config(None, ["model.kind=recurrent", "model.score=dot"])
+    assert isinstance(config.model, RecurrentConfig)
+    assert load_config(None, ["model.kind=recurrent", "model.kind=transformer"]) == Config()
+    expected = "--set model.scor=dot: unknown key model.scor; did you mean model.score?"
+    assert message(None, "model.kind=recurrent", "model.scor=dot") == expected
+    expected = "--set model.heads=2: unknown key model.heads; choose one of model.kind, model.width,"
+    assert message(None, "model.kind=recurrent", "model.heads=2").startswith(expected)
+    expected = "--set model.score=dot: unknown key model.score; did you mean model.attention.score?"
+    assert message(None, "model.score=dot") == expected
+
+
+def test_configurations_of_two_kinds_of_model_differ_in_the_keys_that_one_lacks() -> None:
+    found = differences(load_config(None, ["model.kind=recurrent"]), Config())
+    assert ("model.kind", "recurrent", "transformer") in found
+    assert ("model.score", "additive", None) in found
+    assert ("model.attention.heads", None, Config().model.attention.heads) in found
 
 
 def test_an_override_can_give_a_list() -> None:

@@ -8,6 +8,7 @@ import difflib
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -109,7 +110,8 @@ _MODELS: dict[str, type[Section]] = {"transformer": TransformerConfig, "recurren
 
 def _model_kind(model: Any) -> str:
     """A section without a kind is a Transformer's."""
-    return str(model.get("kind", "transformer") if isinstance(model, Mapping) else model.kind)
+    read = model.get if isinstance(model, Mapping) else partial(getattr, model)
+    return str(read("kind", "transformer"))
 
 
 ModelConfig = Annotated[
@@ -252,10 +254,10 @@ def _parse_override(override: str) -> tuple[str, Any]:
     if not equals or not key.strip():
         raise InputError(f"--set {override}: not of the form key=value; write for example --set model.width=128")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        tree = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        value = text  # a bare word is a string: --set tokenizer.kind=bpe
-    return key.strip(), value
+        tree = {}  # a bare word is a string: --set tokenizer.kind=bpe
+    return key.strip(), tree["value"] if tree.keys() == {"value"} else text
 
 
 def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:

@@ -20,6 +20,7 @@ from transformer_mt.training.checkpoint import (
     random_states,
     restore_random_states,
 )
+from transformer_mt.training.masking import mask_tokens
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import build_optimizer
 from transformer_mt.training.reports import FinishReport, Report, StepReport, Validation, ValidationReport
@@ -131,8 +132,9 @@ class Trainer:
 
     def backward(self, batch: Batch, tokens: int) -> float:
         """Add the gradient of a batch's share of the mean loss over `tokens` tokens; return that share."""
+        source = mask_tokens(batch.source, share=self.config.token_masking)
         with compute_in(self.precision, self.device):
-            loss = self.objective(self.model(batch.source, batch.target_in), batch.target_out) / tokens
+            loss = self.objective(self.model(source, batch.target_in), batch.target_out) / tokens
         loss.backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())
 
