@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.spelling import spelled
+from transformer_mt.config import lookup
 
 KEY = "model.attention.position"
 
@@ -22,6 +23,9 @@ class Position(nn.Module):
 
     # Whether it adds to scores or heads, which a fused kernel cannot.
     adds_terms: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
 
     def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
         """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
@@ -174,12 +178,16 @@ POSITIONS: dict[str, type[Position]] = {
 
 def acts_in_attention(text: str) -> bool:
     """Whether the position that the configuration names acts inside self-attention, not on the embeddings."""
-    return issubclass(_entry(text), AttentionPosition)
+    name = text.partition("(")[0].strip()
+    return issubclass(lookup(POSITIONS, name, key=KEY), AttentionPosition)
 
 
 def build_embedding_position(text: str) -> Position:
     """What the position that the configuration names does to the embeddings."""
-    return Position() if acts_in_attention(text) else spelled(text, POSITIONS, key=KEY)
+    if acts_in_attention(text):
+        return Position()
+    on_embeddings = {name: entry for name, entry in POSITIONS.items() if not issubclass(entry, AttentionPosition)}
+    return spelled(text, on_embeddings, key=KEY)
 
 
 def build_attention_position(text: str, score: Score, *, value_width: int) -> Position:
@@ -189,14 +197,9 @@ def build_attention_position(text: str, score: Score, *, value_width: int) -> Po
     """
     if not acts_in_attention(text):
         return Position()
-    return spelled(text, {name: partial(entry, score, value_width) for name, entry in POSITIONS.items()}, key=KEY)
-
-
-def _entry(text: str) -> type[Position]:
-    """The class that the configuration names, whatever its numbers."""
-
-    def chosen(*numbers: int, entry: type[Position]) -> type[Position]:
-        del numbers
-        return entry
-
-    return spelled(text, {name: partial(chosen, entry=entry) for name, entry in POSITIONS.items()}, key=KEY)
+    in_attention = {
+        name: partial(entry, score, value_width)
+        for name, entry in POSITIONS.items()
+        if issubclass(entry, AttentionPosition)
+    }
+    return spelled(text, in_attention, key=KEY)

@@ -5,6 +5,7 @@ Python's own grammar, read with `ast`, of which we take names, calls, whole numb
 
 import ast
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -14,17 +15,22 @@ from transformer_mt.errors import InputError
 Choice = TypeVar("Choice")
 Operators = Mapping[type[ast.operator], Callable[[Choice, Choice], Choice]]
 
+# No sentence is longer, and the index tensors that meet these numbers hold them.
+_LIMIT = 2**31
+
 
 def spelled(
     text: str, table: Mapping[str, Callable[..., Choice]], *, key: str, operators: "Operators[Choice] | None" = None
 ) -> Choice:
     """What the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
 
-    Every argument of an entry is a whole number. Raises `InputError` for a text that is not so formed, an unknown name
-    and arguments that the entry refuses with `ValueError`.
+    Every argument of an entry is a natural number. Raises `InputError` for a text that is not so formed, an unknown
+    name and arguments that the entry refuses with `ValueError`.
     """
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python has to say of a text that is refused below
+            tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InputError(f"{key}: {text!r} is not a name or a call such as {_example(table)}; correct it") from None
     return _read(tree, text, table, key, operators or {})
@@ -56,7 +62,7 @@ def _make(name: str, numbers: list[int], text: str, table: Mapping[str, Callable
     try:
         return entry(*numbers)
     except ValueError as error:
-        raise InputError(f"{key}: {text}: {error}") from None
+        raise InputError(f"{key}: {text!r}: {error}") from None
 
 
 def usage(name: str, entry: Callable[..., object]) -> str:
@@ -68,9 +74,9 @@ def usage(name: str, entry: Callable[..., object]) -> str:
 
 def _number(argument: ast.expr, text: str, key: str) -> int:
     match argument:
-        case ast.Constant(int(value)) if not isinstance(value, bool):
+        case ast.Constant(int(value)) if not isinstance(value, bool) and value < _LIMIT:
             return value
-    raise InputError(f"{key}: {text!r}: the arguments must be whole numbers; correct it")
+    raise InputError(f"{key}: {text!r}: the arguments must be whole numbers from 0 to {_LIMIT - 1}; correct it")
 
 
 def _example(table: Mapping[str, Callable[..., object]]) -> str:
