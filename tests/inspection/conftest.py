@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer_mt.config import AttentionConfig, ModelConfig, TokenizerConfig
+from transformer_mt.config import AttentionConfig, TokenizerConfig, TransformerConfig
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import Tokenizer
@@ -25,7 +25,7 @@ def tokenizer() -> Tokenizer:
 @pytest.fixture
 def model(tokenizer: Tokenizer) -> Seq2Seq:
     attention = AttentionConfig(heads=5, dropout=0.3)
-    config = ModelConfig(
+    config = TransformerConfig(
         width=35, encoder_layers=2, decoder_layers=3, feedforward=11, dropout=0.3, max_length=64, attention=attention
     )
     return build_model(config, vocabulary_size=tokenizer.size)

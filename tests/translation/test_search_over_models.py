@@ -4,7 +4,7 @@ import pytest
 import torch
 from table_model import all_translations, log_probability
 
-from transformer_mt.config import AttentionConfig, ModelConfig
+from transformer_mt.config import AttentionConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.models.build import MODELS, build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import EOS, PAD
@@ -16,17 +16,17 @@ SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, P
 pytestmark = pytest.mark.usefixtures("float64")
 
 
+CONFIGS: dict[str, ModelConfig] = {
+    "transformer": TransformerConfig(
+        width=12, encoder_layers=2, decoder_layers=2, feedforward=20, max_length=31, attention=AttentionConfig(heads=2)
+    ),
+    "recurrent": RecurrentConfig(width=12, max_length=31),
+}
+
+
 @pytest.fixture(params=sorted(MODELS))
 def model(request: pytest.FixtureRequest, float64: None) -> Seq2Seq:
-    config = ModelConfig(
-        kind=request.param,
-        width=12,
-        encoder_layers=2,
-        decoder_layers=2,
-        feedforward=20,
-        max_length=31,
-        attention=AttentionConfig(heads=2),
-    )
+    config = CONFIGS[request.param]
     model = build_model(config, vocabulary_size=VOCABULARY).eval()
     with torch.no_grad():
         for parameter in model.parameters():
