@@ -8,9 +8,10 @@ from torch import nn
 
 from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.positions import build_embedding_position
-from transformer_mt.config import ModelConfig, TransformerConfig, lookup
+from transformer_mt.config import ModelConfig, RecurrentConfig, TransformerConfig, lookup
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, Norm, Residual
+from transformer_mt.models.recurrent import RECURRENT_SCORES, Recurrent
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Parts, Transformer
 
@@ -32,6 +33,26 @@ def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transf
         target_table=target_table,
         tie_output=config.tied != "none",
         position=build_embedding_position(config.attention.position),
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        dropout=config.dropout,
+        max_length=config.max_length,
+    )
+
+
+def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> Recurrent:
+    """A recurrent encoder–decoder with the configured score, or without attention; `tied` as in a Transformer."""
+    if config.width % 2:
+        raise InputError(
+            f"model.width: {config.width} is odd, and each direction of the encoder has half of it; "
+            f"set model.width to {config.width + 1}"
+        )
+    source_table, target_table = tables(config, vocabulary_size)
+    return Recurrent(
+        lookup(RECURRENT_SCORES, config.score, key="model.score")(config.width),
+        source_table=source_table,
+        target_table=target_table,
+        tie_output=config.tied != "none",
         encoder_layers=config.encoder_layers,
         decoder_layers=config.decoder_layers,
         dropout=config.dropout,
@@ -73,4 +94,4 @@ def require_divisible(width: int, heads: int) -> None:
         )
 
 
-MODELS: dict[str, Callable[[Any, int], Seq2Seq]] = {"transformer": build_transformer}
+MODELS: dict[str, Callable[[Any, int], Seq2Seq]] = {"transformer": build_transformer, "recurrent": build_recurrent}

@@ -1,0 +1,287 @@
+"""The recurrent encoder–decoder, with attention (Bahdanau et al. 2014; Luong et al. 2015) or without.
+
+To add an attention, subclass `SourceReader` and enter it in `RECURRENT_SCORES`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from transformer_mt.attention.multihead import Context, masked_softmax
+from transformer_mt.attention.observing import current_observer
+from transformer_mt.attention.positions import Position
+from transformer_mt.attention.projections import Independent, QueriesOnly, Unprojected
+from transformer_mt.attention.scores import Additive, Dot, Score
+from transformer_mt.dropout import Dropout
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
+from transformer_mt.models.transformer import Embedding
+from transformer_mt.tokenizer import PAD
+
+
+class SourceReader(nn.Module):
+    """What the decoder sees of the source before each target token: c_t, of width D.
+
+    `has_weights` says whether it looks at one state more than at another.
+    """
+
+    has_weights: ClassVar[bool]
+
+    def context(self, memory: Memory) -> Context:
+        """What there is to read, made once a sentence."""
+        raise NotImplementedError
+
+    def forward(self, state: Float[Tensor, "B D"], context: Context) -> Float[Tensor, "B D"]:
+        """c_t; the state is s_{t−1} of the decoder's last layer."""
+        raise NotImplementedError
+
+
+class RecurrentAttention(SourceReader):
+    """c_t = Σ_k α_tk h_k, α_t = softmax(e(s_{t−1}, h_k)) over the real source tokens (Bahdanau et al. 2014, §3.1).
+
+    The values are the encoder's states themselves. A source without any token gives zeros.
+    """
+
+    has_weights = True
+
+    def __init__(self, score: Score) -> None:
+        super().__init__()
+        self.score = score
+
+    def context(self, memory: Memory) -> Context:
+        """The score's keys, and the states as values."""
+        return Context(self.score.projections.keys(memory.states), memory.states[:, None], memory.mask)
+
+    def forward(self, state: Float[Tensor, "B D"], context: Context) -> Float[Tensor, "B D"]:
+        """Attend from one decoder state to the source."""
+        assert context.mask is not None
+        queries = self.score.projections.queries(state[:, None])  # B D -> B 1 1 dk
+        weights = masked_softmax(self.score(queries, context.keys), context.mask[:, None, None])
+        if observer := current_observer():
+            observer(self, weights)
+        return (weights @ context.values)[:, 0, 0]
+
+
+class FinalStates(SourceReader):
+    """c_t = [h→_S ; h←_1] for every t: one fixed vector for the whole sentence, and no attention.
+
+    Sutskever et al. 2014 and Cho et al. 2014, §2.2, whose encoders hand over what they know after the last token. Of a
+    bidirectional encoder that is the forward state at the last real token and the backward state at the first.
+    """
+
+    has_weights = False
+
+    def context(self, memory: Memory) -> Context:
+        """The two states, side by side, as the only thing to read."""
+        forward, backward = memory.states.chunk(2, dim=-1)
+        last = (memory.mask.sum(dim=1) - 1).clamp(min=0)
+        ends = torch.cat((forward[torch.arange(len(last), device=last.device), last], backward[:, 0]), dim=-1)
+        return Context(ends[:, None, None], ends[:, None, None])
+
+    def forward(self, state: Float[Tensor, "B D"], context: Context) -> Float[Tensor, "B D"]:
+        """The same whatever the decoder's state."""
+        del state
+        return context.values[:, 0, 0]
+
+
+# From the width to the attention. Luong's "general" form s W h is the dot product with projected queries. The states
+# are bounded, |h| < 1, and the products go without the factor 1/√D that a Transformer needs.
+RECURRENT_SCORES: dict[str, Callable[[int], SourceReader]] = {
+    "dot": lambda width: RecurrentAttention(Dot(Unprojected(width))),
+    "bilinear": lambda width: RecurrentAttention(Dot(QueriesOnly(width, heads=1))),
+    "additive": lambda width: RecurrentAttention(Additive(Independent(width, heads=1))),
+    "none": lambda width: FinalStates(),
+}
+
+
+class Encoder(nn.Module):
+    """Bidirectional GRUs, one above the other: h_k = [h→_k ; h←_k], each direction of width D/2.
+
+    Bahdanau et al. 2014, §3.2. Dropout acts between layers, not along the sentence (Zaremba et al. 2014).
+    """
+
+    def __init__(self, *, width: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.GRU(width, width // 2, batch_first=True, bidirectional=True) for _ in range(layers)
+        )
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B S D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B S D"]:
+        """The states of the real tokens, zeros after them: the backward direction starts at the last real token.
+
+        At least one token of every sentence is read.
+        """
+        packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
+        first, *others = self.layers
+        packed, _ = first(packed)
+        for layer in others:
+            packed, _ = layer(self.drop(packed))
+        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])
+        return states
+
+    def drop(self, packed: PackedSequence) -> PackedSequence:
+        """Dropout on the real tokens."""
+        return packed._replace(data=self.dropout(packed.data))
+
+
+class Cell(nn.Module):
+    """A gated recurrent unit, the input's part of the gates apart: it need not wait for the state.
+
+    s_t = (1 − z) ∘ n + z ∘ s, r = σ(i_r + h_r), z = σ(i_z + h_z), n = tanh(i_n + r ∘ h_n), with the gates
+    i = W x + b and h = U s + b'. Cho et al. 2014, §2.3, but r acts after U, as in torch and cuDNN.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.input_gates = nn.Linear(width, 3 * width)
+        self.state_gates = nn.Linear(width, 3 * width)
+
+    def forward(self, state: Float[Tensor, "B D"], gates: Float[Tensor, "B 3*D"]) -> Float[Tensor, "B D"]:
+        """The next state; the gates are those of the input, W x + b."""
+        width = state.shape[1]
+        from_state = self.state_gates(state)
+        reset, keep = (gates + from_state)[:, : 2 * width].sigmoid().chunk(2, dim=1)
+        new = torch.addcmul(gates[:, 2 * width :], reset, from_state[:, 2 * width :]).tanh()
+        return torch.lerp(new, state.to(new.dtype), keep)
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrentState:
+    """The state of every decoder layer, what it reads of the source, and how many target tokens have been read."""
+
+    layers: tuple[Float[Tensor, "B D"], ...]
+    context: Context
+    length: int
+
+    def select(self, rows: Int[Tensor, " N"]) -> Self:
+        """The state of the hypotheses `rows`."""
+        return type(self)(tuple(layer[rows] for layer in self.layers), self.context.select(rows), self.length)
+
+
+class Decoder(nn.Module):
+    """GRUs, one above the other: s_t from s_{t−1}, y_{t−1} and c_t (Bahdanau et al. 2014, §A.2.2).
+
+    The first layer reads y_{t−1} and c_t, each other layer the one below; attention asks with the last one's s_{t−1}.
+    """
+
+    def __init__(self, reader: SourceReader, *, width: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.reader = reader
+        self.start_projection = nn.Linear(width // 2, layers * width)
+        self.context_gates = nn.Linear(width, 3 * width, bias=False)
+        self.cells = nn.ModuleList(Cell(width) for _ in range(layers))
+        self.dropout = Dropout(dropout)
+
+    def start(self, memory: Memory) -> RecurrentState:
+        """s_0 = tanh(W_s h←_1 + b) for every layer, from the backward state that has read the whole source.
+
+        Bahdanau et al. 2014, §A.2.2.
+        """
+        backward = memory.states[:, 0].chunk(2, dim=-1)[1]
+        layers = self.start_projection(backward).tanh().chunk(len(self.cells), dim=-1)
+        return RecurrentState(layers, self.reader.context(memory), 0)
+
+    def forward(
+        self, embedded: Float[Tensor, "B T D"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T D"], RecurrentState]:
+        """s_t of the last layer and c_t for every target token, and the state that has read them."""
+        token_gates = self.cells[0].get_submodule("input_gates")(embedded)  # B T 3D, at once
+        layers, states, contexts = state.layers, [], []
+        for gates in token_gates.unbind(dim=1):
+            context = self.reader(layers[-1], state.context)
+            layers = self.step(layers, gates + self.context_gates(context))
+            states.append(layers[-1])
+            contexts.append(context)
+        length = state.length + embedded.shape[1]
+        return torch.stack(states, dim=1), torch.stack(contexts, dim=1), RecurrentState(layers, state.context, length)
+
+    def step(
+        self, layers: tuple[Float[Tensor, "B D"], ...], gates: Float[Tensor, "B 3*D"]
+    ) -> tuple[Float[Tensor, "B D"], ...]:
+        """The next state of every layer, from the gates of the first one's input."""
+        first, *others = self.cells
+        following = [first(layers[0], gates)]
+        for cell, state in zip(others, layers[1:], strict=True):
+            following.append(cell(state, cell.get_submodule("input_gates")(self.dropout(following[-1]))))
+        return tuple(following)
+
+
+class Readout(nn.Module):
+    """t_j = max(u_{2j−1}, u_{2j}), u = W [s_t ; c_t ; y_{t−1}] + b: a maxout layer of width D.
+
+    Goodfellow et al. 2013; Bahdanau et al. 2014, §A.2.2, there with s_{t−1} in place of s_t.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.projection = nn.Linear(3 * width, 2 * width)
+        nn.init.xavier_uniform_(self.projection.weight)
+        nn.init.zeros_(self.projection.bias)
+
+    def forward(
+        self, states: Float[Tensor, "B T D"], contexts: Float[Tensor, "B T D"], embedded: Float[Tensor, "B T D"]
+    ) -> Float[Tensor, "B T D"]:
+        """Every target token by itself."""
+        units: Tensor = self.projection(torch.cat((states, contexts, embedded), dim=-1))
+        return units.reshape(*states.shape, 2).amax(dim=-1)  # B T 2D -> B T D
+
+
+class Recurrent(Seq2Seq):
+    """A recurrent encoder–decoder: source and target are read one token after another; logits t_j W + b.
+
+    Bahdanau et al. 2014; embeddings and output matrix are scaled and shared as in our Transformer.
+    """
+
+    def __init__(
+        self,
+        reader: SourceReader,
+        *,
+        source_table: nn.Embedding,
+        target_table: nn.Embedding,
+        tie_output: bool,
+        encoder_layers: int,
+        decoder_layers: int,
+        dropout: float,
+        max_length: int,
+    ) -> None:
+        super().__init__()
+        vocabulary, width = target_table.weight.shape
+        self.max_length = max_length
+        self.source_embedding = Embedding(source_table, Position(), dropout=dropout)
+        self.target_embedding = Embedding(target_table, Position(), dropout=dropout)
+        self.encoder = Encoder(width=width, layers=encoder_layers, dropout=dropout)
+        self.decoder = Decoder(reader, width=width, layers=decoder_layers, dropout=dropout)
+        self.readout = Readout(width)
+        self.dropout = Dropout(dropout)
+        self.output = nn.Linear(width, vocabulary)
+        for matrix in (source_table.weight, target_table.weight, self.output.weight):
+            nn.init.normal_(matrix, std=width**-0.5)
+        nn.init.zeros_(self.output.bias)
+        if tie_output:
+            self.output.weight = target_table.weight
+
+    def attention_stacks(self) -> dict[str, list[nn.Module]]:
+        """Attention from the decoder to the source, where the model has it; see `Seq2Seq`."""
+        return {"cross": [self.decoder.reader]} if self.decoder.reader.has_weights else {}
+
+    def encode(self, source: Int[Tensor, "B S"]) -> Memory:
+        """Read the source sentences; see `Seq2Seq`. The states are zero at padding."""
+        mask = source != PAD
+        states = self.encoder(self.source_embedding(source), mask.sum(dim=1))
+        return Memory(states.masked_fill(~mask[:, :, None], 0.0), mask)
+
+    def decode(
+        self, target: Int[Tensor, "B T"], memory: Memory, state: State | None = None
+    ) -> tuple[Float[Tensor, "B T V"], RecurrentState]:
+        """Logits after each new target token, and the state that has read them; see `Seq2Seq`."""
+        if state is None:
+            state = self.decoder.start(memory)
+        assert isinstance(state, RecurrentState)
+        embedded = self.target_embedding(target)
+        states, contexts, following = self.decoder(embedded, state)
+        return self.output(self.dropout(self.readout(states, contexts, embedded))), following
