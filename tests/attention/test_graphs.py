@@ -5,48 +5,73 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import functional as F
+from variants import GRAPH_EXAMPLES
 
 from transformer_mt.attention.graphs import GRAPHS, Causal, Complete, Graph, build_graph
 from transformer_mt.errors import InputError
 
 CPU = torch.device("cpu")
 
+N = 23
 
-class Neighbours(Graph):
-    """A graph from any relation between two integers, for combining."""
+Formula = Callable[[int, int], bool]
 
-    def __init__(self, related: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:
-        self.neighbours = related  # type: ignore[method-assign]
-
-
-# Whether position i may attend to position j, by the formula of each entry of GRAPHS.
-FORMULAS: dict[str, Callable[[int, int], bool]] = {
+# Whether position i may attend to position j, in whole numbers; at least one spelling of each entry of GRAPHS.
+FORMULAS: dict[str, Formula] = {
     "complete": lambda i, j: True,
     "causal": lambda i, j: j <= i,
+    "band(0)": lambda i, j: i == j,
+    "band(3)": lambda i, j: i - 3 <= j <= i + 3,
+    "strided(1)": lambda i, j: True,
+    "strided(4)": lambda i, j: abs(i - j) in {0, 1, 2, 3, 4, 8, 12, 16, 20},
+    "fixed(5, 2)": lambda i, j: i // 5 == j // 5 or j % 5 in {3, 4},
+    "fixed(5, 0)": lambda i, j: i // 5 == j // 5,
+    "fixed(3, 3)": lambda i, j: True,
+    "grid(5)": lambda i, j: abs(i // 5 - j // 5) <= 1 and abs(i % 5 - j % 5) <= 1,
+    "grid(1)": lambda i, j: abs(i - j) <= 1,
+    "edges": lambda i, j: False,
+    "edges(0, 1, 2, 0, 22, 22)": lambda i, j: (i, j) in {(0, 1), (2, 0), (22, 22)},
+    # Combined, with Python's precedence: & before |.
+    "band(3) & causal": lambda i, j: i - 3 <= j <= i,
+    "band(1) | fixed(5, 1)": lambda i, j: abs(i - j) <= 1 or i // 5 == j // 5 or j % 5 == 4,
+    "band(1) | strided(7) & causal": lambda i, j: abs(i - j) <= 1 or (j <= i and (abs(i - j) < 7 or (i - j) % 7 == 0)),
+    "(band(1) | strided(7)) & causal": lambda i, j: j <= i and (i - j <= 1 or i - j < 7 or (i - j) % 7 == 0),
+    "causal & (edges(3, 2, 2, 3) | band(0))": lambda i, j: i == j or (i, j) == (3, 2),
 }
 
-
-@pytest.mark.parametrize("name", GRAPHS)
-def test_the_mask_follows_the_formula(name: str) -> None:
-    assert name in FORMULAS, "write the graph's formula into FORMULAS"
-    mask = build_graph(name).mask(23, 23, device=CPU)
-    for i in range(23):
-        for j in range(23):
-            assert mask[i, j] == FORMULAS[name](i, j), f"position {i} to {j}"
+every_example = pytest.mark.parametrize("text", GRAPH_EXAMPLES.values())
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+def edges_of(text: str, size: int = N) -> set[tuple[int, int]]:
+    mask = build_graph(text).mask(size, size, device=CPU)
+    return {(i, j) for i, j in mask.nonzero().tolist()}
+
+
+def test_every_graph_has_an_example_and_a_formula() -> None:
+    assert set(GRAPH_EXAMPLES) == set(GRAPHS), "give the graph an example in tests/variants.py"
+    assert {text.split("(")[0] for text in FORMULAS} >= set(GRAPHS), "write the graph's formula into FORMULAS"
+    for name, text in GRAPH_EXAMPLES.items():
+        assert type(build_graph(text)) is GRAPHS[name]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_the_mask_follows_the_formula(text: str) -> None:
+    assert edges_of(text) == {(i, j) for i in range(N) for j in range(N) if FORMULAS[text](i, j)}
+
+
+@every_example
 @given(queries=st.integers(1, 17), keys=st.integers(1, 17))
-def test_queries_are_the_last_positions_of_the_keys(name: str, queries: int, keys: int) -> None:
-    graph = build_graph(name)
+def test_queries_are_the_last_positions_of_the_keys(text: str, queries: int, keys: int) -> None:
+    graph = build_graph(text)
     queries = min(queries, keys)
     whole = graph.mask(keys, keys, device=CPU)
     assert torch.equal(graph.mask(queries, keys, device=CPU), whole[-queries:])
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_the_relation_broadcasts_index_tensors_of_any_shape(name: str) -> None:
-    graph = build_graph(name)
+@every_example
+def test_the_relation_broadcasts_index_tensors_of_any_shape(text: str) -> None:
+    graph = build_graph(text)
     i, j = torch.randint(11, (2, 1, 5)), torch.randint(11, (3, 1))
     related = graph.neighbours(i, j)
     assert related.shape == (2, 3, 5)
@@ -55,14 +80,62 @@ def test_the_relation_broadcasts_index_tensors_of_any_shape(name: str) -> None:
         assert related.flatten()[place] == graph.neighbours(query, key)
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_every_position_of_a_decoder_may_attend_to_something(name: str) -> None:
-    mask = (build_graph(name) & Causal()).mask(23, 23, device=CPU)
-    assert mask.any(dim=1).all()
+@pytest.mark.parametrize("text", [text for name, text in GRAPH_EXAMPLES.items() if name != "edges"])
+def test_every_position_may_attend_to_itself_unless_edges_say_otherwise(text: str) -> None:
+    assert {(i, i) for i in range(N)} <= edges_of(f"({text}) & causal")
 
 
 def test_the_complete_graph_serves_more_queries_than_keys() -> None:
     assert Complete().mask(7, 5, device=CPU).equal(torch.ones(7, 5, dtype=torch.bool))
+
+
+# The sets of the papers
+
+
+@pytest.mark.parametrize("stride", [1, 2, 5, 7])
+def test_causal_strided_is_the_strided_pattern_of_the_sparse_transformer(stride: int) -> None:
+    # Child et al. 2019, §4.2: A¹_i = {t, …, i} with t = max(0, i − l), A²_i = {j : (i − j) mod l = 0}. Position i − l is
+    # in both, so a window of i − l + 1 … i is the same union.
+    for i in range(N):
+        first = set(range(max(0, i - stride), i + 1))
+        second = {j for j in range(i + 1) if (i - j) % stride == 0}
+        assert {j for k, j in edges_of(f"strided({stride}) & causal") if k == i} == first | second
+
+
+@pytest.mark.parametrize(("block", "last"), [(1, 1), (4, 1), (5, 2), (5, 5)])
+def test_causal_fixed_is_the_fixed_pattern_of_the_sparse_transformer(block: int, last: int) -> None:
+    # Child et al. 2019, §4.3: A¹_i = {j : ⌊j/l⌋ = ⌊i/l⌋}, A²_i = {j : j mod l ∈ {t, …, l − 1}} with t = l − c.
+    for i in range(N):
+        first = {j for j in range(i + 1) if j // block == i // block}
+        second = {j for j in range(i + 1) if j % block in range(block - last, block)}
+        assert {j for k, j in edges_of(f"fixed({block}, {last}) & causal") if k == i} == first | second
+
+
+@pytest.mark.parametrize("stride", [2, 3, 5])
+def test_two_steps_of_strided_lead_everywhere(stride: int) -> None:
+    adjacency = build_graph(f"strided({stride})").mask(N, N, device=CPU).long()
+    assert (adjacency @ adjacency > 0).all()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4, 5), (5, 3), (1, 7), (3, 1)])
+def test_fixed_weights_on_a_grid_are_a_convolution(rows: int, columns: int) -> None:
+    kernel, values = torch.randn(3, 3), torch.randn(rows * columns, 2)
+    weights = torch.zeros(rows * columns, rows * columns)
+    for i, j in edges_of(f"grid({columns})", rows * columns):
+        weights[i, j] = kernel[1 + j // columns - i // columns, 1 + j % columns - i % columns]
+    images = values.T.reshape(2, 1, rows, columns)
+    convolved = F.conv2d(images, kernel[None, None], padding=1)
+    torch.testing.assert_close((weights @ values).T, convolved.reshape(2, rows * columns))
+
+
+# Combining
+
+
+class Neighbours(Graph):
+    """A graph from any relation between two integers, for combining."""
+
+    def __init__(self, related: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:
+        self.neighbours = related  # type: ignore[method-assign]
 
 
 def test_and_keeps_the_edges_of_both_and_or_those_of_either() -> None:
@@ -76,7 +149,29 @@ def test_and_keeps_the_edges_of_both_and_or_those_of_either() -> None:
             assert mask((near | even) & Causal())[i, j] == ((abs(i - j) <= 2 or (i + j) % 2 == 0) and j <= i)
 
 
-def test_an_unknown_graph_is_answered_with_the_nearest_name() -> None:
+# Messages
+
+WRONG = {
+    "casual": "there is no 'casual'; did you mean causal?",
+    "band(2) & casual": "there is no 'casual'; did you mean causal?",
+    "band": "'band': band is written band(reach); correct it",
+    "band(1, 2)": "'band(1, 2)': band is written band(reach); correct it",
+    "causal(3)": "'causal(3)': causal is written causal; correct it",
+    "fixed(8)": "'fixed(8)': fixed is written fixed(block, last); correct it",
+    "strided(0)": "'strided(0)': the stride must be at least 1",
+    "fixed(0, 0)": "'fixed(0, 0)': the block must be at least 1 long, and `last` from 0 to the block's length",
+    "fixed(3, 4)": "'fixed(3, 4)': the block must be at least 1 long, and `last` from 0 to the block's length",
+    "grid(0)": "'grid(0)': there must be at least 1 column",
+    "edges(1)": "'edges(1)': an edge is two positions, a query's and a key's",
+    "band(-1)": "'band(-1)': the arguments must be whole numbers from 0 to 2147483647; correct it",
+    "band(1.5)": "'band(1.5)': the arguments must be whole numbers from 0 to 2147483647; correct it",
+    "band(2) - causal": "'band(2) - causal' is not a name or a call such as grid(columns) or edges(*positions); "
+    "correct it",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_graph_is_answered_with_what_is_wrong_and_what_to_do(text: str) -> None:
     with pytest.raises(InputError) as raised:
-        build_graph("casual")
-    assert str(raised.value) == "model.attention.graph: there is no 'casual'; did you mean causal?"
+        build_graph(text)
+    assert str(raised.value) == f"model.attention.graph: {WRONG[text]}"
