@@ -18,8 +18,10 @@ class Graph:
     """A neighbourhood relation, as one function of index tensors that broadcast against each other.
 
     Being a function and not a matrix, it can build a dense mask of any size or serve as a block-mask function. Graphs
-    combine with `&` and `|`.
+    combine with `&` and `|`. `sparse` says whether it leaves out so many edges that skipping them pays.
     """
+
+    sparse: bool = True
 
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         """True where the query position may attend to the key position."""
@@ -31,25 +33,40 @@ class Graph:
         return self.neighbours(query[:, None], torch.arange(keys, device=device)[None, :])
 
     def __and__(self, other: "Graph") -> "Graph":
-        return Combined(torch.logical_and, self, other)
+        return Intersection(self, other)
 
     def __or__(self, other: "Graph") -> "Graph":
-        return Combined(torch.logical_or, self, other)
+        return Union(self, other)
 
 
-class Combined(Graph):
-    """The intersection or the union of two graphs' edges."""
+class Intersection(Graph):
+    """The edges that both graphs have."""
 
-    def __init__(self, combine: Callable[[Tensor, Tensor], Tensor], left: Graph, right: Graph) -> None:
-        self.combine, self.left, self.right = combine, left, right
+    def __init__(self, left: Graph, right: Graph) -> None:
+        self.left, self.right = left, right
+        self.sparse = left.sparse or right.sparse
 
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """The edges of both graphs, combined."""
-        return self.combine(self.left.neighbours(query, key), self.right.neighbours(query, key))
+        """True where both are."""
+        return self.left.neighbours(query, key) & self.right.neighbours(query, key)
+
+
+class Union(Graph):
+    """The edges that either graph has."""
+
+    def __init__(self, left: Graph, right: Graph) -> None:
+        self.left, self.right = left, right
+        self.sparse = left.sparse and right.sparse
+
+    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+        """True where either is."""
+        return self.left.neighbours(query, key) | self.right.neighbours(query, key)
 
 
 class Complete(Graph):
     """N_i = all positions: self-attention (Vaswani et al. 2017), and the bipartite graph of cross-attention."""
+
+    sparse = False
 
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         """True everywhere."""
@@ -58,6 +75,8 @@ class Complete(Graph):
 
 class Causal(Graph):
     """N_i = {j : j ≤ i}: a decoder sees nothing of the future (Vaswani et al. 2017, §3.2.3)."""
+
+    sparse = False
 
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         """True on and below the diagonal."""

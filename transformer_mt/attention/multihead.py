@@ -1,12 +1,15 @@
 """Multi-head attention over keys and values that are projected once and kept."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Self
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.attention.observing import current_observer
@@ -14,6 +17,9 @@ from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import merge_heads, split_heads
 from transformer_mt.attention.scores import Score
 from transformer_mt.dropout import Dropout
+
+# From so many queries on, whole blocks of a sparse graph are empty and worth skipping.
+LONG = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +114,12 @@ class MultiHeadAttention(Attention):
         # On a CPU the plain products are faster than the fused kernel, three times in bfloat16 on short sentences.
         fusable = self.score.scale is not None and not self.position.adds_terms
         if not fusable or states.device.type == "cpu" or current_observer():
-            return self.output(self.attend(queries, keys, context.values, mask))
-        return self.output(self.attend_fused(queries, keys, context.values, mask))
+            attend = self.attend
+        elif self.graph.sparse and states.shape[1] >= LONG and not self._drops():
+            attend = self.attend_blocks
+        else:
+            attend = self.attend_fused
+        return self.output(attend(queries, keys, context.values, mask))
 
     def mask(self, queries: int, context: Context) -> Bool[Tensor, "#B 1 Q K"]:
         """True where a query may attend: a neighbour in the graph, and no padding."""
@@ -139,12 +149,45 @@ class MultiHeadAttention(Attention):
         mask: Bool[Tensor, "#B 1 Q K"],
     ) -> Float[Tensor, "B H Q d"]:
         """The same in one kernel, for scores that are scaled dot products and positions that add no terms."""
-        dropout = self.dropout.probability if self.training else 0.0
+        dropout = self.dropout.probability if self._drops() else 0.0
         keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
         heads: Tensor = F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=self.score.scale
         )
         return heads
+
+    def attend_blocks(
+        self,
+        queries: Float[Tensor, "B H Q dk"],
+        keys: Float[Tensor, "B #H K dk"],
+        values: Float[Tensor, "B H K d"],
+        mask: Bool[Tensor, "#B 1 Q K"],
+    ) -> Float[Tensor, "B H Q d"]:
+        """The same without dropout, leaving out each block of 128 × 128 scores in which the graph has no edge.
+
+        Dong et al. 2024, "Flex Attention".
+        """
+        allowed = mask[:, 0].expand(len(queries), -1, -1)
+        blocks = create_block_mask(
+            lambda sentence, _, query, key: allowed[sentence, query, key],
+            *(len(queries), None, allowed.shape[1], allowed.shape[2]),
+            device=str(queries.device),
+        )
+        keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
+        kernel = _uncompiled if queries.device.type == "cpu" else _compiled()
+        return kernel(queries, keys, values, block_mask=blocks, scale=self.score.scale)
+
+    def _drops(self) -> bool:
+        return self.training and self.dropout.probability > 0.0
+
+
+# The annotation of torch admits several kinds of results; without its options there is one.
+_uncompiled: Callable[..., Tensor] = flex_attention
+
+
+@cache
+def _compiled() -> Callable[..., Tensor]:
+    return torch.compile(_uncompiled, dynamic=True)
 
 
 def masked_softmax(scores: Float[Tensor, "B H Q K"], mask: Bool[Tensor, "#B 1 Q K"]) -> Float[Tensor, "B H Q K"]:

@@ -1,0 +1,44 @@
+"""The block-sparse kernel, uncompiled: the same function that runs compiled where there is a GPU."""
+
+import pytest
+import torch
+from variants import GRAPH_EXAMPLES
+
+from transformer_mt.attention.graphs import build_graph
+from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.positions import Position
+from transformer_mt.attention.scores import build_score
+from transformer_mt.config import AttentionConfig
+
+WIDTH, HEADS = 6, 3
+
+
+def build(graph: str, score: str = "scaled_dot", sharing: str = "independent") -> MultiHeadAttention:
+    config = AttentionConfig(heads=HEADS, score=score, sharing=sharing)
+    attention = MultiHeadAttention(
+        build_score(config, width=WIDTH), Position(), build_graph(graph), width=WIDTH, heads=HEADS, dropout=0.0
+    )
+    return attention.eval()
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize("graph", [*GRAPH_EXAMPLES.values(), "band(2) & causal | edges(0, 5, 6, 1)"])
+@pytest.mark.parametrize(
+    ("score", "sharing"), [("scaled_dot", "independent"), ("bilinear", "independent"), ("dot", "collaborative(5)")]
+)
+@pytest.mark.parametrize("padded", [True, False])
+@torch.inference_mode()
+def test_skipping_empty_blocks_changes_nothing(graph: str, score: str, sharing: str, padded: bool) -> None:
+    attention = build(graph, score, sharing)
+    real = torch.arange(7) < torch.tensor([7, 4, 0])[:, None] if padded else None
+    states = torch.randn(3, 7, WIDTH)
+    context, queries = attention.context(states, real), attention.score.projections.queries(states[:, 2:])
+    inputs = queries, context.keys, context.values, attention.mask(5, context)
+    torch.testing.assert_close(attention.attend_blocks(*inputs), attention.attend(*inputs))
+
+
+def test_a_graph_is_sparse_when_it_leaves_out_more_than_the_future() -> None:
+    sparse = {name for name, spelling in GRAPH_EXAMPLES.items() if build_graph(spelling).sparse}
+    assert sparse == set(GRAPH_EXAMPLES) - {"complete", "causal"}
+    assert build_graph("band(2) & causal").sparse
+    assert not build_graph("band(2) | causal").sparse
