@@ -1,0 +1,209 @@
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from tiny import RECURRENT, VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from torch import Tensor, nn
+
+from transformer_mt.errors import InputError
+from transformer_mt.models.build import build_recurrent
+from transformer_mt.models.recurrent import RECURRENT_SCORES, Cell, Encoder, Readout, Recurrent
+from transformer_mt.models.seq2seq import Memory
+
+pytestmark = pytest.mark.usefixtures("float64")
+
+TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
+D = 6
+
+every_score = pytest.mark.parametrize("score", RECURRENT_SCORES)
+
+
+def recurrent(*overrides: str) -> Recurrent:
+    """A tiny model whose biases are not zero, in evaluation mode."""
+    model = build_recurrent(tiny_config(RECURRENT, *overrides), VOCABULARY).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, mean=0.1, std=0.5)
+    return model
+
+
+def memory_of(*lengths: int) -> Memory:
+    """Random states, zero at padding."""
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    return Memory(torch.randn(len(lengths), max(lengths), D) * mask[:, :, None], mask)
+
+
+def message(*overrides: str) -> str:
+    with pytest.raises(InputError) as raised:
+        tiny_model(RECURRENT, *overrides)
+    return str(raised.value)
+
+
+# The encoder
+
+
+def test_the_encoder_is_the_bidirectional_gru_of_torch() -> None:
+    ours = Encoder(width=D, layers=2, dropout=0.0)
+    theirs = nn.GRU(D, D // 2, num_layers=2, batch_first=True, bidirectional=True)
+    with torch.no_grad():
+        for layer, own in enumerate(ours.layers):
+            for name, parameter in own.named_parameters():
+                theirs.get_parameter(name.replace("l0", f"l{layer}")).copy_(parameter)
+    x = torch.randn(3, 5, D)
+    torch.testing.assert_close(ours(x, torch.tensor([5, 5, 5])), theirs(x)[0], **TOLERANCE)
+
+
+def test_each_sentence_is_read_as_if_it_were_alone() -> None:
+    encoder, x = Encoder(width=D, layers=2, dropout=0.0), torch.randn(3, 5, D)
+    states = encoder(x, torch.tensor([3, 5, 1]))
+    for row, length in enumerate((3, 5, 1)):
+        alone = encoder(x[row : row + 1, :length], torch.tensor([length]))
+        torch.testing.assert_close(states[row, :length], alone[0], **TOLERANCE)
+        assert not states[row, length:].any()
+
+
+def test_dropout_acts_between_the_layers_of_both_halves() -> None:
+    model = build_recurrent(tiny_config(RECURRENT, "model.dropout=0.5"), VOCABULARY).train()
+    x, lengths = torch.randn(2, 5, D), torch.tensor([5, 3])
+    assert not torch.equal(model.encoder(x, lengths), model.encoder(x, lengths))
+    start = model.decoder.start(memory_of(5, 3))
+    first, second = model.decoder(x, start), model.decoder(x, start)
+    assert not torch.equal(first[0], second[0])
+    gates = torch.randn(2, 3 * D)
+    (low, high), (same, other) = (model.decoder.step(start.layers, gates) for _ in range(2))
+    assert torch.equal(low, same)
+    assert not torch.equal(high, other)
+
+
+def test_the_states_of_a_source_of_padding_alone_are_zeros() -> None:
+    memory = recurrent().encode(sentences(5, 0))
+    assert memory.states[0].all()
+    assert not memory.states[1].any()
+
+
+# What the decoder reads of the source
+
+Formula = Callable[[nn.Module, Tensor, Tensor], Tensor]
+
+
+def dot(reader: nn.Module, s: Tensor, h: Tensor) -> Tensor:
+    return s @ h
+
+
+def bilinear(reader: nn.Module, s: Tensor, h: Tensor) -> Tensor:
+    matrix = reader.score.projections.query_projection.weight
+    return sum(s[i] * matrix[j, i] * h[j] for i in range(D) for j in range(D))
+
+
+def additive(reader: nn.Module, s: Tensor, h: Tensor) -> Tensor:
+    score = reader.score
+    queries, keys = score.projections.query_projection.weight, score.projections.key_projection.weight
+    return score.direction[0] @ (queries @ s + keys @ h + score.bias[0]).tanh()
+
+
+FORMULAS: dict[str, Formula] = {"dot": dot, "bilinear": bilinear, "additive": additive}
+
+
+@pytest.mark.parametrize("score", [name for name in RECURRENT_SCORES if name != "none"])
+def test_the_context_is_the_mean_of_the_states_weighted_by_the_softmax_of_the_formula(score: str) -> None:
+    reader, memory, states = recurrent(f"model.score={score}").decoder.reader, memory_of(5, 3), torch.randn(2, D)
+    contexts = reader(states, reader.context(memory))
+    for row, length in enumerate((5, 3)):
+        h = memory.states[row, :length]
+        exponentials = [FORMULAS[score](reader, states[row], h[k]).exp() for k in range(length)]
+        expected = sum(exponentials[k] / sum(exponentials) * h[k] for k in range(length))
+        torch.testing.assert_close(contexts[row], expected, **TOLERANCE)
+
+
+def test_a_product_of_states_is_not_divided_by_the_root_of_the_width() -> None:
+    for score in ("dot", "bilinear"):
+        assert recurrent(f"model.score={score}").decoder.reader.score.scale == 1.0
+
+
+def test_without_attention_the_decoder_reads_only_the_two_final_states() -> None:
+    model, memory = recurrent("model.score=none"), memory_of(5, 3)
+    reader = model.decoder.reader
+    for row, last in enumerate((4, 2)):
+        expected = torch.cat((memory.states[row, last, : D // 2], memory.states[row, 0, D // 2 :]))
+        torch.testing.assert_close(reader(torch.randn(2, D), reader.context(memory))[row], expected, **TOLERANCE)
+    others = memory_of(5, 3).states
+    others[:, 0, D // 2 :] = memory.states[:, 0, D // 2 :]
+    others[[0, 1], [4, 2], : D // 2] = memory.states[[0, 1], [4, 2], : D // 2]
+    target = targets(7, 4)
+    logits, _ = model.decode(target, memory)
+    torch.testing.assert_close(model.decode(target, Memory(others, memory.mask))[0], logits, **TOLERANCE)
+    assert model.attention_stacks() == {}
+
+
+# The decoder
+
+
+def gru_cell(ours: Cell, inputs: Tensor, weight: Tensor) -> nn.GRUCell:
+    """Torch's cell with the weights of ours, its input matrix given."""
+    theirs = nn.GRUCell(inputs.shape[-1], D)
+    with torch.no_grad():
+        theirs.weight_ih.copy_(weight)
+        theirs.weight_hh.copy_(ours.state_gates.weight)
+        theirs.bias_ih.copy_(ours.input_gates.bias)
+        theirs.bias_hh.copy_(ours.state_gates.bias)
+    return theirs
+
+
+@every_score
+def test_the_decoder_equals_the_cells_of_torch_one_token_after_another(score: str) -> None:
+    model, memory, target = recurrent(f"model.score={score}"), memory_of(5, 3), targets(7, 7)
+    decoder, (low, high) = model.decoder, model.decoder.cells
+    with torch.no_grad():
+        logits, state = model.decode(target, memory)
+        start = decoder.start_projection(memory.states[:, 0, D // 2 :]).tanh()
+        below, above = start[:, :D], start[:, D:]
+        for t in range(7):
+            context = decoder.reader(above, decoder.reader.context(memory))
+            embedded = math.sqrt(D) * model.target_embedding.table.weight[target[:, t]]
+            inputs = torch.cat((embedded, context), dim=1)
+            weight = torch.cat((low.input_gates.weight, decoder.context_gates.weight), dim=1)
+            below = gru_cell(low, inputs, weight)(inputs, below)
+            above = gru_cell(high, below, high.input_gates.weight)(below, above)
+            units = model.readout.projection(torch.cat((above, context, embedded), dim=1))
+            maxima = torch.maximum(units[:, 0::2], units[:, 1::2])
+            torch.testing.assert_close(logits[:, t], model.output(maxima), **TOLERANCE)
+    torch.testing.assert_close(state.layers, (below, above), **TOLERANCE)
+
+
+def test_a_readout_keeps_the_larger_of_two_neighbours() -> None:
+    readout, states = Readout(D), torch.randn(2, 7, D)
+    with torch.no_grad():
+        readout.projection.weight.zero_()
+        readout.projection.bias.copy_(torch.arange(2.0 * D))
+    torch.testing.assert_close(readout(states, states, states)[1, 3], torch.arange(1.0, 2 * D, 2))
+
+
+@every_score
+@pytest.mark.parametrize("layers", [1, 3])
+def test_gradients_reach_every_parameter_whatever_the_number_of_layers(score: str, layers: int) -> None:
+    sizes = (f"model.encoder_layers={layers}", f"model.decoder_layers={layers}", "model.tied=none")
+    model = recurrent(*sizes, f"model.score={score}")
+    found = gradients(model, model(sentences(5, 3), targets(7, 4)).square().sum())
+    assert [name for name, gradient in found.items() if not gradient.any()] == []
+
+
+# Names and sizes
+
+
+def test_an_odd_width_is_answered_with_one_that_fits() -> None:
+    expected = "model.width: 7 is odd, and each direction of the encoder has half of it; set model.width to 8"
+    assert message("model.width=7") == expected
+
+
+def test_an_unknown_score_is_answered_with_the_nearest_one() -> None:
+    assert message("model.score=aditive") == "model.score: there is no 'aditive'; did you mean additive?"
+
+
+@pytest.mark.parametrize(("tied", "matrices"), [("all", 1), ("target", 2), ("none", 3)])
+def test_the_number_of_parameters_is_that_of_the_formulas(tied: str, matrices: int) -> None:
+    direction = 3 * (D // 2) * (D + D // 2 + 2)
+    decoder = (D // 2 + 1) * 2 * D + 3 * D * D + 2 * 2 * 3 * D * (D + 1)
+    readout = 2 * D * (3 * D + 1)
+    expected = matrices * VOCABULARY * D + VOCABULARY + 2 * 2 * direction + decoder + readout
+    model = tiny_model(RECURRENT, "model.score=dot", f"model.tied={tied}")
+    assert sum(p.numel() for p in model.parameters()) == expected
