@@ -14,10 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional as F
 
-from transformer_mt.attention.graphs import Causal
-from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.scores import build_score
-from transformer_mt.config import ModelConfig
+from transformer_mt.attention.build import SoftmaxFactory
+from transformer_mt.config import AttentionConfig, TransformerConfig
 from transformer_mt.device import choose_device, choose_precision, compute_in
 from transformer_mt.dropout import Dropout
 from transformer_mt.models.build import build_model
@@ -60,7 +58,7 @@ def main() -> None:
 
 def comparisons(device: torch.device, precision: torch.dtype) -> Iterator[Comparison]:
     """Every fast path against what it stands beside."""
-    model = build_model(ModelConfig(width=WIDTH, feedforward=1024), vocabulary_size=VOCABULARY).to(device)
+    model = build_model(TransformerConfig(width=WIDTH, feedforward=1024), vocabulary_size=VOCABULARY).to(device)
     source = torch.randint(EOS + 1, VOCABULARY, (SENTENCES, LENGTH), device=device)
     target = torch.randint(EOS + 1, VOCABULARY, (SENTENCES, LENGTH), device=device)
     yield Comparison(
@@ -91,16 +89,15 @@ def comparisons(device: torch.device, precision: torch.dtype) -> Iterator[Compar
 
 def attention_comparison(device: torch.device, precision: torch.dtype) -> Comparison:
     """The readable attention, which runs on a CPU, against the fused kernel."""
-    attention = MultiHeadAttention(
-        build_score("scaled_dot", width=WIDTH, heads=4), Causal(), width=WIDTH, heads=4, dropout=0.0
-    ).to(device)
+    attention = SoftmaxFactory(AttentionConfig(dropout=0.0), width=WIDTH).self_attention(causal=True).to(device)
     states = torch.randn(SENTENCES, LENGTH, WIDTH, device=device)
 
     def run(compute: Callable[..., torch.Tensor]) -> None:
         with compute_in(precision, device):
             context = attention.context(states)
-            queries = attention.score.queries(states)
-            compute(queries, context, attention.mask(LENGTH, context)).float().sum().backward()
+            queries = attention.score.projections.queries(states)
+            mask = attention.mask(LENGTH, context)
+            compute(queries, context.keys, context.values, mask).float().sum().backward()
 
     return Comparison(
         "self-attention of 20 tokens, forward and backward: readable against fused",
