@@ -164,6 +164,7 @@ class Processes:
         """What a command writes to stdout."""
         path = experiment.runs / f"{experiment.name}.log"
         with path.open("a", encoding="utf-8") as log:
+            before = log.tell()
             process = subprocess.Popen(
                 [sys.executable, "-m", "transformer_mt", *arguments],
                 stdout=subprocess.PIPE,
@@ -175,7 +176,7 @@ class Processes:
             output, _ = process.communicate()
             self.running.discard(process)
         if process.returncode:
-            notes = path.read_text("utf-8").splitlines() or ["no message"]
+            notes = path.read_bytes()[before:].decode().splitlines() or ["no message"]
             raise Failure(f"{notes[-1]} (exit code {process.returncode}, see {path})")
         return output
 

@@ -207,7 +207,10 @@ def test_the_json_holds_every_measurement(tmp_path: Path) -> None:
 def test_a_process_that_fails_is_reported_with_its_last_line(tmp_path: Path) -> None:
     [experiment] = planned(tmp_path, "dot", overrides=["tokenizer.vocabulary_size=1"])
     experiment.runs.mkdir()
+    log = experiment.runs / "dot-seed1.log"
+    log.write_text("an earlier start\n")
     with pytest.raises(lab.Failure) as raised:
         lab.Processes(jobs=1, threads=1).train(experiment)
+    assert log.read_text("utf-8").startswith("an earlier start\n")
     assert str(raised.value).startswith("tmt: error: ")
-    assert str(raised.value).endswith(f"(exit code 2, see {experiment.runs}/dot-seed1.log)")
+    assert str(raised.value).endswith(f"(exit code 2, see {log})")
