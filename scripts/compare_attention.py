@@ -183,7 +183,8 @@ class Processes:
 
 def main(
     variants: Annotated[
-        list[str] | None, typer.Argument(metavar="[VARIANT]…", help="Files of configs/laboratory. [all]")
+        list[str] | None,
+        typer.Argument(metavar="VARIANT", help="Files of configs/laboratory; all where none is named."),
     ] = None,
     steps: Annotated[int, typer.Option(min=1, help="How long to train each.")] = STEPS,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds: 1, 2, …")] = 1,
