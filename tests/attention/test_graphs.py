@@ -94,8 +94,8 @@ def test_the_complete_graph_serves_more_queries_than_keys() -> None:
 
 @pytest.mark.parametrize("stride", [1, 2, 5, 7])
 def test_causal_strided_is_the_strided_pattern_of_the_sparse_transformer(stride: int) -> None:
-    # Child et al. 2019, §4.2: A¹_i = {t, …, i} with t = max(0, i − l), A²_i = {j : (i − j) mod l = 0}. Position i − l is
-    # in both, so a window of i − l + 1 … i is the same union.
+    # Child et al. 2019, §4.2: A¹_i = {t, …, i} with t = max(0, i − l), A²_i = {j : (i − j) mod l = 0}. Position i − l
+    # is in both, so a window of i − l + 1 … i is the same union.
     for i in range(N):
         first = set(range(max(0, i - stride), i + 1))
         second = {j for j in range(i + 1) if (i - j) % stride == 0}

@@ -3,17 +3,22 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 from torch.nn import functional as F
+from variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
 
+from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.graphs import GRAPHS, build_graph
 from transformer_mt.attention.multihead import Context, MultiHeadAttention, masked_softmax
 from transformer_mt.attention.observing import observing
-from transformer_mt.attention.scores import SCORES, build_score
+from transformer_mt.attention.positions import POSITIONS
+from transformer_mt.attention.projections import SHARING
+from transformer_mt.attention.scores import SCORES
+from transformer_mt.config import AttentionConfig
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -21,18 +26,67 @@ WIDTH, HEADS, D = 6, 3, 2
 TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
 
-def build(score: str = "scaled_dot", graph: str = "complete", *, dropout: float = 0.0) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        build_score(score, width=WIDTH, heads=HEADS), build_graph(graph), width=WIDTH, heads=HEADS, dropout=dropout
-    )
+def build(
+    score: str = "scaled_dot",
+    graph: str = "complete",
+    position: str = "none",
+    sharing: str = "independent",
+    *,
+    dropout: float = 0.0,
+    causal: bool = False,
+) -> MultiHeadAttention:
+    config = AttentionConfig(heads=HEADS, score=score, graph=graph, position=position, sharing=sharing, dropout=dropout)
+    attention = build_attention(config, width=WIDTH).self_attention(causal=causal)
+    assert isinstance(attention, MultiHeadAttention)
+    return attention
 
 
-FUSED = [name for name in SCORES if build(name).score.scale is not None]
+# Score, graph, position and sharing: every score with every graph, and with each every position and every sharing, as
+# far as they go together (test_build.py says how far).
+Variant = tuple[str, str, str, str]
 
+GRAPH = "band(2)"
+VARIANTS: list[Variant] = [
+    *((score, graph, "none", "independent") for score in SCORES for graph in GRAPH_EXAMPLES.values()),
+    *(
+        (score, GRAPH, POSITION_EXAMPLES[position], "independent")
+        for score in SCORES
+        for position in POSITIONS
+        if (position, score) not in {("relative", "additive"), ("relative", "cosine"), ("rotary", "additive")}
+    ),
+    *(
+        (score, GRAPH, position, SHARING_EXAMPLES[sharing])
+        for score in ("dot", "scaled_dot", "cosine")
+        for sharing in SHARING
+        for position in ("none", "rotary")
+    ),
+    ("scaled_dot", "causal", "relative(2)", "collaborative(4)"),
+]
+VARIANTS = list(dict.fromkeys(VARIANTS))
+
+ADDING = [variant for variant in VARIANTS if build(*variant).position.adds_terms]
+FUSED = [variant for variant in VARIANTS if build(*variant).score.scale is not None and variant not in ADDING]
+
+every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
+every_variant_that_mixes_values_alone = pytest.mark.parametrize(
+    "variant", [variant for variant in VARIANTS if variant not in ADDING], ids=" ".join
+)
 every_score = pytest.mark.parametrize("score", SCORES)
-every_graph = pytest.mark.parametrize("graph", GRAPHS)
 either_way = pytest.mark.parametrize("way", ["attend", "attend_fused"])
 sizes = st.integers(1, 7)
+
+
+def test_every_variant_is_among_those_tested() -> None:
+    assert {variant[0] for variant in VARIANTS} == set(SCORES)
+    assert {variant[1] for variant in VARIANTS} >= {GRAPH_EXAMPLES[name] for name in GRAPHS}
+    assert {variant[2] for variant in VARIANTS} >= {POSITION_EXAMPLES[name] for name in POSITIONS}
+    assert {variant[3] for variant in VARIANTS} >= {SHARING_EXAMPLES[name] for name in SHARING}
+
+
+def inner(attention: MultiHeadAttention, states: Tensor, context: Context) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The queries, keys, values and mask that the states and their context come to."""
+    queries, keys = attention.position.rotate(attention.score.projections.queries(states), context.keys)
+    return queries, keys, context.values, attention.mask(states.shape[1], context)
 
 
 def padding(*lengths: int, columns: int) -> Tensor:
@@ -67,24 +121,29 @@ def test_attention_equals_that_of_torch(way: str, batch: int, queries: int, keys
     mask = torch.rand(batch, 1, queries, keys) < 0.5 if masked else torch.ones(1, 1, queries, keys, dtype=torch.bool)
     mask[..., 0] = True
     inputs = [torch.randn(batch, HEADS, n, D) for n in (queries, keys, keys)]
-    found = with_gradients(lambda q, k, v: getattr(attention, way)(q, Context(k, v), mask), *inputs)
+    found = with_gradients(lambda q, k, v: getattr(attention, way)(q, k, v, mask), *inputs)
     expected = with_gradients(
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask if masked else None), *inputs
     )
     torch.testing.assert_close(found, expected, **TOLERANCE)
 
 
-@pytest.mark.parametrize("score", FUSED)
-@every_graph
+@pytest.mark.parametrize("variant", FUSED, ids=" ".join)
 @pytest.mark.parametrize("training", [True, False])
-def test_the_fused_kernel_equals_the_readable_attention(score: str, graph: str, training: bool) -> None:
-    attention = build(score, graph).train(training)
-    mask = build_graph(graph).mask(5, 7, device=torch.device("cpu")) & padding(7, 4, columns=7)[:, None, None]
-    inputs = [attention.score.queries(torch.randn(2, 5, WIDTH)), attention.score.keys(torch.randn(2, 7, WIDTH))]
-    inputs.append(torch.randn(2, HEADS, 7, D))
-    readable = with_gradients(lambda q, k, v: attention.attend(q, Context(k, v), mask), *inputs)
-    fused = with_gradients(lambda q, k, v: attention.attend_fused(q, Context(k, v), mask), *inputs)
-    torch.testing.assert_close(fused, readable, **TOLERANCE)
+def test_the_fused_kernel_equals_the_readable_attention(variant: Variant, training: bool) -> None:
+    attention = build(*variant).train(training)
+    states, others = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH)
+
+    def attend(way: str) -> tuple[Tensor, ...]:
+        def heads(x: Tensor, y: Tensor) -> Tensor:
+            output: Tensor = getattr(attention, way)(
+                *inner(attention, x, attention.context(y, padding(7, 4, columns=7)))
+            )
+            return output
+
+        return with_gradients(heads, states, others)
+
+    torch.testing.assert_close(attend("attend_fused"), attend("attend"), **TOLERANCE)
 
 
 def copied_to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
@@ -96,8 +155,8 @@ def copied_to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
 
 
 def pairs(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> list[tuple[Tensor, list[Tensor]]]:
-    score, output = ours.score, ours.output_projection
-    stacked = [score.query_projection.weight, score.key_projection.weight, ours.value_projection.weight]
+    projections, output = ours.score.projections, ours.output_projection
+    stacked = [projections.query_projection.weight, projections.key_projection.weight, ours.value_projection.weight]
     return [
         (theirs.in_proj_weight, stacked),
         (theirs.out_proj.weight, [output.weight]),
@@ -133,17 +192,17 @@ def test_multi_head_attention_equals_that_of_torch(graph: str, training: bool) -
         torch.testing.assert_close(torch.cat([p.grad for p in parameters]), theirs_parameter.grad, **TOLERANCE)
 
 
-# What attention is, whatever the score and the graph
+# What attention is, whatever the score, the graph and the position
 
 
-@every_score
-@every_graph
+@every_variant_that_mixes_values_alone
 @torch.no_grad()
-def test_attention_is_message_passing_along_the_edges_of_the_graph(score: str, graph: str) -> None:
-    attention = build(score, graph)
+def test_attention_is_message_passing_along_the_edges_of_the_graph(variant: Variant) -> None:
+    attention = build(*variant)
     x, y, real = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
-    related = build_graph(graph).mask(5, 7, device=torch.device("cpu"))
-    scores = attention.score(attention.score.queries(x), attention.score.keys(y))
+    related = build_graph(variant[1]).mask(5, 7, device=torch.device("cpu"))
+    queries, keys, _, _ = inner(attention, x, attention.context(y, real))
+    scores = attention.score(queries, keys)
     values = (y @ attention.value_projection.weight.T).reshape(2, 7, HEADS, D)
     output = attention(x, attention.context(y, real))
     for b in range(2):
@@ -158,44 +217,44 @@ def test_attention_is_message_passing_along_the_edges_of_the_graph(score: str, g
             torch.testing.assert_close(output[b, i], expected, **TOLERANCE)
 
 
-@every_score
-@every_graph
-def test_weights_are_a_distribution_over_the_neighbours(score: str, graph: str) -> None:
-    attention = build(score, graph)
+@every_variant
+def test_weights_are_a_distribution_over_the_neighbours(variant: Variant) -> None:
+    attention = build(*variant)
     states, real = torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
     weights = weights_of(attention, states, attention.context(states, real))
-    mask = (build_graph(graph).mask(7, 7, device=torch.device("cpu")) & real[:, None]).unsqueeze(1).expand_as(weights)
+    mask = (
+        (build_graph(variant[1]).mask(7, 7, device=torch.device("cpu")) & real[:, None]).unsqueeze(1).expand_as(weights)
+    )
     assert weights.shape == (2, HEADS, 7, 7)
     assert (weights[mask] > 0.0).all()
     assert (weights[~mask] == 0.0).all()
     torch.testing.assert_close(weights.sum(dim=-1), mask.any(dim=-1).double(), **TOLERANCE)
 
 
-@every_score
+@every_variant_that_mixes_values_alone
 @given(scale=st.floats(0.1, 100.0), seed=st.integers(0, 999))
-def test_outputs_lie_in_the_convex_hull_of_the_values(score: str, scale: float, seed: int) -> None:
+@settings(max_examples=3)
+def test_outputs_lie_in_the_convex_hull_of_the_values(variant: Variant, scale: float, seed: int) -> None:
     torch.manual_seed(seed)
-    attention = build(score)
-    queries, context = (
-        attention.score.queries(scale * torch.randn(2, 5, WIDTH)),
-        attention.context(torch.randn(2, 7, WIDTH)),
+    attention = build(*variant)
+    queries, keys, values, mask = inner(
+        attention, scale * torch.randn(2, 5, WIDTH), attention.context(torch.randn(2, 7, WIDTH))
     )
-    heads = attention.attend(queries, context, attention.mask(5, context))
-    # A point is in the hull when no direction separates it from all values.
+    heads = attention.attend(queries, keys, values, mask)
+    # A point is in the hull when no direction separates it from all values; a query without neighbours gets zero.
     directions = torch.randn(D, 101)
-    reach = context.values @ directions  # B H K 101
-    projected = heads @ directions  # B H Q 101
+    reach = values @ directions  # B H K 101
+    projected = (heads @ directions)[:, :, mask[0, 0].any(dim=-1)]  # B H Q 101
     assert (projected <= reach.amax(dim=2, keepdim=True) + 1e-10).all()
     assert (projected >= reach.amin(dim=2, keepdim=True) - 1e-10).all()
 
 
-@every_score
-@every_graph
-def test_concatenated_heads_through_one_projection_are_the_sum_of_projected_heads(score: str, graph: str) -> None:
-    attention = build(score, graph)
+@every_variant
+def test_concatenated_heads_through_one_projection_are_the_sum_of_projected_heads(variant: Variant) -> None:
+    attention = build(*variant)
     x = torch.randn(2, 7, WIDTH)
     context = attention.context(x)
-    heads = attention.attend(attention.score.queries(x), context, attention.mask(7, context))
+    heads = attention.attend(*inner(attention, x, context))
     output = attention.output_projection
     slices = output.weight.split(D, dim=1)
     expected = output.bias + sum(heads[:, head] @ slices[head].T for head in range(HEADS))
@@ -210,13 +269,33 @@ def test_self_attention_alone_does_not_see_the_order(score: str) -> None:
     torch.testing.assert_close(attention(shuffled, attention.context(shuffled)), expected, **TOLERANCE)
 
 
-# Masks
+@every_variant
+def test_a_causal_attention_sees_nothing_of_the_future(variant: Variant) -> None:
+    attention, states = build(*variant, causal=True), torch.randn(2, 7, WIDTH)
+    output = attention(states, attention.context(states))
+    for now in range(7):
+        changed = torch.where(torch.arange(7)[:, None] <= now, states, 100.0)
+        found = attention(changed, attention.context(changed))
+        torch.testing.assert_close(found[:, : now + 1], output[:, : now + 1], **TOLERANCE)
 
 
 @every_score
-@every_graph
-def test_masked_positions_have_no_influence_and_get_no_gradient(score: str, graph: str) -> None:
-    attention, mask = build(score, graph), padding(7, 4, columns=7)
+@pytest.mark.parametrize("position", POSITION_EXAMPLES.values())
+def test_attention_to_a_memory_is_bipartite_and_without_positions(score: str, position: str) -> None:
+    config = AttentionConfig(heads=HEADS, score=score, graph="band(1)", position=position, dropout=0.0)
+    attention = build_attention(config, width=WIDTH).cross_attention()
+    states, memory, order = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH), torch.randperm(7)
+    expected = attention(states, attention.context(memory))
+    torch.testing.assert_close(attention(states, attention.context(memory[:, order])), expected, **TOLERANCE)
+    assert (weights_of(attention, states, attention.context(memory)) > 0.0).all()
+
+
+# Masks
+
+
+@every_variant
+def test_masked_positions_have_no_influence_and_get_no_gradient(variant: Variant) -> None:
+    attention, mask = build(*variant), padding(7, 4, columns=7)
     x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 7, WIDTH, requires_grad=True)
     output = attention(x, attention.context(y, mask))
     changed = torch.where(mask[..., None], y, 100.0)
@@ -226,13 +305,10 @@ def test_masked_positions_have_no_influence_and_get_no_gradient(score: str, grap
     assert (gradient[mask] != 0.0).any()
 
 
-@every_score
-@every_graph
+@every_variant
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_a_sentence_of_padding_alone_gives_zeros_and_finite_gradients(
-    score: str, graph: str, dtype: torch.dtype
-) -> None:
-    attention = build(score, graph).to(dtype)
+def test_a_sentence_of_padding_alone_gives_zeros_and_finite_gradients(variant: Variant, dtype: torch.dtype) -> None:
+    attention = build(*variant).to(dtype)
     states = torch.randn(2, 5, WIDTH, dtype=dtype, requires_grad=True)
     output = attention(states, attention.context(states, padding(5, 0, columns=5)))
     assert torch.equal(output[1], attention.output_projection.bias.expand(5, WIDTH))
@@ -252,7 +328,7 @@ def test_a_query_without_neighbours_gets_zeros_and_finite_gradients(way: str, dt
     q, k, v = (torch.randn(2, HEADS, n, D, dtype=dtype, requires_grad=True) for n in (5, 7, 7))
     mask = torch.ones(1, 1, 5, 7, dtype=torch.bool)
     mask[..., 3, :] = False
-    heads = getattr(attention, way)(q, Context(k, v), mask)
+    heads = getattr(attention, way)(q, k, v, mask)
     assert (heads[:, :, 3] == 0.0).all()
     heads.square().sum().backward()
     assert q.grad is not None
@@ -260,6 +336,21 @@ def test_a_query_without_neighbours_gets_zeros_and_finite_gradients(way: str, dt
     for x in (q, k, v):
         assert x.grad is not None
         assert x.grad.isfinite().all()
+
+
+@every_score
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_positions_outside_every_edge_get_zeros_and_finite_gradients(score: str, dtype: torch.dtype) -> None:
+    attention = build(score, "edges(0, 1, 2, 0)").to(dtype)
+    states = torch.randn(2, 5, WIDTH, dtype=dtype, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either
+        output = attention(states, attention.context(states))
+        output.square().sum().backward()
+    alone = output[:, [1, 3, 4]]
+    assert torch.equal(alone, attention.output_projection.bias.expand_as(alone))
+    for gradient in (states.grad, *(p.grad for p in attention.parameters())):
+        assert gradient is not None
+        assert gradient.isfinite().all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -289,10 +380,9 @@ def test_the_gradients_of_masked_softmax_are_its_derivatives() -> None:
     assert gradcheck(masked_softmax, (torch.randn(2, 1, 5, 7, requires_grad=True), mask))
 
 
-@every_score
-@every_graph
-def test_the_gradients_of_attention_are_its_derivatives(score: str, graph: str) -> None:
-    attention, mask = build(score, graph), padding(3, 2, 0, columns=3)
+@every_variant
+def test_the_gradients_of_attention_are_its_derivatives(variant: Variant) -> None:
+    attention, mask = build(*variant), padding(3, 2, 0, columns=3)
     x, y = (torch.randn(3, 3, WIDTH, requires_grad=True) for _ in range(2))
 
     def attend(x: Tensor, y: Tensor, *_: Tensor) -> Tensor:
@@ -300,7 +390,7 @@ def test_the_gradients_of_attention_are_its_derivatives(score: str, graph: str) 
         return output
 
     # gradcheck varies its inputs in place, so the module sees its parameters change.
-    assert gradcheck(attend, (x, y, *attention.parameters()))
+    assert gradcheck(attend, (x, y, *attention.parameters()), fast_mode=True)
 
 
 def test_shapes_are_checked_while_tests_run() -> None:
@@ -311,11 +401,10 @@ def test_shapes_are_checked_while_tests_run() -> None:
 # Contexts
 
 
-@every_score
-@every_graph
+@every_variant
 @given(cut=st.integers(1, 6))
-def test_a_context_in_two_parts_equals_the_whole(score: str, graph: str, cut: int) -> None:
-    attention = build(score, graph)
+def test_a_context_in_two_parts_equals_the_whole(variant: Variant, cut: int) -> None:
+    attention = build(*variant)
     states = torch.randn(2, 7, WIDTH)
     whole = attention(states, attention.context(states))
     context = attention.context(states[:, :cut]).append(attention.context(states[:, cut:]))
@@ -323,11 +412,10 @@ def test_a_context_in_two_parts_equals_the_whole(score: str, graph: str, cut: in
     torch.testing.assert_close(attention(states[:, cut:], context), whole[:, cut:], **TOLERANCE)
 
 
-@every_score
-@every_graph
+@every_variant
 @pytest.mark.parametrize("masked", [True, False])
-def test_selected_rows_of_a_context_are_those_sentences_alone(score: str, graph: str, masked: bool) -> None:
-    attention = build(score, graph)
+def test_selected_rows_of_a_context_are_those_sentences_alone(variant: Variant, masked: bool) -> None:
+    attention = build(*variant)
     states, rows = torch.randn(3, 5, WIDTH), torch.tensor([2, 0, 2, 1])
     mask = padding(5, 4, 2, columns=5) if masked else None
     selected = attention.context(states, mask).select(rows)
@@ -352,10 +440,9 @@ def test_dropped_weights_are_zero_and_the_others_are_scaled(way: str) -> None:
     attention = build(dropout=0.3)
     # Values that are the unit vectors show the weights themselves.
     queries, keys = torch.randn(2, HEADS, 101, D), torch.randn(2, HEADS, 103, D)
-    context = Context(keys, torch.eye(103).expand(2, HEADS, 103, 103))
-    mask = torch.ones(1, 1, 101, 103, dtype=torch.bool)
-    kept = getattr(attention, way)(queries, context, mask)
-    weights = getattr(attention.eval(), way)(queries, context, mask)
+    values, mask = torch.eye(103).expand(2, HEADS, 103, 103), torch.ones(1, 1, 101, 103, dtype=torch.bool)
+    kept = getattr(attention, way)(queries, keys, values, mask)
+    weights = getattr(attention.eval(), way)(queries, keys, values, mask)
     dropped = kept == 0.0
     torch.testing.assert_close(kept[~dropped], weights[~dropped] / 0.7, **TOLERANCE)
     deviation = math.sqrt(0.3 * 0.7 / dropped.numel())
@@ -368,11 +455,11 @@ def test_the_observer_sees_the_weights_before_dropout() -> None:
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, 7), **TOLERANCE)
 
 
-@every_score
+@every_variant
 def test_an_accelerator_takes_the_fused_kernel_unless_someone_watches(
-    score: str, monkeypatch: pytest.MonkeyPatch
+    variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attention = build(score).to("meta")
+    attention = build(*variant).to("meta")
     states = torch.randn(2, 7, WIDTH, device="meta")
     taken = []
     for way in ("attend", "attend_fused"):
@@ -381,15 +468,14 @@ def test_an_accelerator_takes_the_fused_kernel_unless_someone_watches(
     attention(states, attention.context(states))
     with observing(lambda module, weights: None):
         attention(states, attention.context(states))
-    assert taken == ["attend_fused" if score in FUSED else "attend", "attend"]
+    assert taken == ["attend_fused" if variant in FUSED else "attend", "attend"]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@every_score
-@every_graph
+@every_variant
 @pytest.mark.parametrize("training", [True, False])
-def test_an_accelerator_computes_what_the_processor_does(score: str, graph: str, training: bool) -> None:
-    attention = build(score, graph).train(training)
+def test_an_accelerator_computes_what_the_processor_does(variant: Variant, training: bool) -> None:
+    attention = build(*variant).train(training)
     inputs = torch.randn(3, 7, WIDTH), torch.randn(3, 7, WIDTH)
     mask = padding(7, 4, 0, columns=7)
     expected = with_gradients(lambda x, y: attention(x, attention.context(y, mask)), *inputs)

@@ -1,17 +1,36 @@
+import cmath
 import math
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
+from variants import POSITION_EXAMPLES
 
-from transformer_mt.attention.positions import POSITIONS, build_position, sinusoids
+from transformer_mt.attention.build import build_attention
+from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.positions import (
+    POSITIONS,
+    Position,
+    Relative,
+    acts_in_attention,
+    build_attention_position,
+    build_embedding_position,
+    rotated,
+    sinusoids,
+)
+from transformer_mt.attention.scores import build_score
+from transformer_mt.config import AttentionConfig
 from transformer_mt.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("float64")
 
 CPU = torch.device("cpu")
+WIDTH, HEADS, D = 6, 3, 2
+TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
 
 def sinusoid(i: int, c: int, width: int) -> float:
@@ -20,11 +39,39 @@ def sinusoid(i: int, c: int, width: int) -> float:
     return math.sin(angle) if c % 2 == 0 else math.cos(angle)
 
 
+def nothing(i: int, c: int, width: int) -> float:
+    return 0.0
+
+
 # What each entry of POSITIONS adds to component c of the embedding at position i.
 ADDED: dict[str, Callable[[int, int, int], float]] = {
-    "none": lambda i, c, width: 0.0,
+    "none": nothing,
     "sinusoidal": sinusoid,
+    "relative": nothing,
+    "rotary": nothing,
 }
+
+every_position = pytest.mark.parametrize("name", POSITIONS)
+
+
+def attention_with(position: str, *, score: str = "scaled_dot", graph: str = "complete") -> MultiHeadAttention:
+    config = AttentionConfig(heads=HEADS, score=score, position=position, graph=graph, dropout=0.0)
+    attention = build_attention(config, width=WIDTH).self_attention(causal=False)
+    assert isinstance(attention, MultiHeadAttention)
+    return attention
+
+
+def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS) -> Position:
+    config = AttentionConfig(heads=heads, score=score)
+    return build_attention_position(text, build_score(config, width=WIDTH), value_width=D)
+
+
+def test_every_position_has_an_example_and_a_formula() -> None:
+    assert set(POSITION_EXAMPLES) == set(POSITIONS), "give the position an example in tests/variants.py"
+    assert set(ADDED) == set(POSITIONS), "write what the encoding adds into ADDED"
+
+
+# On the embeddings
 
 
 @pytest.mark.parametrize("width", [6, 7])
@@ -32,7 +79,7 @@ ADDED: dict[str, Callable[[int, int, int], float]] = {
 def test_sinusoids_follow_the_formula(width: int, start: int) -> None:
     encoding = sinusoids(start, 5, width=width, device=CPU)
     expected = [[sinusoid(start + n, c, width) for c in range(width)] for n in range(5)]
-    torch.testing.assert_close(encoding, torch.tensor(expected), rtol=0.0, atol=1e-10)
+    torch.testing.assert_close(encoding, torch.tensor(expected), **TOLERANCE)
 
 
 def test_sinusoids_of_a_shift_are_a_rotation_that_does_not_depend_on_the_position() -> None:
@@ -40,23 +87,22 @@ def test_sinusoids_of_a_shift_are_a_rotation_that_does_not_depend_on_the_positio
     products = torch.einsum("itc,jtc->ijt", pairs, pairs)
     for shift in range(-28, 29):
         diagonal = products.diagonal(shift)  # D/2 N
-        torch.testing.assert_close(diagonal, diagonal[:, :1].expand_as(diagonal), rtol=0.0, atol=1e-10)
+        torch.testing.assert_close(diagonal, diagonal[:, :1].expand_as(diagonal), **TOLERANCE)
 
 
-@pytest.mark.parametrize("name", POSITIONS)
+@every_position
 @pytest.mark.parametrize("start", [0, 3])
 def test_embedding_adds_what_the_formula_says(name: str, start: int) -> None:
-    assert name in ADDED, "write what the encoding adds into ADDED"
     embeddings = torch.randn(2, 5, 6)
-    added = build_position(name).embed(embeddings, start=start) - embeddings
+    added = build_embedding_position(POSITION_EXAMPLES[name]).embed(embeddings, start=start) - embeddings
     expected = torch.tensor([[ADDED[name](start + n, c, 6) for c in range(6)] for n in range(5)])
-    torch.testing.assert_close(added, expected.expand(2, 5, 6), rtol=0.0, atol=1e-10)
+    torch.testing.assert_close(added, expected.expand(2, 5, 6), **TOLERANCE)
 
 
-@pytest.mark.parametrize("name", POSITIONS)
+@every_position
 @given(start=st.integers(0, 11), length=st.integers(1, 7))
 def test_embedding_a_part_equals_that_part_of_the_whole(name: str, start: int, length: int) -> None:
-    position = build_position(name)
+    position = build_embedding_position(POSITION_EXAMPLES[name])
     embeddings = torch.randn(2, 18, 6)
     part = slice(start, start + length)
     torch.testing.assert_close(
@@ -64,20 +110,177 @@ def test_embedding_a_part_equals_that_part_of_the_whole(name: str, start: int, l
     )
 
 
-@pytest.mark.parametrize("name", POSITIONS)
+@every_position
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_embeddings_keep_their_precision(name: str, dtype: torch.dtype) -> None:
-    assert build_position(name).embed(torch.randn(2, 5, 6, dtype=dtype), start=1).dtype == dtype
+    position = build_embedding_position(POSITION_EXAMPLES[name])
+    assert position.embed(torch.randn(2, 5, 6, dtype=dtype), start=1).dtype == dtype
 
 
 def test_distant_positions_are_exact_in_single_precision() -> None:
     # float32 angles would be off by far more than float32 values at the millionth position.
-    encoded = build_position("sinusoidal").embed(torch.zeros(1, 1, 6, dtype=torch.float32), start=1_000_003)
+    encoded = build_embedding_position("sinusoidal").embed(torch.zeros(1, 1, 6, dtype=torch.float32), start=1_000_003)
     expected = torch.tensor([[[sinusoid(1_000_003, c, 6) for c in range(6)]]])
     torch.testing.assert_close(encoded, expected.float(), rtol=0.0, atol=1e-6)
 
 
-def test_an_unknown_position_is_answered_with_the_nearest_name() -> None:
+# In one place or the other
+
+
+@every_position
+def test_a_position_acts_on_the_embeddings_or_in_attention_and_not_in_both(name: str) -> None:
+    text = POSITION_EXAMPLES[name]
+    inside = position_of(text)
+    if acts_in_attention(text):
+        assert type(build_embedding_position(text)) is Position
+        assert type(inside) is POSITIONS[name]
+    else:
+        assert type(build_embedding_position(text)) is POSITIONS[name]
+        assert type(inside) is Position
+
+
+@every_position
+def test_only_a_model_without_positions_sees_a_bag_of_words(name: str) -> None:
+    text = POSITION_EXAMPLES[name]
+    embedding, attention = build_embedding_position(text), attention_with(text)
+    words, order = torch.randn(2, 7, WIDTH), torch.tensor([3, 0, 6, 1, 5, 2, 4])
+
+    def read(words: Tensor) -> Tensor:
+        states = embedding.embed(words, start=0)
+        output: Tensor = attention(states, attention.context(states))
+        return output
+
+    assert torch.allclose(read(words[:, order]), read(words)[:, order], **TOLERANCE) == (name == "none")
+
+
+# Rotary
+
+
+@given(width=st.sampled_from([2, 4, 10]), start=st.integers(0, 1_000), seed=st.integers(0, 999))
+def test_rotation_is_multiplication_by_a_complex_number_of_length_one(width: int, start: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    x = torch.randn(2, 3, 5, width)
+    found = rotated(x, start=start)
+    for n, t in product(range(5), range(width // 2)):
+        turn = cmath.exp(1j * (start + n) * 10_000 ** (-2 * t / width))
+        expected = torch.complex(x[:, :, n, 2 * t], x[:, :, n, 2 * t + 1]) * turn
+        pair = torch.complex(found[:, :, n, 2 * t], found[:, :, n, 2 * t + 1])
+        torch.testing.assert_close(pair, expected, **TOLERANCE)
+
+
+@given(length=st.integers(1, 50), seed=st.integers(0, 999))
+def test_rotary_positions_change_no_length(length: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    queries, keys = torch.randn(2, HEADS, length, D), torch.randn(2, HEADS, length + 3, D)
+    turned = position_of("rotary").rotate(queries, keys)
+    for found, x in zip(turned, (queries, keys), strict=True):
+        torch.testing.assert_close(found.norm(dim=-1), x.norm(dim=-1), **TOLERANCE)
+    assert torch.equal(turned[1][:, :, 0], keys[:, :, 0])  # position 0 stays where it is
+
+
+@pytest.mark.parametrize("score", ["dot", "scaled_dot", "bilinear", "cosine"])
+@given(seed=st.integers(0, 999))
+def test_rotary_scores_depend_on_the_distance_alone(score: str, seed: int) -> None:
+    torch.manual_seed(seed)
+    attention = attention_with("rotary", score=score)
+    word, other = torch.randn(2, 1, 1, WIDTH).expand(2, 1, 13, WIDTH)  # each at every position
+    projections = attention.score.projections
+    queries, keys = attention.position.rotate(projections.queries(word), projections.keys(other))
+    scores = attention.score(queries, keys)
+    for shift in range(-12, 13):
+        diagonal = scores.diagonal(shift, dim1=2, dim2=3)
+        torch.testing.assert_close(diagonal, diagonal[..., :1].expand_as(diagonal), **TOLERANCE)
+    assert not torch.allclose(scores[..., 0, :], scores[..., 0, :1].expand(1, HEADS, 13))
+
+
+def test_distant_rotations_are_exact_in_single_precision() -> None:
+    found = rotated(torch.tensor([[[[1.0, 0.0]]]], dtype=torch.float32), start=1_000_003)
+    expected = [math.cos(1_000_003), math.sin(1_000_003)]
+    torch.testing.assert_close(found.flatten(), torch.tensor(expected).float(), rtol=0.0, atol=1e-6)
+
+
+# Relative
+
+
+@pytest.mark.parametrize("score", ["dot", "scaled_dot", "bilinear"])
+@pytest.mark.parametrize("clip", [1, 2, 9])
+@pytest.mark.parametrize("queries", [7, 3])
+@torch.no_grad()
+def test_relative_positions_follow_the_formula(score: str, clip: int, queries: int) -> None:
+    attention = attention_with(f"relative({clip})", score=score)
+    position, states = attention.position, torch.randn(2, 7, WIDTH)
+    assert isinstance(position, Relative)
+    q, k = (x.expand(2, HEADS, -1, -1) for x in (
+        attention.score.projections.queries(states), attention.score.projections.keys(states)
+    ))  # fmt: skip
+    v = attention.values(states)
+    output = attention(states[:, 7 - queries :], attention.context(states))
+    assert attention.score.scale is not None
+    for b, i in product(range(2), range(7 - queries, 7)):
+        heads = torch.zeros(HEADS, D)
+        for head in range(HEADS):
+            places = [max(-clip, min(clip, j - i)) + clip for j in range(7)]
+            moved = [k[b, head, j] + position.to_keys.weight[places[j]] for j in range(7)]
+            scores = [float(q[b, head, i] @ key) * attention.score.scale for key in moved]
+            total = sum(map(math.exp, scores))
+            for j in range(7):
+                value = v[b, head, j] + position.to_values.weight[places[j]]
+                heads[head] += math.exp(scores[j]) / total * value
+        expected = attention.output_projection(heads.flatten())
+        torch.testing.assert_close(output[b, i - 7 + queries], expected, **TOLERANCE)
+
+
+def test_relative_positions_are_alike_beyond_the_clip_and_learned_within() -> None:
+    attention = attention_with("relative(2)")
+    states = torch.randn(1, 1, WIDTH).expand(1, 9, WIDTH)  # one word, nine times
+    context = attention.context(states)
+    added = attention.position.add_to_scores(torch.zeros(1, HEADS, 9, 9), attention.score.projections.queries(states))
+    assert context.length == 9
+    for i in range(9):
+        terms = [added[0, 0, i, j].item() for j in range(9)]
+        distinct = {round(terms[j], 12) for j in range(9)}
+        assert len(distinct) == len({max(-2, min(2, j - i)) for j in range(9)})
+
+
+@pytest.mark.parametrize("position", ["relative(2)", "rotary"])
+@given(cut=st.integers(1, 6))
+def test_a_cached_decoder_counts_positions_on(position: str, cut: int) -> None:
+    attention, states = attention_with(position, graph="causal"), torch.randn(2, 7, WIDTH)
+    whole = attention(states, attention.context(states))
+    first = attention.context(states[:, :cut])
+    torch.testing.assert_close(attention(states[:, :cut], first), whole[:, :cut], **TOLERANCE)
+    both = first.append(attention.context(states[:, cut:]))
+    torch.testing.assert_close(attention(states[:, cut:], both), whole[:, cut:], **TOLERANCE)
+
+
+# Messages
+
+WRONG = {
+    ("sinusoid", "dot"): "there is no 'sinusoid'; did you mean sinusoidal?",
+    ("sinusoidal(5)", "dot"): "'sinusoidal(5)': sinusoidal is written sinusoidal; correct it",
+    ("none(1)", "dot"): "'none(1)': none is written none; correct it",
+    ("relative", "dot"): "'relative': relative is written relative(clip); correct it",
+    ("relative(", "dot"): "'relative(' is not a name or a call such as relative(clip) or rotary; correct it",
+    ("relative(2) & rotary", "dot"): "'relative(2) & rotary' is not a name or a call such as relative(clip) or rotary; "
+    "correct it",
+    ("relative(0)", "dot"): "'relative(0)': the clip distance must be at least 1",
+    ("relative(2)", "cosine"): "'relative(2)': it adds to the keys of a dot product, which this score is not; choose "
+    "another score, or rotary",
+    ("rotary", "additive"): "'rotary': it turns queries against keys, which this score does not multiply; choose "
+    "another score, or sinusoidal",
+}
+
+
+@pytest.mark.parametrize(("position", "score"), WRONG)
+def test_a_wrong_position_is_answered_with_what_is_wrong_and_what_to_do(position: str, score: str) -> None:
     with pytest.raises(InputError) as raised:
-        build_position("sinusoid")
-    assert str(raised.value) == "model.attention.position: there is no 'sinusoid'; did you mean sinusoidal?"
+        _ = build_embedding_position(position), position_of(position, score)
+    assert str(raised.value) == f"model.attention.position: {WRONG[position, score]}"
+
+
+def test_rotary_positions_need_pairs_of_features() -> None:
+    with pytest.raises(InputError) as raised:
+        position_of("rotary", heads=2)
+    assert str(raised.value) == (
+        "model.attention.position: 'rotary': it turns pairs of features, and a head has 3; make their number even"
+    )

@@ -1,0 +1,96 @@
+"""Every combination of the choices that make an attention either works or is refused with a reason."""
+
+from itertools import product
+
+import pytest
+import torch
+from torch import Tensor
+from variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
+
+from transformer_mt.attention.build import ATTENTION, AttentionFactory, build_attention
+from transformer_mt.attention.multihead import Attention
+from transformer_mt.attention.scores import SCORES
+from transformer_mt.config import AttentionConfig
+from transformer_mt.errors import InputError
+
+WIDTH, HEADS = 6, 3
+
+
+def refusal(kind: str, score: str, sharing: str, position: str, graph: str) -> str | None:
+    """The key and the remedy that a refusal names, None where the choices go together."""
+    if kind == "linear":
+        fixed = {"score": (score, "scaled_dot"), "sharing": (sharing, "independent"), "graph": (graph, "complete")}
+        for key, (value, only) in fixed.items():
+            if value != only:
+                return f"model.attention.{key}: … set it to {only}, or model.attention.kind to softmax"
+        if position in {"relative", "rotary"}:
+            return "model.attention.position: … set it to sinusoidal or none, or model.attention.kind to softmax"
+        return None
+    if sharing == "collaborative" and score in {"bilinear", "additive"}:
+        return "model.attention.sharing: … set model.attention.score to scaled_dot, dot or cosine"
+    if position == "relative" and score in {"additive", "cosine"}:
+        return "model.attention.position: … choose another score, or rotary"
+    if position == "rotary" and score == "additive":
+        return "model.attention.position: … choose another score, or sinusoidal"
+    return None
+
+
+def layers(factory: AttentionFactory) -> list[Attention]:
+    return [factory.self_attention(causal=True), factory.self_attention(causal=False), factory.cross_attention()]
+
+
+def run(config: AttentionConfig) -> list[Tensor]:
+    states, mask = torch.randn(2, 5, WIDTH), torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    return [layer(states, layer.context(states, mask)) for layer in layers(build_attention(config, width=WIDTH))]
+
+
+@pytest.mark.parametrize("kind", ATTENTION)
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("sharing", SHARING_EXAMPLES)
+def test_every_combination_runs_or_is_refused_with_a_remedy(kind: str, score: str, sharing: str) -> None:
+    for position, graph in product(POSITION_EXAMPLES, GRAPH_EXAMPLES):
+        config = AttentionConfig(
+            kind=kind,
+            heads=HEADS,
+            score=score,
+            sharing=SHARING_EXAMPLES[sharing],
+            position=POSITION_EXAMPLES[position],
+            graph=GRAPH_EXAMPLES[graph],
+        )
+        expected = refusal(kind, score, sharing, position, graph)
+        if expected is None:
+            for output in run(config):
+                assert output.shape == (2, 5, WIDTH)
+                assert output.isfinite().all()
+            continue
+        with pytest.raises(InputError) as raised:
+            run(config)
+        key, remedy = expected.split(" … ")
+        assert str(raised.value).startswith(key)
+        assert str(raised.value).endswith(f"; {remedy}")
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ATTENTION)
+def test_every_layer_has_weights_of_its_own(kind: str) -> None:
+    factory = build_attention(AttentionConfig(kind=kind, heads=HEADS), width=WIDTH)
+    parameters = [parameter for _ in range(2) for layer in layers(factory) for parameter in layer.parameters()]
+    assert len({id(parameter) for parameter in parameters}) == len(parameters)
+    assert len({parameter.data_ptr() for parameter in parameters}) == len(parameters)
+
+
+@pytest.mark.parametrize("kind", ATTENTION)
+def test_a_causal_layer_cannot_see_the_future(kind: str) -> None:
+    factory = build_attention(AttentionConfig(kind=kind, heads=HEADS), width=WIDTH)
+    future = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    cpu = torch.device("cpu")
+    causal, free, cross = (layer.graph.mask(5, 5, device=cpu) for layer in layers(factory))
+    assert torch.equal(causal, ~future)
+    assert free.all()
+    assert cross.all()
+
+
+def test_an_unknown_kind_is_answered_with_the_nearest_name() -> None:
+    with pytest.raises(InputError) as raised:
+        build_attention(AttentionConfig(kind="liner"), width=WIDTH)
+    assert str(raised.value) == "model.attention.kind: there is no 'liner'; did you mean linear?"
