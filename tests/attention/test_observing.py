@@ -3,11 +3,13 @@ import threading
 import pytest
 import torch
 from torch import Tensor, nn
+from variants import GRAPH_EXAMPLES
 
-from transformer_mt.attention.graphs import GRAPHS, build_graph
-from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.build import ATTENTION, build_attention
+from transformer_mt.attention.multihead import Attention
 from transformer_mt.attention.observing import Observer, current_observer, observing
-from transformer_mt.attention.scores import SCORES, build_score
+from transformer_mt.attention.scores import SCORES
+from transformer_mt.config import AttentionConfig
 
 
 class Notes:
@@ -22,8 +24,9 @@ class Notes:
         self.weights.append(weights)
 
 
-def attention_over(graph: str = "complete", score: str = "scaled_dot") -> MultiHeadAttention:
-    return MultiHeadAttention(build_score(score, width=6, heads=3), build_graph(graph), width=6, heads=3, dropout=0.0)
+def attention_over(graph: str = "complete", score: str = "scaled_dot", kind: str = "softmax") -> Attention:
+    config = AttentionConfig(kind=kind, heads=3, score=score, graph=graph, position="none", dropout=0.0)
+    return build_attention(config, width=6).self_attention(causal=False)
 
 
 def ignore(module: nn.Module, weights: Tensor) -> None:
@@ -31,7 +34,7 @@ def ignore(module: nn.Module, weights: Tensor) -> None:
 
 
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", GRAPH_EXAMPLES.values())
 def test_the_observer_is_shown_the_module_and_its_weights(score: str, graph: str) -> None:
     notes, attention = Notes(), attention_over(graph, score)
     with observing(notes):
@@ -41,13 +44,24 @@ def test_the_observer_is_shown_the_module_and_its_weights(score: str, graph: str
 
 
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", GRAPH_EXAMPLES.values())
 def test_being_watched_changes_nothing(score: str, graph: str) -> None:
     attention, states = attention_over(graph, score), torch.randn(2, 7, 6)
     unwatched = attention(states, attention.context(states))
     with observing(ignore):
         watched = attention(states, attention.context(states))
     torch.testing.assert_close(watched, unwatched)
+
+
+@pytest.mark.parametrize("kind", ATTENTION)
+def test_every_kind_of_attention_can_be_watched(kind: str) -> None:
+    notes, attention, states = Notes(), attention_over(kind=kind), torch.randn(2, 7, 6)
+    unwatched = attention(states, attention.context(states))
+    with observing(notes):
+        watched = attention(states, attention.context(states))
+    torch.testing.assert_close(watched, unwatched)
+    assert notes.modules == [attention]
+    assert [weights.shape for weights in notes.weights] == [(2, 3, 7, 7)]
 
 
 def test_nobody_watches_before_and_after() -> None:
