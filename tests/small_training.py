@@ -5,6 +5,8 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+from variants import with_sizes
+
 from transformer_mt.config import Config, load_config
 from transformer_mt.corpus.cleaning import CleaningReport
 from transformer_mt.corpus.load import Corpus
@@ -33,10 +35,8 @@ TRAIN, VALIDATION = PAIRS[:31], PAIRS[33:]
 SMALL = (
     "tokenizer.vocabulary_size=300",
     "model.width=16",
-    "model.attention.heads=2",
     "model.encoder_layers=1",
     "model.decoder_layers=1",
-    "model.feedforward=17",
     "model.max_length=31",
     "optimizer.warmup=5",
     "training.batch_tokens=120",
@@ -47,11 +47,12 @@ SMALL = (
     "training.device=cpu",
     "training.precision=float32",
 )
+SMALL_TRANSFORMER = ("model.attention.heads=2", "model.feedforward=17")
 
 
 def small_config(*overrides: str) -> Config:
     """A configuration that trains in a moment, changed as `--set` would."""
-    return load_config(None, [*SMALL, *overrides])
+    return load_config(None, with_sizes(overrides, SMALL, transformer=SMALL_TRANSFORMER))
 
 
 def corpus_in_memory(train: Sequence[SentencePair] = TRAIN, validation: Sequence[SentencePair] = VALIDATION) -> Corpus:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt import evaluation
-from transformer_mt.config import AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig
+from transformer_mt.config import AttentionConfig, SearchConfig, TokenizerConfig, TransformerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_attention, score_texts
@@ -32,7 +32,7 @@ def translator() -> Translator:
     tokenizer = Tokenizer.train(
         [text for pair in PAIRS for text in (pair.source, pair.target)], TokenizerConfig(vocabulary_size=300)
     )
-    config = ModelConfig(
+    config = TransformerConfig(
         width=22, encoder_layers=1, decoder_layers=3, feedforward=13, max_length=31, attention=AttentionConfig(heads=2)
     )
     return Translator(

@@ -1,4 +1,12 @@
-"""One spelling of every entry of the tables of attention; a new entry fails its tests until it is given one here."""
+"""Every variant of the models; a new entry of a table that takes numbers fails its tests until it is spelled here."""
+
+from collections.abc import Iterable
+
+from transformer_mt.attention.build import ATTENTION
+from transformer_mt.attention.scores import SCORES
+from transformer_mt.config import load_config
+from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
+from transformer_mt.models.recurrent import RECURRENT_SCORES
 
 GRAPH_EXAMPLES = {
     "complete": "complete",
@@ -21,3 +29,35 @@ SHARING_EXAMPLES = {
     "independent": "independent",
     "collaborative": "collaborative(4)",
 }
+
+# The overrides that make a variant; the kind of model comes first.
+Variant = tuple[str, ...]
+RECURRENT = "model.kind=recurrent"
+
+TABLES: dict[str, Iterable[str]] = {
+    "model.attention.kind": ATTENTION,
+    "model.attention.score": SCORES,
+    "model.attention.sharing": SHARING_EXAMPLES.values(),
+    "model.attention.position": POSITION_EXAMPLES.values(),
+    "model.attention.graph": GRAPH_EXAMPLES.values(),
+    "model.norm": NORMS,
+    "model.residual": RESIDUALS,
+    "model.activation": ACTIVATIONS,
+}
+ENTRIES: list[Variant] = [(f"{key}={name}",) for key, names in TABLES.items() for name in names]
+ENTRIES += [(RECURRENT, f"model.score={name}") for name in RECURRENT_SCORES]
+# Choices that meet inside one layer.
+ENTRIES += [
+    ("model.residual=post_norm", "model.norm=batch"),
+    ("model.attention.sharing=collaborative(4)", "model.attention.position=rotary", "model.attention.score=cosine"),
+    ("model.attention.score=bilinear", "model.attention.position=relative(2)", "model.attention.graph=band(3)"),
+    ("model.attention.kind=linear", "model.attention.position=none", "model.norm=rms"),
+]
+# Entries that are defaults describe the same model; the first of them stands for all.
+VARIANTS = list({load_config(None, entry): entry for entry in reversed(ENTRIES)}.values())[::-1]
+
+
+def with_sizes(variant: Variant, sizes: Iterable[str], *, transformer: Iterable[str]) -> list[str]:
+    """The overrides of a small variant: its kind of model, sizes, those that a Transformer alone has, and the rest."""
+    kind = [override for override in variant if override == RECURRENT]
+    return [*kind, *sizes, *([] if kind else transformer), *variant]

@@ -1,12 +1,16 @@
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from conftest import PAIRS, Tmt
+from conftest import PAIRS, SIZES, Tmt
+
+from transformer_mt.cli.main import run
 
 SOURCE, TARGET = PAIRS[0]
 CELL = re.compile(r"[ ░▒▓█](?:1\.0|\.\d\d)")
+TRANSFORMER_KEYS = {"model.feedforward", "model.attention.heads"}
 STACKS = ("encoder", "decoder", "cross")
 
 
@@ -98,3 +102,21 @@ def test_what_a_person_writes_cannot_command_the_terminal(trained: str, tmt: Tmt
     assert outcome.code == 0
     assert not {"\x1b", "\x9b", "\u202e"} & set(outcome.out)
     assert outcome.lines[:2] == ["a␛[31m␊[b]b", "⟨U+009B⟩c⟨U+202E⟩d"]
+
+
+@pytest.fixture(scope="module")
+def without_attention(home: Path) -> str:
+    """A recurrent run without attention."""
+    path = home / "without_attention"
+    sizes = [f"--set={key}={value}" for key, value in SIZES.items() if key not in TRANSFORMER_KEYS]
+    kind = ["--set=model.kind=recurrent", "--set=model.score=none"]
+    assert run(["train", "--data", str(home / "data"), "--run", str(path), *kind, *sizes]) == 0
+    return str(path)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--stack", "encoder"]])
+def test_a_model_without_attention_is_one_line(options: list[str], without_attention: str, tmt: Tmt) -> None:
+    outcome = tmt("attend", "--model", without_attention, SOURCE, *options)
+    expected = f"tmt: error: {without_attention}: this model has no attention to show; give one that has with --model\n"
+    assert (outcome.code, outcome.out, outcome.err) == (2, "", expected)
+    assert tmt("translate", "--model", without_attention, SOURCE).code == 0

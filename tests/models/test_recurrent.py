@@ -3,8 +3,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from tiny import RECURRENT, VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
 from torch import Tensor, nn
+from variants import RECURRENT
 
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_recurrent

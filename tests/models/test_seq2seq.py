@@ -2,51 +2,23 @@
 
 import io
 import math
-from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import RECURRENT, VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from tiny import VOCABULARY, gradients, sentences, targets, tiny_model
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_mt.models.recurrent import RECURRENT_SCORES
-from variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
+from variants import VARIANTS, Variant
 
-from transformer_mt.attention.build import ATTENTION
 from transformer_mt.attention.graphs import Complete
 from transformer_mt.attention.observing import observing
-from transformer_mt.attention.scores import SCORES
-from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
 from transformer_mt.models.seq2seq import Memory, Seq2Seq
 from transformer_mt.tokenizer import PAD
 
 pytestmark = pytest.mark.usefixtures("float64")
-
-TABLES: dict[str, Iterable[str]] = {
-    "model.attention.kind": ATTENTION,
-    "model.attention.score": SCORES,
-    "model.attention.sharing": SHARING_EXAMPLES.values(),
-    "model.attention.position": POSITION_EXAMPLES.values(),
-    "model.attention.graph": GRAPH_EXAMPLES.values(),
-    "model.norm": NORMS,
-    "model.residual": RESIDUALS,
-    "model.activation": ACTIVATIONS,
-}
-Variant = tuple[str, ...]
-ENTRIES: list[Variant] = [(f"{key}={name}",) for key, names in TABLES.items() for name in names]
-ENTRIES += [(RECURRENT, f"model.score={name}") for name in RECURRENT_SCORES]
-# Choices that meet inside one layer.
-ENTRIES += [
-    ("model.residual=post_norm", "model.norm=batch"),
-    ("model.attention.sharing=collaborative(4)", "model.attention.position=rotary", "model.attention.score=cosine"),
-    ("model.attention.score=bilinear", "model.attention.position=relative(2)", "model.attention.graph=band(3)"),
-    ("model.attention.kind=linear", "model.attention.position=none", "model.norm=rms"),
-]
-# Entries that are defaults describe the same model; the first of them stands for all.
-VARIANTS = list({tiny_config(*entry): entry for entry in reversed(ENTRIES)}.values())[::-1]
 
 UNSCALED = {"model.norm=none", "model.norm=batch"}
 

@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor
+from variants import with_sizes
 
 from transformer_mt.config import ModelConfig, load_config
 from transformer_mt.models.build import build_model
@@ -9,7 +10,6 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import BOS, PAD, SPECIAL
 
 VOCABULARY = 13
-RECURRENT = "model.kind=recurrent"
 
 SIZES = ("model.width=6", "model.encoder_layers=2", "model.decoder_layers=2", "model.dropout=0")
 TRANSFORMER_SIZES = ("model.attention.heads=3", "model.feedforward=11", "model.attention.dropout=0")
@@ -17,8 +17,7 @@ TRANSFORMER_SIZES = ("model.attention.heads=3", "model.feedforward=11", "model.a
 
 def tiny_config(*overrides: str) -> ModelConfig:
     """The configuration of a tiny model without dropout, changed as `--set` would."""
-    sizes = SIZES if RECURRENT in overrides else SIZES + TRANSFORMER_SIZES
-    return load_config(None, [*(one for one in overrides if one == RECURRENT), *sizes, *overrides]).model
+    return load_config(None, with_sizes(overrides, SIZES, transformer=TRANSFORMER_SIZES)).model
 
 
 def tiny_model(*overrides: str, vocabulary: int = VOCABULARY) -> Seq2Seq:

@@ -9,9 +9,9 @@ import pytest
 import torch
 from small_training import opened
 from torch import Tensor
+from variants import VARIANTS, Variant
 
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.models.build import MODELS
 from transformer_mt.pipeline import Training
 from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.checkpoint import Checkpoint
@@ -95,11 +95,15 @@ def assert_resumable(path: Path, stops: Iterable[int], *overrides: str) -> None:
         assert_same(whole, second)
 
 
-@pytest.mark.parametrize("kind", sorted(MODELS))
 @pytest.mark.parametrize("averaging", sorted(AVERAGING))
-def test_stopped_training_goes_on_bit_for_bit(tmp_path: Path, averaging: str, kind: str) -> None:
+def test_stopped_training_goes_on_bit_for_bit(tmp_path: Path, averaging: str) -> None:
     """The stop comes just before a validation, which then comes after the resumption."""
-    assert_resumable(tmp_path, (4,), *HARDEST, f"training.averaging={averaging}", f"model.kind={kind}")
+    assert_resumable(tmp_path, (4,), *HARDEST, f"training.averaging={averaging}")
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
+def test_every_variant_goes_on_bit_for_bit(tmp_path: Path, variant: Variant) -> None:
+    assert_resumable(tmp_path, (4,), *variant, *HARDEST, "training.token_masking=0.1")
 
 
 def test_training_can_be_stopped_before_the_first_validation_and_between_two(tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ def attend(
         seed=seed,
     )
     translator = load_translator(run, device=device)
+    if not translator.model.attention_stacks():
+        raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
     text = sentence if sentence is not None else showcase(config.data)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
