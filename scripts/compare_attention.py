@@ -38,7 +38,7 @@ BASELINE = "baseline"
 GROUPS = {
     "Baseline": (BASELINE,),
     "Scores": ("dot", "bilinear", "additive", "cosine", "collaborative", "linear"),
-    "Positions": ("no_positions", "relative", "rotary"),
+    "Positions": ("no_positions", "relative", "rotary", "alibi"),
     "Graphs": ("band", "strided", "fixed"),
     "Blocks": ("post_norm", "batch_norm", "rms_norm", "no_norm", "gelu", "swiglu"),
     "Recurrent": ("gru_none", "gru_dot", "gru_bilinear", "gru_additive"),

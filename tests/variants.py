@@ -23,6 +23,7 @@ POSITION_EXAMPLES = {
     "sinusoidal": "sinusoidal",
     "relative": "relative(2)",
     "rotary": "rotary",
+    "alibi": "alibi",
 }
 
 SHARING_EXAMPLES = {

@@ -9,6 +9,7 @@ from variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
 
 from transformer_mt.attention.build import ATTENTION, AttentionFactory, build_attention
 from transformer_mt.attention.multihead import Attention
+from transformer_mt.attention.positions import POSITIONS, AttentionPosition
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config import AttentionConfig
 from transformer_mt.errors import InputError
@@ -23,7 +24,7 @@ def refusal(kind: str, score: str, sharing: str, position: str, graph: str) -> s
         for key, (value, only) in fixed.items():
             if value != only:
                 return f"model.attention.{key}: … set it to {only}, or model.attention.kind to softmax"
-        if position in {"relative", "rotary"}:
+        if issubclass(POSITIONS[position], AttentionPosition):
             return "model.attention.position: … set it to sinusoidal or none, or model.attention.kind to softmax"
         return None
     if sharing == "collaborative" and score in {"bilinear", "additive"}:

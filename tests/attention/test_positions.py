@@ -14,6 +14,7 @@ from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import (
     POSITIONS,
+    AttentionPosition,
     Position,
     Relative,
     acts_in_attention,
@@ -47,6 +48,7 @@ def nothing(i: int, c: int, width: int) -> float:
 ADDED: dict[str, Callable[[int, int, int], float]] = {
     "none": nothing,
     "sinusoidal": sinusoid,
+    "alibi": nothing,
     "relative": nothing,
     "rotary": nothing,
 }
@@ -242,7 +244,21 @@ def test_relative_positions_are_alike_beyond_the_clip_and_learned_within() -> No
         assert len(distinct) == len({max(-2, min(2, j - i)) for j in range(9)})
 
 
-@pytest.mark.parametrize("position", ["relative(2)", "rotary"])
+@pytest.mark.parametrize("queries", [7, 3])
+def test_a_distance_costs_each_head_its_own_share(queries: int) -> None:
+    scores = torch.randn(2, HEADS, queries, 7)
+    biased = position_of("alibi").add_to_scores(scores, torch.empty(2, HEADS, queries, D))
+    for head in range(HEADS):
+        for i in range(queries):
+            for j in range(7):
+                cost = 2.0 ** (-8 * (head + 1) / HEADS) * abs(j - (7 - queries + i))
+                torch.testing.assert_close(biased[:, head, i, j], scores[:, head, i, j] - cost, **TOLERANCE)
+
+
+IN_ATTENTION = [POSITION_EXAMPLES[name] for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)]
+
+
+@pytest.mark.parametrize("position", IN_ATTENTION)
 @given(cut=st.integers(1, 6))
 def test_a_cached_decoder_counts_positions_on(position: str, cut: int) -> None:
     attention, states = attention_with(position, graph="causal"), torch.randn(2, 7, WIDTH)

@@ -141,6 +141,28 @@ class Rotary(AttentionPosition):
         return rotated(queries, start=start), rotated(keys, start=0)
 
 
+class Alibi(AttentionPosition):
+    """e + m_r · −|j − i|, with the slope m_r = 2^{−8r/H} of head r = 1 … H: nearer positions count for more.
+
+    Press et al. 2022, §3, for decoders; in an encoder both directions have the same slope.
+    """
+
+    adds_terms = True
+
+    def __init__(self, score: Score, value_width: int) -> None:
+        super().__init__(score, value_width)
+        heads = score.projections.heads
+        self.slopes: Tensor
+        self.register_buffer("slopes", 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads), persistent=False)
+
+    def add_to_scores(
+        self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
+    ) -> Float[Tensor, "B H Q K"]:
+        """Scores minus slope times distance."""
+        apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
+        return scores - (self.slopes[:, None, None] * apart).to(scores.dtype)
+
+
 def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N D"]:
     """The sinusoidal encodings of `length` positions from `start` on."""
     turns = angles(start, length, width=width, device=device)
@@ -171,6 +193,7 @@ def distances(queries: int, keys: int, *, device: torch.device) -> Int[Tensor, "
 POSITIONS: dict[str, type[Position]] = {
     "none": Position,
     "sinusoidal": Sinusoidal,
+    "alibi": Alibi,
     "relative": Relative,
     "rotary": Rotary,
 }
