@@ -128,7 +128,10 @@ class ObjectiveConfig(Section):
 
 
 class OptimizerConfig(Section):
-    """Adam with the Noam schedule (Vaswani et al. 2017, §5.3); `clip` bounds the gradient's norm."""
+    """Adam: `noam` with the schedule of Vaswani et al. (2017, §5.3), `adam` with a constant rate after its warm-up.
+
+    `clip` bounds the gradient's norm.
+    """
 
     name: str = "noam"
     factor: PositiveNumber = 1.0

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from transformer_mt.config import OptimizerConfig
 from transformer_mt.errors import InputError
-from transformer_mt.training.optimizer import Noam, build_optimizer, noam_rate
+from transformer_mt.training.optimizer import OPTIMIZERS, ScheduledAdam, build_optimizer, constant_rate, noam_rate
 
 
 def parameters() -> list[nn.Parameter]:
@@ -20,7 +20,7 @@ def set_gradients(of: list[nn.Parameter], *, step: int) -> None:
         parameter.grad = torch.randn(parameter.shape, generator=generator)
 
 
-def walk(optimizer: Noam, of: list[nn.Parameter], steps: range) -> list[float]:
+def walk(optimizer: ScheduledAdam, of: list[nn.Parameter], steps: range) -> list[float]:
     rates = []
     for step in steps:
         set_gradients(of, step=step)
@@ -43,13 +43,22 @@ def test_noam_rate_rises_to_the_end_of_warmup_and_falls_from_there(warmup: int) 
     assert rates[warmup - 1 :] == sorted(rates[warmup - 1 :], reverse=True)
 
 
-def test_every_step_is_one_of_adam_at_the_noam_rate() -> None:
-    config = OptimizerConfig(factor=2.0, warmup=3, betas=(0.7, 0.9), epsilon=1e-3)
+@given(step=st.integers(1, 10**6), width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=st.integers(1, 10**5))
+def test_constant_rate_follows_that_of_noam_up_to_its_top_and_stays_there(
+    step: int, width: int, factor: float, warmup: int
+) -> None:
+    top = noam_rate(min(step, warmup), width=width, factor=factor, warmup=warmup)
+    assert constant_rate(step, width=width, factor=factor, warmup=warmup) == pytest.approx(top)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_step_is_one_of_adam_at_the_rate_of_the_schedule(name: str) -> None:
+    config = OptimizerConfig(name=name, factor=2.0, warmup=3, betas=(0.7, 0.9), epsilon=1e-3)
     ours, plain = parameters(), parameters()
     optimizer = build_optimizer(config, ours, width=17)
     adam = torch.optim.Adam(plain, lr=0.0, betas=(0.7, 0.9), eps=1e-3)
     for step in range(1, 6):
-        rate = noam_rate(step, width=17, factor=2.0, warmup=3)
+        rate = OPTIMIZERS[name](step, width=17, factor=2.0, warmup=3)
         adam.param_groups[0]["lr"] = rate
         set_gradients(plain, step=step)
         adam.step()

@@ -1,12 +1,15 @@
-"""Optimizers by name. Each sets its own rate: one call makes one step."""
+"""Optimizers by name: Adam, whose rate follows a schedule."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from transformer_mt.config import OptimizerConfig, lookup
+
+# From the step, counted from 1, with the width of the model, factor and warm-up, to the rate.
+Schedule = Callable[..., float]
 
 
 def noam_rate(step: int, *, width: int, factor: float, warmup: int) -> float:
@@ -17,10 +20,18 @@ def noam_rate(step: int, *, width: int, factor: float, warmup: int) -> float:
     return float(factor * width**-0.5 * min(step**-0.5, step * warmup**-1.5))
 
 
-class Noam:
-    """Adam (Kingma and Ba 2015) with the Noam rate."""
+def constant_rate(step: int, *, width: int, factor: float, warmup: int) -> float:
+    """factor · D^{−1/2} · warmup^{−1/2} · min(1, step / warmup): it rises like Noam's and stays at the top."""
+    return float(factor * width**-0.5 * warmup**-0.5 * min(1.0, step / warmup))
 
-    def __init__(self, parameters: Iterable[nn.Parameter], config: OptimizerConfig, *, width: int) -> None:
+
+class ScheduledAdam:
+    """Adam (Kingma and Ba 2015) at a rate of its own for every step: one call makes one step."""
+
+    def __init__(
+        self, parameters: Iterable[nn.Parameter], config: OptimizerConfig, *, schedule: Schedule, width: int
+    ) -> None:
+        self.schedule = schedule
         self.adam = torch.optim.Adam(parameters, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
         self.config = config
         self.width = width
@@ -29,7 +40,7 @@ class Noam:
     def step(self) -> float:
         """Change the parameters by their gradients, clear these, and return the rate."""
         self.steps += 1
-        rate = noam_rate(self.steps, width=self.width, factor=self.config.factor, warmup=self.config.warmup)
+        rate = self.schedule(self.steps, width=self.width, factor=self.config.factor, warmup=self.config.warmup)
         for group in self.adam.param_groups:
             group["lr"] = rate
         self.adam.step()
@@ -54,9 +65,10 @@ class Noam:
         self.adam.load_state_dict({"state": entries, "param_groups": self.adam.state_dict()["param_groups"]})
 
 
-OPTIMIZERS: dict[str, type[Noam]] = {"noam": Noam}
+OPTIMIZERS: dict[str, Schedule] = {"noam": noam_rate, "adam": constant_rate}
 
 
-def build_optimizer(config: OptimizerConfig, parameters: Iterable[nn.Parameter], *, width: int) -> Noam:
+def build_optimizer(config: OptimizerConfig, parameters: Iterable[nn.Parameter], *, width: int) -> ScheduledAdam:
     """The optimizer that the configuration names, for a model of that width."""
-    return lookup(OPTIMIZERS, config.name, key="optimizer.name")(parameters, config, width=width)
+    schedule = lookup(OPTIMIZERS, config.name, key="optimizer.name")
+    return ScheduledAdam(parameters, config, schedule=schedule, width=width)
