@@ -39,3 +39,11 @@ def test_one_batch_is_learned_by_heart(training: Training, tmp_path: Path) -> No
     assert learned[-1].loss < learned[0].loss
     assert learned[-1].accuracy > 0.9
     assert not list(tmp_path.iterdir())
+
+
+def test_a_recurrent_model_names_each_part_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.pipeline.load_corpus", lambda config: corpus_in_memory())
+    trainer = rehearse_training(small_config("model.kind=recurrent")).trainer
+    names = [name for name, _ in shapes(trainer.model, trainer.stream.take())]
+    assert "decoder.reader.score" in names
+    assert len(names) == len(set(names))

@@ -38,10 +38,13 @@ class Learned:
 
 
 def shapes(model: nn.Module, batch: Batch) -> Iterator[tuple[str, str]]:
-    """The name of every part of the model that makes a tensor, and the tensor's shape, in order of computation."""
-    found: list[tuple[str, str]] = []
+    """The name of every part of the model that makes a tensor, and the tensor's shape, in order of computation.
+
+    A part that is used more than once, as in every step of a recurrent model, is named where it is used first.
+    """
+    found: dict[str, str] = {}
     hooks = [
-        module.register_forward_hook(lambda _, __, output, name=name: found.append((name, _shape(output))))
+        module.register_forward_hook(lambda _, __, output, name=name: found.setdefault(name, _shape(output)))
         for name, module in model.named_modules()
         if name
     ]
@@ -51,7 +54,7 @@ def shapes(model: nn.Module, batch: Batch) -> Iterator[tuple[str, str]]:
     finally:
         for hook in hooks:
             hook.remove()
-    return ((name, shape) for name, shape in found if shape)
+    return ((name, shape) for name, shape in found.items() if shape)
 
 
 def measure_cost(training: Training, *, steps: int) -> Cost:

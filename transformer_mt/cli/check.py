@@ -35,8 +35,10 @@ def check_training(config: Config) -> None:
         result(f"  {' '.join(tokenizer.pieces(batch.target_out[row].tolist()))}")
     result("")
     result("shapes (batch × length × width, heads after the batch)")
-    for name, shape in shapes(trainer.model, batch):
-        result(f"  {name:48} {shape}")
+    found = list(shapes(trainer.model, batch))
+    width = max(len(name) for name, _ in found)
+    for name, shape in found:
+        result(f"  {name:{width}} {shape}")
     result("")
     cost = measure_cost(training, steps=config.training.steps)
     minutes = 60 * cost.hours
