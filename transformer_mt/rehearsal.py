@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -43,11 +44,12 @@ def shapes(model: nn.Module, batch: Batch) -> Iterator[tuple[str, str]]:
     A part that is used more than once, as in every step of a recurrent model, is named where it is used first.
     """
     found: dict[str, str] = {}
-    hooks = [
-        module.register_forward_hook(lambda _, __, output, name=name: found.setdefault(name, _shape(output)))
-        for name, module in model.named_modules()
-        if name
-    ]
+
+    def note(_: nn.Module, inputs: object, output: object, *, name: str) -> None:
+        del inputs
+        found.setdefault(name, _shape(output))
+
+    hooks = [module.register_forward_hook(partial(note, name=name)) for name, module in model.named_modules() if name]
     try:
         with torch.no_grad():
             model(batch.source, batch.target_in)
