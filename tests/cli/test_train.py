@@ -100,7 +100,8 @@ def test_on_a_terminal_progress_is_live(
     assert "\x1b[" in screen  # the cursor moves
     assert not re.search(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8])[0-9;]*m", screen)  # but nothing is coloured
     last = screen[screen.rindex("step 6/6") :]
-    assert "100%" in last
+    assert " 100 % " in last
+    assert "[progress" not in screen
     assert "BLEU" in last
     assert "translation now" in last
     assert "finished at step 6" in last

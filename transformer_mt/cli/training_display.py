@@ -70,7 +70,7 @@ class LiveDisplay:
         self.progress = Progress(
             TextColumn("step {task.completed}/{task.total}", markup=False),
             BarColumn(bar_width=None),
-            TaskProgressColumn(markup=False),
+            TaskProgressColumn("{task.percentage:.0f} %", markup=False),
             TimeElapsedColumn(),
             TextColumn("left", markup=False),
             TimeRemainingColumn(),
@@ -111,7 +111,10 @@ class LiveDisplay:
         return Group(*parts)
 
     def _table(self) -> Table:
-        table = Table("step", "loss", "BLEU", "chrF", "", box=None, header_style="bold")
+        table = Table(box=None, header_style="bold")
+        for heading in ("step", "loss", "BLEU", "chrF"):
+            table.add_column(heading, justify="right")
+        table.add_column()
         for report in self.validations[-VALIDATIONS_SHOWN:]:
             found = report.validation
             numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
