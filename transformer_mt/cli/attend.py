@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.config import lookup
 from transformer_mt.errors import InputError
+
+if TYPE_CHECKING:
+    from transformer_mt.inspection.maps import AttentionMaps
 
 ALL, MEAN = "all", "mean"
 
@@ -62,8 +65,7 @@ def attend(
     source, target, and stacks with rows, columns and weights[layer][head][row][column].
     """
     from transformer_mt.cli.load import open_run
-    from transformer_mt.cli.rendering import map_title, render_legend, render_map, shading_for
-    from transformer_mt.cli.terminal import result, result_lines, results_console
+    from transformer_mt.cli.terminal import result
     from transformer_mt.inspection.maps import attend_pair
     from transformer_mt.pipeline import load_translator, showcase
 
@@ -91,13 +93,21 @@ def attend(
     if as_json:
         result(json.dumps(maps.to_json(), ensure_ascii=False))
         return
+    _print_maps(maps, stack=stack, layer=layer, head=head)
+
+
+def _print_maps(maps: "AttentionMaps", *, stack: str, layer: str, head: str) -> None:
+    """Print the pair, draw the matrices that were asked for, each under its title, and the legend."""
+    from transformer_mt.cli.rendering import map_title, render_legend, render_map, shading_for
+    from transformer_mt.cli.terminal import result, result_lines, results_console
+
     console = results_console()
     shading = shading_for(console)
     chosen = lookup(maps.stacks, stack, key="--stack")
     layers, heads = chosen.weights.shape[:2]
-    numbers = list(_numbers(layer, head, layers=layers, heads=heads))
-    result(text)
-    result(target)
+    numbers = list(_numbers(layer, head, layers=layers, heads=heads))  # mistakes come before the first line
+    result(maps.source)
+    result(maps.target)
     for layer_number, head_number in numbers:
         result("")
         result_lines(
