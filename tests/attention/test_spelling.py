@@ -2,6 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
@@ -166,3 +167,10 @@ def test_what_python_warns_of_or_cannot_read_is_refused(key: str, text: str) -> 
 @pytest.mark.parametrize("form", ["causal{}", "{}causal"])
 def test_a_text_of_any_length_either_builds_or_is_refused(form: str, length: int) -> None:
     built_or_refused("model.attention.graph", form.format((" & causal" if form[0] == "c" else "(") * length))
+
+
+def test_a_chain_too_long_for_pythons_stack_is_refused() -> None:
+    graph = build_graph(" & ".join(["causal"] * 101))
+    assert graph.mask(3, 3, device=torch.device("cpu")).tolist() == torch.ones(3, 3).tril().bool().tolist()
+    with pytest.raises(InputError, match="more than 100 operators; combine fewer"):
+        build_graph(" & ".join(["causal"] * 102))

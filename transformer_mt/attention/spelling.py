@@ -17,6 +17,8 @@ Operators = Mapping[type[ast.operator], Callable[[Choice, Choice], Choice]]
 
 # No sentence is longer, and the index tensors that meet these numbers hold them.
 _LIMIT = 2**31
+# Each is a function that calls two others, for reading and for every mask: Python's stack is only so deep.
+_MOST_OPERATORS = 100
 
 
 def spelled(
@@ -33,6 +35,8 @@ def spelled(
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InputError(f"{key}: {text!r} is not a name or a call such as {_example(table)}; correct it") from None
+    if sum(isinstance(node, ast.BinOp) for node in ast.walk(tree)) > _MOST_OPERATORS:
+        raise InputError(f"{key}: more than {_MOST_OPERATORS} operators; combine fewer")
     return _read(tree, text, table, key, operators or {})
 
 
