@@ -12,10 +12,12 @@ from transformer_mt.errors import InputError
 
 
 class AttentionFactory:
-    """Makes the attention layers of a model, each with weights of its own."""
+    """Makes the attention layers of a model, each with weights of its own.
+
+    Choices that do not go together raise `InputError` with the reason, at the latest with the first layer.
+    """
 
     def __init__(self, config: AttentionConfig, *, width: int) -> None:
-        """Subclasses raise `InputError`, with the reason, for choices that do not go together."""
         self.config, self.width = config, width
 
     def self_attention(self, *, causal: bool) -> Attention:
