@@ -131,7 +131,21 @@ MISTAKES = {
         "model.attention.graph: there is no 'complet'; did you mean complete?",
     ),
     "unknown model": Mistake(
-        f"{TRAIN} --set model.kind=transfomer", "model.kind: there is no 'transfomer'; did you mean transformer?"
+        f"{TRAIN} --set model.kind=transfomer",
+        "--set model.kind=transfomer: model.kind: there is no 'transfomer'; did you mean transformer?",
+    ),
+    "wrong graph": Mistake(
+        f"{TRAIN} --set model.attention.graph=band", "model.attention.graph: 'band': band is written band(reach); correct it"
+    ),
+    "rotary with additive": Mistake(
+        f"{TRAIN} --set model.attention.score=additive --set model.attention.position=rotary",
+        "model.attention.position: 'rotary': it turns queries against keys, which this score does not multiply; "
+        "choose another score, or sinusoidal",
+    ),
+    "graph for linear attention": Mistake(
+        f"{TRAIN} --set model.attention.kind=linear --set 'model.attention.graph=band(3)'",
+        "model.attention.graph: linear attention sums over all positions and has no edges to leave out; "
+        "set it to complete, or model.attention.kind to softmax",
     ),
     "unknown optimizer": Mistake(
         f"{TRAIN} --set optimizer.name=noan", "optimizer.name: there is no 'noan'; did you mean noam?"
