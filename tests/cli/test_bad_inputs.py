@@ -135,7 +135,8 @@ MISTAKES = {
         "--set model.kind=transfomer: model.kind: there is no 'transfomer'; did you mean transformer?",
     ),
     "wrong graph": Mistake(
-        f"{TRAIN} --set model.attention.graph=band", "model.attention.graph: 'band': band is written band(reach); correct it"
+        f"{TRAIN} --set model.attention.graph=band",
+        "model.attention.graph: 'band': band is written band(reach); correct it",
     ),
     "rotary with additive": Mistake(
         f"{TRAIN} --set model.attention.score=additive --set model.attention.position=rotary",
