@@ -63,9 +63,9 @@ def cells(line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
-def test_a_variant_states_only_what_differs_from_the_defaults_and_only_of_the_model(path: Path) -> None:
+def test_a_variant_states_what_differs_from_the_defaults_and_nothing_of_data_and_training(path: Path) -> None:
     own, defaults = load_config(path), load_config(None)
-    assert own.model_copy(update={"model": defaults.model}) == defaults
+    assert own.model_copy(update={"model": defaults.model, "optimizer": defaults.optimizer}) == defaults
     assert (own == defaults) == (path.stem == lab.BASELINE)
     assert own not in [load_config(other) for other in VARIANTS if other != path]
     assert lab.description(path.stem) == path.read_text("utf-8").partition("\n")[0].removeprefix("# ") != ""
@@ -150,7 +150,7 @@ def test_variants_of_one_seed_must_have_seen_equally_many_tokens() -> None:
     with pytest.raises(InputError) as raised:
         lab.require_equal_tokens([measured("dot", tokens=1000), measured("rotary", tokens=1001)])
     assert str(raised.value) == (
-        "seed 1: dot was trained on 1,000 target tokens, rotary on 1,001; let them differ in [model] only"
+        "seed 1: dot was trained on 1,000 target tokens, rotary on 1,001; let them differ in [model] and [optimizer] only"
     )
 
 
