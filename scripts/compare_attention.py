@@ -303,7 +303,7 @@ def require_equal_tokens(measurements: Sequence[Measurement]) -> None:
         if one.trained.target_tokens != other.trained.target_tokens:
             raise InputError(
                 f"seed {one.seed}: {one.variant} was trained on {one.trained.target_tokens:,} target tokens, "
-                f"{other.variant} on {other.trained.target_tokens:,}; let them differ in [model] and [optimizer] only"
+                f"{other.variant} on {other.trained.target_tokens:,}; let them share data and batches"
             )
 
 

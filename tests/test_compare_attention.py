@@ -150,7 +150,7 @@ def test_variants_of_one_seed_must_have_seen_equally_many_tokens() -> None:
     with pytest.raises(InputError) as raised:
         lab.require_equal_tokens([measured("dot", tokens=1000), measured("rotary", tokens=1001)])
     assert str(raised.value) == (
-        "seed 1: dot was trained on 1,000 target tokens, rotary on 1,001; let them differ in [model] and [optimizer] only"
+        "seed 1: dot was trained on 1,000 target tokens, rotary on 1,001; let them share data and batches"
     )
 
 
