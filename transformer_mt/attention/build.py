@@ -78,9 +78,7 @@ class LinearFactory(AttentionFactory):
 
     def self_attention(self, *, causal: bool) -> LinearAttention:
         """By running sums when causal; see `AttentionFactory`."""
-        return LinearAttention(
-            Causal() if causal else Complete(), width=self.width, heads=self.config.heads, causal=causal
-        )
+        return LinearAttention(width=self.width, heads=self.config.heads, causal=causal)
 
     def cross_attention(self) -> LinearAttention:
         """The memory summed up once; see `AttentionFactory`."""

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.attention.graphs import Graph
+from transformer_mt.attention.graphs import Causal, Complete
 from transformer_mt.attention.multihead import Attention, Context
 from transformer_mt.attention.observing import current_observer
 from transformer_mt.attention.projections import Independent
@@ -56,9 +56,9 @@ class LinearAttention(Attention):
     There is nothing that dropout on weights could act on.
     """
 
-    def __init__(self, graph: Graph, *, width: int, heads: int, causal: bool) -> None:
+    def __init__(self, *, width: int, heads: int, causal: bool) -> None:
         super().__init__(width=width, heads=heads)
-        self.graph = graph
+        self.graph = Causal() if causal else Complete()
         self.causal = causal
         self.projections = Independent(width, heads)
 
