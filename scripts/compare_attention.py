@@ -23,11 +23,12 @@ from typing import Annotated, Any, Protocol
 
 import typer
 
-from transformer_mt.config import Config, load_config, lookup
+from transformer_mt.config import Config, load_config
 from transformer_mt.errors import InputError, TmtError
-from transformer_mt.training.checkpoint import Checkpoints
-from transformer_mt.training.files import write_atomically
-from transformer_mt.training.run import CHECKPOINTS, Run
+from transformer_mt.names import lookup
+from transformer_mt.runs.checkpoints import Checkpoints
+from transformer_mt.runs.directory import CHECKPOINTS, Run
+from transformer_mt.runs.files import write_atomically
 
 STEPS = 700
 SETTINGS = ("training.validate_every=350", "training.checkpoint_every=350", "training.log_every=10")

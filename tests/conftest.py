@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+import support.shape_checker  # noqa: F401 - the hook below finds it by name
 import torch
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 # Before any test module imports the package: every annotated shape is then checked at every call.
-install_import_hook("transformer_mt", "shape_checker.check")
+install_import_hook("transformer_mt", "support.shape_checker.check")
 
 torch.set_num_threads(1)
 

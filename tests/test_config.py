@@ -18,10 +18,9 @@ from transformer_mt.config import (
     dump_config,
     field_default,
     load_config,
-    lookup,
-    nearest,
 )
 from transformer_mt.errors import InputError
+from transformer_mt.names import lookup, nearest
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").rglob("*.toml"))
 

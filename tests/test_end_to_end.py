@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
-from small_training import small_config, steps_of, validations_of
+from support.small_training import small_config, steps_of, validations_of
 
 from transformer_mt.config import SearchConfig, load_config
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.evaluation import score_texts
-from transformer_mt.pipeline import load_translator, open_training
-from transformer_mt.training.run import Run
+from transformer_mt.training.session import open_training
+from transformer_mt.translation.translator import Translator
 
 MULTI30K = os.environ.get("TMT_MULTI30K")
 CONFIG = Path(__file__).parents[1] / "configs" / "multi30k.toml"
@@ -45,7 +45,7 @@ def test_training_on_the_builtin_corpus_learns_its_pairs(tmp_path: Path) -> None
     # So few pairs are soon learned by heart; before that, what they teach holds for others too.
     assert min(report.validation.loss for report in validations_of(reports)) < losses[0] - 2
     pairs = training.corpus.splits["train"][:40]
-    translator = load_translator(Run.open(tmp_path / "run"), device="cpu")
+    translator = Translator.load(tmp_path / "run", device="cpu")
     found = translator.translate([pair.source for pair in pairs], SearchConfig(beam=1, batch_size=64))
     assert score_texts([best.text for best, *_ in found], [pair.target for pair in pairs]).bleu > 70
 

@@ -38,8 +38,7 @@ def translator() -> Translator:
     return Translator(
         build_model(config, vocabulary_size=tokenizer.size),
         tokenizer,
-        source_language="de",
-        target_language="en",
+        search=SearchConfig(),
         device=torch.device("cpu"),
         precision=torch.float32,
     )

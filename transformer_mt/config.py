@@ -10,12 +10,13 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from transformer_mt.errors import InputError
+from transformer_mt.names import nearest
 
 Positive = Annotated[int, Field(gt=0)]
 Natural = Annotated[int, Field(ge=0)]
@@ -220,23 +221,6 @@ def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
     before, after = dict(_leaves(old.model_dump())), dict(_leaves(new.model_dump()))
     keys = dict.fromkeys([*before, *after])  # another kind of model has other keys
     return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
-
-
-def nearest(word: str, candidates: Iterable[str]) -> str:
-    """A remedy for an unknown name: `did you mean …?` when one is near, else all names there are."""
-    names = list(candidates)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
-
-
-Variant = TypeVar("Variant")
-
-
-def lookup(table: Mapping[str, Variant], name: str, *, key: str) -> Variant:
-    """The entry of a table of variants; `InputError` with the nearest name when `key` names none."""
-    if name not in table:
-        raise InputError(f"{key}: there is no {name!r}; {nearest(name, table)}")
-    return table[name]
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

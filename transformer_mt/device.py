@@ -5,6 +5,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
+from torch import Tensor
 
 from transformer_mt.errors import EnvironmentProblem
 
@@ -69,3 +70,22 @@ def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextM
     if precision == torch.float32:
         return nullcontext()
     return torch.autocast(device.type, dtype=precision)
+
+
+def random_states(device: torch.device) -> dict[str, Tensor]:
+    """The states of torch's default generators that training on this device draws from."""
+    states = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    if device.type == "mps":
+        states["mps"] = torch.mps.get_rng_state()
+    return states
+
+
+def restore_random_states(states: dict[str, Tensor], device: torch.device) -> None:
+    """Set the generators to states that `random_states` gave."""
+    torch.set_rng_state(states["cpu"])
+    if "cuda" in states and device.type == "cuda":
+        torch.cuda.set_rng_state(states["cuda"], device)
+    if "mps" in states and device.type == "mps":
+        torch.mps.set_rng_state(states["mps"])

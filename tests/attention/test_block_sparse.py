@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from variants import GRAPH_EXAMPLES
+from support.variants import GRAPH_EXAMPLES
 
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.multihead import MultiHeadAttention

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 import torch
+from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
 from torch import Tensor
-from variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
 
 from transformer_mt.attention.build import ATTENTION, AttentionFactory, build_attention
 from transformer_mt.attention.multihead import Attention

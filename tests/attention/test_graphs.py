@@ -5,8 +5,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.variants import GRAPH_EXAMPLES
 from torch.nn import functional as F
-from variants import GRAPH_EXAMPLES
 
 from transformer_mt.attention.graphs import GRAPHS, Causal, Complete, Graph, build_graph
 from transformer_mt.errors import InputError

@@ -6,10 +6,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
+from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 from torch.nn import functional as F
-from variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
 
 from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.graphs import GRAPHS, build_graph

@@ -2,8 +2,8 @@ import threading
 
 import pytest
 import torch
+from support.variants import GRAPH_EXAMPLES
 from torch import Tensor, nn
-from variants import GRAPH_EXAMPLES
 
 from transformer_mt.attention.build import ATTENTION, build_attention
 from transformer_mt.attention.multihead import Attention

@@ -7,8 +7,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.variants import POSITION_EXAMPLES
 from torch import Tensor
-from variants import POSITION_EXAMPLES
 
 from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.multihead import MultiHeadAttention

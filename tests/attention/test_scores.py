@@ -6,8 +6,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.variants import SHARING_EXAMPLES
 from torch import Tensor
-from variants import SHARING_EXAMPLES
 
 from transformer_mt.attention.projections import SHARING, Unprojected, merge_heads, split_heads
 from transformer_mt.attention.scores import SCORES, Bilinear, Cosine, Dot, ScaledDot, Score, build_score

@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
+from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
 
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.positions import build_attention_position, build_embedding_position

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import PAIRS, SIZES, Tmt
+from support.command_line import PAIRS, SIZES, Tmt
 
+from transformer_mt.cli.attend import showcase
 from transformer_mt.cli.main import run
+from transformer_mt.errors import InputError
 
 SOURCE, TARGET = PAIRS[0]
 CELL = re.compile(r"[ ░▒▓█](?:1\.0|\.\d\d)")
@@ -120,3 +122,11 @@ def test_a_model_without_attention_is_one_line(options: list[str], without_atten
     expected = f"tmt: error: {without_attention}: this model has no attention to show; give one that has with --model\n"
     assert (outcome.code, outcome.out, outcome.err) == (2, "", expected)
     assert tmt("translate", "--model", without_attention, SOURCE).code == 0
+
+
+def test_showcase_is_in_the_source_language() -> None:
+    german = showcase("de")
+    english = showcase("en")
+    assert german != english
+    with pytest.raises(InputError, match=r"^SENTENCE: there is no showcase in 'fr'; give a sentence$"):
+        showcase("fr")

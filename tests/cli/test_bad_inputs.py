@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import Tmt, contents, settings
+from support.command_line import Tmt, contents, settings
 
 TINY = " ".join(settings())
 TRAIN = f"train --data data --run new {TINY}"

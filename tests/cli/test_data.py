@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from conftest import PAIRS, Tmt
+from support.command_line import PAIRS, Tmt
 
 SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11", "--set", "data.builtin.test=7")
 

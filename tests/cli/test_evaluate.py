@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from conftest import PAIRS, Tmt
+from support.command_line import PAIRS, Tmt
 
 KEYS = {
     "bleu",

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import Tmt
+from support.command_line import Tmt
 
 COMMANDS = ("train", "translate", "attend", "evaluate", "data")
 PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]

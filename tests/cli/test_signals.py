@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Tmt, settings
+from support.command_line import Tmt, settings
 
 from transformer_mt.cli.signals import stopping_in_order
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Tmt, contents, settings
+from support.command_line import Tmt, contents, settings
 
 
 def metrics(run: str) -> list[dict[str, object]]:
@@ -81,7 +81,7 @@ def test_check_writes_nothing_and_learns_a_batch_by_heart(data: str, tmt: Tmt, w
 
 
 def test_check_says_when_a_batch_cannot_be_learned(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.rehearsal.MOST_STEPS", 10)
+    monkeypatch.setattr("transformer_mt.training.sanity_check.MOST_STEPS", 10)
     outcome = tmt("train", "--check", "--data", data, *settings())
     assert outcome.code == 3
     assert re.fullmatch(

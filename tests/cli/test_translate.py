@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import PAIRS, Tmt
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.command_line import PAIRS, Tmt
 
 from transformer_mt.translation.translator import Translation
 
@@ -80,7 +80,7 @@ class Echo:
 
 @pytest.fixture
 def echo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.pipeline.load_translator", lambda run, *, device: Echo())
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.load", lambda directory, *, device: Echo())
 
 
 @pytest.mark.usefixtures("echo")
@@ -212,10 +212,10 @@ def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
 def test_the_devices_name_reaches_the_translator(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = SimpleNamespace(device=None)
 
-    def load(run: object, *, device: str) -> Echo:
+    def load(directory: object, *, device: str) -> Echo:
         asked.device = device
         return Echo()
 
-    monkeypatch.setattr("transformer_mt.pipeline.load_translator", load)
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.load", load)
     assert tmt("translate", "--model", trained, "--device", "cpu", "Ja").lines == ["[Ja]"]
     assert asked.device == "cpu"

@@ -1,9 +1,9 @@
 """The inflection tables, form by form."""
 
 import pytest
+from support.derivations import np
 
 from transformer_mt.corpus.builtin import english, german
-from transformer_mt.corpus.builtin.derivations import np
 from transformer_mt.corpus.builtin.lexicon import Case, lexicon
 
 CASES: tuple[Case, ...] = ("nominative", "accusative", "dative", "genitive")

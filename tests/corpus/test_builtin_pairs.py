@@ -1,8 +1,7 @@
 """Hand-written pairs, by phenomenon: the grammar must make each of them from its derivation."""
 
 import pytest
-
-from transformer_mt.corpus.builtin.derivations import (
+from support.derivations import (
     Both,
     Identity,
     Infinitive,
@@ -20,6 +19,7 @@ from transformer_mt.corpus.builtin.derivations import (
     there_is,
     with_relative,
 )
+
 from transformer_mt.corpus.builtin.sentences import Command, Complex, Joined, Question, Sentence, Statement, realise
 from transformer_mt.corpus.builtin.subordination import CONJUNCTIONS
 

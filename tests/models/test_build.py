@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
 
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model, build_transformer

@@ -3,9 +3,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from support.variants import RECURRENT
 from torch import Tensor, nn
-from variants import RECURRENT
 
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_recurrent

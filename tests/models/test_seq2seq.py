@@ -8,10 +8,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import VOCABULARY, gradients, sentences, targets, tiny_model
+from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_model
+from support.variants import VARIANTS, Variant
 from torch import Tensor, nn
 from torch.nn import functional as F
-from variants import VARIANTS, Variant
 
 from transformer_mt.attention.graphs import Complete
 from transformer_mt.attention.observing import observing

@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from tiny import VOCABULARY, sentences, targets, tiny_config, tiny_model
+from support.tiny import VOCABULARY, sentences, targets, tiny_config, tiny_model
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MultiHeadAttention

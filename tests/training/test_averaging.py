@@ -3,12 +3,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_training import opened
+from support.small_training import opened
 from torch import Tensor
 
+from transformer_mt.runs.directory import MODEL, Run
+from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.averaging import AVERAGING, mean_weights
 from transformer_mt.training.reports import Validation
-from transformer_mt.training.run import MODEL, Run, weights_of
 
 
 def copied(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from transformer_mt.runs.directory import Run
 from transformer_mt.training.log import MetricsLog, summarise
 from transformer_mt.training.reports import FinishReport, StepReport, Validation, ValidationReport
-from transformer_mt.training.run import Run
 
 
 def step(number: int, *, loss: float, tokens: int) -> StepReport:

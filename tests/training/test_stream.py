@@ -1,6 +1,6 @@
 import pytest
 import torch
-from small_training import TRAIN, small_config
+from support.small_training import TRAIN, small_config
 
 from transformer_mt.batching import Batch
 from transformer_mt.config import TokenizerConfig

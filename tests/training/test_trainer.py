@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_training import TRAIN, opened, steps_of, validations_of
+from support.small_training import TRAIN, opened, steps_of, validations_of
 from torch import Tensor
 
 from transformer_mt.errors import InputError
-from transformer_mt.training.run import weights_of
+from transformer_mt.runs.weights import weights_of
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
 

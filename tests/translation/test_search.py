@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from table_model import TableModel, all_translations, log_probability, words
+from support.table_model import TableModel, all_translations, log_probability, words
 from torch import Tensor
 
 from transformer_mt.tokenizer import BOS, EOS, PAD

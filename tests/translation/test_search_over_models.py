@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from table_model import all_translations, log_probability
+from support.table_model import all_translations, log_probability
 
 from transformer_mt.config import AttentionConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.models.build import MODELS, build_model

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from table_model import TableModel
+from support.table_model import TableModel
 
 from transformer_mt.config import SearchConfig, TokenizerConfig
 from transformer_mt.errors import InputError
@@ -36,8 +36,7 @@ def translate_with(model: TableModel, tokenizer: Tokenizer, *, precision: torch.
     return Translator(
         model,
         tokenizer,
-        source_language="de",
-        target_language="en",
+        search=SearchConfig(),
         device=torch.device("cpu"),
         precision=precision,
     )

@@ -7,8 +7,9 @@ from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
 from transformer_mt.attention.positions import Position, acts_in_attention, build_attention_position
 from transformer_mt.attention.scores import build_score
-from transformer_mt.config import AttentionConfig, lookup
+from transformer_mt.config import AttentionConfig
 from transformer_mt.errors import InputError
+from transformer_mt.names import lookup
 
 
 class AttentionFactory:

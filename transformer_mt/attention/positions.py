@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.spelling import spelled
-from transformer_mt.config import lookup
+from transformer_mt.names import lookup
 
 KEY = "model.attention.position"
 

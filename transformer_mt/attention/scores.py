@@ -14,8 +14,9 @@ from torch.nn import functional as F
 
 from transformer_mt.attention.projections import SHARING, Independent, Projections, QueriesOnly
 from transformer_mt.attention.spelling import spelled
-from transformer_mt.config import AttentionConfig, lookup
+from transformer_mt.config import AttentionConfig
 from transformer_mt.errors import InputError
+from transformer_mt.names import lookup
 
 
 class Score(nn.Module):

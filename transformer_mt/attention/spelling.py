@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from transformer_mt.config import lookup
 from transformer_mt.errors import InputError
+from transformer_mt.names import lookup
 
 Choice = TypeVar("Choice")
 Operators = Mapping[type[ast.operator], Callable[[Choice, Choice], Choice]]

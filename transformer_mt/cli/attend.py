@@ -20,8 +20,8 @@ from transformer_mt.cli.options import (
     TopP,
     search_with,
 )
-from transformer_mt.config import lookup
 from transformer_mt.errors import InputError
+from transformer_mt.names import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.inspection.maps import AttentionMaps
@@ -67,7 +67,7 @@ def attend(
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.terminal import result
     from transformer_mt.inspection.maps import attend_pair
-    from transformer_mt.pipeline import load_translator, showcase
+    from transformer_mt.translation.translator import Translator
 
     run = open_run(model)
     config = run.config()
@@ -81,10 +81,10 @@ def attend(
         top_p=top_p,
         seed=seed,
     )
-    translator = load_translator(run, device=device)
+    translator = Translator.load(run.path, device=device)
     if not translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
-    text = sentence if sentence is not None else showcase(config.data)
+    text = sentence if sentence is not None else showcase(config.data.source_language)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
     if target is None:
@@ -96,10 +96,20 @@ def attend(
     _print_maps(maps, stack=stack, layer=layer, head=head)
 
 
+def showcase(language: str) -> str:
+    """The sentence to show when none is given, in the run's source language."""
+    from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
+
+    sentences = {"de": SHOWCASE, "en": SHOWCASE_TRANSLATION}
+    if language not in sentences:
+        raise InputError(f"SENTENCE: there is no showcase in {language!r}; give a sentence")
+    return sentences[language]
+
+
 def _print_maps(maps: "AttentionMaps", *, stack: str, layer: str, head: str) -> None:
     """Print the pair, draw the matrices that were asked for, each under its title, and the legend."""
-    from transformer_mt.cli.rendering import map_title, render_legend, render_map, shading_for
     from transformer_mt.cli.terminal import result, result_lines, results_console
+    from transformer_mt.inspection.rendering import map_title, render_legend, render_map, shading_for
 
     console = results_console()
     shading = shading_for(console)

@@ -6,8 +6,8 @@ from transformer_mt.batching import Batch
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.config import Config
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.pipeline import Training, rehearse_training
-from transformer_mt.rehearsal import Learned, measure_cost, overfit, shapes
+from transformer_mt.training.sanity_check import Learned, measure_cost, overfit, shapes
+from transformer_mt.training.session import Training, rehearse_training
 from transformer_mt.training.trainer import Trainer
 
 SENTENCES_SHOWN = 3

@@ -27,11 +27,11 @@ def data(
       tmt data --data path/to/folder --json
     """
     from transformer_mt.cli.options import resolve_config
-    from transformer_mt.cli.survey import survey, survey_lines
     from transformer_mt.cli.terminal import result
     from transformer_mt.corpus.load import load_corpus
+    from transformer_mt.corpus.statistics import corpus_statistics, statistics_lines
 
     corpus = load_corpus(resolve_config(config, data=data, overrides=set).data)
-    found = survey(corpus, sample=sample, seed=seed)
-    for line in [json.dumps(found, ensure_ascii=False)] if as_json else survey_lines(found):
+    found = corpus_statistics(corpus, sample=sample, seed=seed)
+    for line in [json.dumps(found, ensure_ascii=False)] if as_json else statistics_lines(found):
         result(line)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, Beam, Data, Device, Json, LengthPenalty, Model, search_with
-from transformer_mt.config import lookup
+from transformer_mt.names import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.evaluation import Scores
@@ -40,12 +40,12 @@ def evaluate(
     from transformer_mt.cli.terminal import note, result
     from transformer_mt.corpus.load import load_corpus
     from transformer_mt.evaluation import evaluate as score
-    from transformer_mt.pipeline import load_translator
+    from transformer_mt.translation.translator import Translator
 
     run = open_run(model)
     config = run.config()
     search = search_with(config.search, beam=beam, length_penalty=length_penalty)
-    translator = load_translator(run, device=device)
+    translator = Translator.load(run.path, device=device)
     chosen = config.data.model_copy(update={"corpus": data}) if data else config.data
     corpus = load_corpus(chosen)
     pairs = lookup(corpus.splits, split, key="--split")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from transformer_mt.cli.escape import escape_controls
 from transformer_mt.errors import InputError
-from transformer_mt.training.files import writing
+from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.runs.files import writing
 from transformer_mt.translation.translator import Translation, sentence_number
 
 STDIN = Path("-")

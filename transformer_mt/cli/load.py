@@ -4,7 +4,7 @@ from pathlib import Path
 
 from transformer_mt.cli.options import RUNS
 from transformer_mt.cli.terminal import note
-from transformer_mt.training.run import Run, newest_run
+from transformer_mt.runs.directory import Run, newest_run
 
 
 def open_run(model: Path | None) -> Run:

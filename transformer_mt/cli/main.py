@@ -9,11 +9,11 @@ from typer.main import get_command
 
 from transformer_mt.cli.attend import attend
 from transformer_mt.cli.data import data
-from transformer_mt.cli.escape import escape_controls
 from transformer_mt.cli.evaluate import evaluate
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
 from transformer_mt.errors import TmtError
+from transformer_mt.inspection.escape import escape_controls
 
 app = typer.Typer(
     name="tmt",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from transformer_mt.cli.escape import escape_controls
+from transformer_mt.inspection.escape import escape_controls
 
 
 def notes_console() -> Console:

@@ -9,7 +9,7 @@ from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_conf
 
 if TYPE_CHECKING:
     from transformer_mt.config import Config
-    from transformer_mt.pipeline import Training
+    from transformer_mt.training.session import Training
 
 
 def train(
@@ -59,9 +59,9 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     from transformer_mt.cli.signals import stopping_in_order
     from transformer_mt.cli.terminal import note, notes_console, result
     from transformer_mt.cli.training_display import display_for
-    from transformer_mt.pipeline import open_training
     from transformer_mt.training.log import MetricsLog
     from transformer_mt.training.reports import FinishReport
+    from transformer_mt.training.session import open_training
 
     training = open_training(config, path, overwrite=overwrite)
     trainer = training.trainer

@@ -9,8 +9,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from transformer_mt.cli.escape import escape_controls
 from transformer_mt.cli.terminal import note, notes_console
+from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.training.log import Window
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
 

@@ -71,7 +71,7 @@ def translate(
     """
     from transformer_mt.cli.lines import OutputFormat, arguments, open_output, prompted, read_lines, read_records
     from transformer_mt.cli.load import open_run
-    from transformer_mt.pipeline import load_translator
+    from transformer_mt.translation.translator import Translator
 
     if sentences and input is not None:
         raise InputError("--input: there are sentences on the command line too; give one or the other")
@@ -88,7 +88,7 @@ def translate(
         seed=seed,
         n_best=n_best,
     )
-    translator = load_translator(run, device=device)
+    translator = Translator.load(run.path, device=device)
     language = config.data.source_language
     if not sentences and input is None and sys.stdin.isatty():
         sources = prompted(f"{language}> ")

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_mt.config import DataConfig, nearest
+from transformer_mt.config import DataConfig
 from transformer_mt.corpus.cleaning import CleaningReport, SplitReport, normalize, sift
 from transformer_mt.corpus.hub import open_hub
 from transformer_mt.corpus.local import open_folder
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.storage import Table, clean_dataset
 from transformer_mt.errors import InputError
+from transformer_mt.names import nearest
 
 BUILTIN = "builtin"
 

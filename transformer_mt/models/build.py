@@ -8,12 +8,13 @@ from torch import nn
 
 from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.positions import build_embedding_position
-from transformer_mt.config import ModelConfig, RecurrentConfig, TransformerConfig, lookup
+from transformer_mt.config import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, Norm, Residual
 from transformer_mt.models.recurrent import RECURRENT_SCORES, Recurrent
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Parts, Transformer
+from transformer_mt.names import lookup
 
 
 def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:

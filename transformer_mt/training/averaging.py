@@ -9,7 +9,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from transformer_mt.config import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.training.run import weights_of
+from transformer_mt.runs.weights import weights_of
 
 # Reads the weights of an earlier validated step.
 ReadWeights = Callable[[int], Mapping[str, Tensor]]

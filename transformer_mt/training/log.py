@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from transformer_mt.runs.directory import Run
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
-from transformer_mt.training.run import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.config import ObjectiveConfig, lookup
+from transformer_mt.config import ObjectiveConfig
+from transformer_mt.names import lookup
 from transformer_mt.tokenizer import PAD
 
 # From logits and labels (PAD where there is none) to the summed loss: the caller divides by the number of tokens, which

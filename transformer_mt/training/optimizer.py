@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.config import OptimizerConfig, lookup
+from transformer_mt.config import OptimizerConfig
+from transformer_mt.names import lookup
 
 # From the step, counted from 1, with the width of the model, factor and warm-up, to the rate.
 Schedule = Callable[..., float]

@@ -9,22 +9,17 @@ from torch import nn
 
 from transformer_mt.batching import Batch
 from transformer_mt.config import Config
-from transformer_mt.device import compute_in
+from transformer_mt.device import compute_in, random_states, restore_random_states
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress
+from transformer_mt.runs.directory import CHECKPOINTS, Run
+from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.training.averaging import AVERAGING
-from transformer_mt.training.checkpoint import (
-    Checkpoint,
-    Checkpoints,
-    Progress,
-    random_states,
-    restore_random_states,
-)
 from transformer_mt.training.masking import mask_tokens
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import build_optimizer
 from transformer_mt.training.reports import FinishReport, Report, StepReport, Validation, ValidationReport
-from transformer_mt.training.run import CHECKPOINTS, Run, load_weights, weights_of
 from transformer_mt.training.stream import BatchStream
 
 Validate = Callable[[Seq2Seq], Validation]

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
+from typing import Self
 
 import torch
 from jaxtyping import Int
@@ -11,9 +13,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.batching import mix_seed
 from transformer_mt.config import SearchConfig
-from transformer_mt.device import compute_in
+from transformer_mt.device import choose_device, compute_in
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer import EOS, PAD, Tokenizer
 from transformer_mt.translation.search import Hypothesis, beam_search, sample
 
@@ -50,29 +53,42 @@ def sentence_number(number: int) -> str:
 
 
 class Translator:
-    """Translates text with a trained model, which stands on `device` already and computes in `precision`."""
+    """Translates text with a trained model, which stands on `device` already and computes in `precision`.
+
+    `search` says how, where a call does not.
+    """
 
     def __init__(
         self,
         model: Seq2Seq,
         tokenizer: Tokenizer,
         *,
-        source_language: str,
-        target_language: str,
+        search: SearchConfig,
         device: torch.device,
         precision: torch.dtype,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self.source_language = source_language
-        self.target_language = target_language
+        self.search = search
         self.device = device
         self.precision = precision
+
+    @classmethod
+    def load(cls, directory: str | Path, *, device: str = "auto") -> Self:
+        """The trained model of a run directory, which computes in float32 and searches as the run is configured.
+
+        Raises `InputError` for a directory that is no run or has no model yet, and for an unknown device;
+        `EnvironmentProblem` for a damaged file.
+        """
+        run = Run.open(Path(directory))
+        place = choose_device(device)
+        model = run.model().to(place)
+        return cls(model, run.tokenizer(), search=run.config().search, device=place, precision=torch.float32)
 
     def translate(
         self,
         sentences: Sequence[str],
-        search: SearchConfig,
+        search: SearchConfig | None = None,
         *,
         prefix: str = "",
         place: Callable[[int], str] = sentence_number,
@@ -88,17 +104,18 @@ class Translator:
         number of the sentence. Raises `InputError`, before anything is translated, for a sentence that is too long,
         which `place` names by its number from 0, and for a prefix that is too long.
         """
-        return self._translate(list(enumerate(sentences)), search, prefix=prefix, place=place)
+        return self._translate(list(enumerate(sentences)), search or self.search, prefix=prefix, place=place)
 
     def translate_stream(
         self,
         sentences: Iterable[str],
-        search: SearchConfig,
+        search: SearchConfig | None = None,
         *,
         prefix: str = "",
         place: Callable[[int], str] = sentence_number,
     ) -> Iterator[list[Translation]]:
         """The same for sentences that need not fit into memory: reads and yields `BATCHES_READ` batches at a time."""
+        search = search or self.search
         numbered = enumerate(sentences)
         while chunk := list(islice(numbered, BATCHES_READ * search.batch_size)):
             yield from self._translate(chunk, search, prefix=prefix, place=place)

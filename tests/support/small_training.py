@@ -5,14 +5,13 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from variants import with_sizes
-
+from support.variants import with_sizes
 from transformer_mt.config import Config, load_config
 from transformer_mt.corpus.cleaning import CleaningReport
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.pipeline import Training, open_training
 from transformer_mt.training.reports import Report, StepReport, ValidationReport
+from transformer_mt.training.session import Training, open_training
 
 SUBJECTS = {
     "der Hund": "the dog",

@@ -31,21 +31,20 @@ class Validator:
         self.device = device
         self.encoded = encode_pairs(pairs, tokenizer, max_length=config.model.max_length)
         self.kept = [pairs[position] for position in self.encoded.positions.tolist()]
+        # A model that has not yet learned to stop would otherwise take minutes.
+        longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
+        self.search = SearchConfig(beam=1, batch_size=128, max_length=longest)
 
     def __call__(self, model: Seq2Seq) -> Validation:
         """The scores of a model, and the translations of the first few pairs. Draws no random number."""
         translator = Translator(
             model,
             self.tokenizer,
-            source_language=self.config.data.source_language,
-            target_language=self.config.data.target_language,
+            search=self.search,
             device=self.device,
             precision=torch.float32,
         )
-        # A model that has not yet learned to stop would otherwise take minutes.
-        longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
-        search = SearchConfig(beam=1, batch_size=128, max_length=longest)
-        found = translator.translate([pair.source for pair in self.kept], search)
+        found = translator.translate([pair.source for pair in self.kept])
         texts = [best.text for best, *_ in found]
         scores = score_texts(texts, [pair.target for pair in self.kept])
         samples = tuple(

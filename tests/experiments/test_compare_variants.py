@@ -11,7 +11,7 @@ import pytest
 from transformer_mt.config import load_config
 from transformer_mt.errors import InputError
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "compare_attention.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_attention.py"
 SPECIFICATION = importlib.util.spec_from_file_location("compare_attention", SCRIPT)
 assert SPECIFICATION is not None
 assert SPECIFICATION.loader is not None

@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.training.files import (
+from transformer_mt.runs.files import (
     MANIFEST,
-    pack,
     read_sealed_directory,
     remove_sealed_directory,
     sealed_directories,
-    unpack,
     write_atomically,
     write_sealed_directory,
 )
+from transformer_mt.runs.weights import pack, unpack
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
 
@@ -33,7 +32,7 @@ class CrashingSystem:
         self.left = before
         for owner, name in ((os, "fsync"), (Path, "mkdir"), (Path, "rename"), (Path, "replace"), (Path, "open")):
             monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
-        monkeypatch.setattr("transformer_mt.training.files.shutil.rmtree", self._counted(_rmtree))
+        monkeypatch.setattr("transformer_mt.runs.files.shutil.rmtree", self._counted(_rmtree))
 
     def _counted(self, change: Callable[..., object]) -> Callable[..., object]:
         def counted(*arguments: object, **options: object) -> object:

@@ -9,7 +9,7 @@ from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair, words
 
 
-def survey(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
+def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
     """Counts, lengths in words and punctuation marks, what cleaning left out, and `sample` random pairs of each split.
 
     The keys are those of `tmt data --json`: `corpus`, `links`, `max_words`, and `splits` with `pairs`, `empty`,
@@ -30,8 +30,8 @@ def survey(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
     return {"corpus": corpus.name, "links": corpus.has_links, "max_words": corpus.report.max_words, "splits": splits}
 
 
-def survey_lines(found: dict[str, Any]) -> Iterator[str]:
-    """The survey for people."""
+def statistics_lines(found: dict[str, Any]) -> Iterator[str]:
+    """What `corpus_statistics` found, as lines of text."""
     links = "with word links" if found["links"] else "without word links"
     yield f"corpus {found['corpus']}, {links}"
     for name, split in found["splits"].items():

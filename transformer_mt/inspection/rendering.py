@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from transformer_mt.cli.escape import escape_controls
+from transformer_mt.inspection.escape import escape_controls
 
 # Lines never get narrower than this.
 NARROWEST = 20

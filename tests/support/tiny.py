@@ -2,8 +2,8 @@
 
 import torch
 from torch import Tensor
-from variants import with_sizes
 
+from support.variants import with_sizes
 from transformer_mt.config import ModelConfig, load_config
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq

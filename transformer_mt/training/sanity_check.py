@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from transformer_mt.batching import Batch
 from transformer_mt.models.seq2seq import Memory
-from transformer_mt.pipeline import Training
 from transformer_mt.tokenizer import PAD
+from transformer_mt.training.session import Training
 
 # Constant: one batch does not need a schedule.
 REHEARSAL_RATE = 1e-3

@@ -18,11 +18,12 @@ from typing import Any
 from torch import Tensor
 
 from transformer_mt.config import Config, dump_config, load_config
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import Tokenizer
-from transformer_mt.training.files import pack, unpack, write_atomically, writing
+from transformer_mt.runs.files import write_atomically, writing
+from transformer_mt.runs.weights import load_weights, pack, unpack
 
 CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
     "config.toml",
@@ -123,26 +124,6 @@ def newest_run(root: Path) -> Run:
     if not found:
         raise InputError(f"{root}: no trained model here; train one with: tmt train")
     return Run(max(found)[1])
-
-
-def weights_of(model: Seq2Seq) -> dict[str, Tensor]:
-    """The parameters and buffers of a model, a shared one under one name only."""
-    weights: dict[str, Tensor] = {}
-    seen: set[int] = set()
-    for name, tensor in model.state_dict().items():
-        if tensor.data_ptr() not in seen:
-            seen.add(tensor.data_ptr())
-            weights[name] = tensor
-    return weights
-
-
-def load_weights(model: Seq2Seq, weights: Mapping[str, Tensor], *, path: Path) -> None:
-    """Fill a model; raises `EnvironmentProblem` when names or shapes are not those of the model."""
-    own = weights_of(model)
-    if {name: tensor.shape for name, tensor in own.items()} != {n: t.shape for n, t in weights.items()}:
-        raise EnvironmentProblem(f"{path}: the weights do not fit {CONFIG}; restore both files from the same run")
-    for name, tensor in own.items():
-        tensor.copy_(weights[name])
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -8,10 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import safetensors
-import safetensors.torch
-from torch import Tensor
-
 from transformer_mt.errors import EnvironmentProblem
 
 MANIFEST = "manifest.json"
@@ -78,21 +74,6 @@ def read_sealed_directory(path: Path) -> dict[str, bytes]:
         if hashlib.sha256(content).hexdigest() != sums[name]:
             raise EnvironmentProblem(f"{path / name}: damaged (its SHA-256 is not the one in {MANIFEST})")
     return files
-
-
-def pack(tensors: Mapping[str, Tensor]) -> bytes:
-    """Named tensors in the safetensors format."""
-    packed: bytes = safetensors.torch.save({name: tensor.contiguous().cpu() for name, tensor in tensors.items()})
-    return packed
-
-
-def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
-    """The tensors that `pack` packed; `path` names the file in the error. Nothing in the file can execute."""
-    try:
-        tensors: dict[str, Tensor] = safetensors.torch.load(content)
-    except (safetensors.SafetensorError, ValueError):
-        raise EnvironmentProblem(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
-    return tensors
 
 
 @contextmanager

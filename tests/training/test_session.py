@@ -1,12 +1,17 @@
 from pathlib import Path
 
 import pytest
-from small_training import TRAIN, opened, small_config, write_corpus
+from support.small_training import TRAIN, opened, small_config, write_corpus
 
-from transformer_mt.config import DataConfig, SearchConfig
+from transformer_mt.config import SearchConfig
 from transformer_mt.errors import InputError
-from transformer_mt.pipeline import load_translator, open_training, showcase
-from transformer_mt.training.run import Run
+from transformer_mt.training.session import open_training
+from transformer_mt.translation.translator import Translator
+
+
+@pytest.fixture(autouse=True)
+def corpus() -> None:
+    """Here corpora are read from the disk."""
 
 
 @pytest.fixture
@@ -20,7 +25,7 @@ def test_a_trained_run_translates(tmp_path: Path, folder: Path) -> None:
     training = opened(tmp_path / "run", f"data.corpus={folder}", "training.steps=2")
     assert len(training.corpus.splits["train"]) == len(TRAIN)
     list(training.trainer.train())
-    translator = load_translator(Run.open(tmp_path / "run"), device="cpu")
+    translator = Translator.load(tmp_path / "run", device="cpu")
     found = translator.translate([TRAIN[0].source, TRAIN[1].source], SearchConfig(beam=2))
     assert [len(each) for each in found] == [1, 1]
 
@@ -40,11 +45,3 @@ def test_departure_from_the_configured_vocabulary_is_noted(tmp_path: Path, folde
     (note,) = training.notes
     assert note.startswith("tokenizer.vocabulary_size: ")
     assert training.tokenizer.size < 9999
-
-
-def test_showcase_is_in_the_source_language() -> None:
-    german = showcase(DataConfig())
-    english = showcase(DataConfig(source_language="en", target_language="de"))
-    assert german != english
-    with pytest.raises(InputError, match=r"^SENTENCE: there is no showcase in 'fr'; give a sentence$"):
-        showcase(DataConfig(source_language="fr"))

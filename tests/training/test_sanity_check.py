@@ -1,16 +1,16 @@
 from pathlib import Path
 
 import pytest
-from small_training import corpus_in_memory, small_config
+from support.small_training import corpus_in_memory, small_config
 
-from transformer_mt.pipeline import Training, rehearse_training
-from transformer_mt.rehearsal import measure_cost, overfit, shapes
+from transformer_mt.training.sanity_check import measure_cost, overfit, shapes
+from transformer_mt.training.session import Training, rehearse_training
 
 
 @pytest.fixture
 def training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Training:
     """Nothing may be written, which `tmp_path` as the working directory would show."""
-    monkeypatch.setattr("transformer_mt.pipeline.load_corpus", lambda config: corpus_in_memory())
+    monkeypatch.setattr("transformer_mt.training.session.load_corpus", lambda config: corpus_in_memory())
     monkeypatch.chdir(tmp_path)
     return rehearse_training(small_config())
 
@@ -42,7 +42,7 @@ def test_one_batch_is_learned_by_heart(training: Training, tmp_path: Path) -> No
 
 
 def test_a_recurrent_model_names_each_part_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.pipeline.load_corpus", lambda config: corpus_in_memory())
+    monkeypatch.setattr("transformer_mt.training.session.load_corpus", lambda config: corpus_in_memory())
     trainer = rehearse_training(small_config("model.kind=recurrent")).trainer
     names = [name for name, _ in shapes(trainer.model, trainer.stream.take())]
     assert "decoder.reader.score" in names

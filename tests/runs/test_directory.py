@@ -4,22 +4,22 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_training import opened
+from support.small_training import opened
 
 from transformer_mt.errors import TmtError
-from transformer_mt.pipeline import load_translator
-from transformer_mt.training.files import pack, unpack
-from transformer_mt.training.run import MODEL, Run, newest_run, weights_of
+from transformer_mt.runs.directory import MODEL, Run, newest_run
+from transformer_mt.runs.weights import pack, unpack, weights_of
+from transformer_mt.translation.translator import Translator
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with one validation behind it, to be copied or only read."""
-    from small_training import corpus_in_memory
+    from support.small_training import corpus_in_memory
 
     path = tmp_path_factory.mktemp("runs") / "trained"
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("transformer_mt.pipeline.load_corpus", lambda config: corpus_in_memory())
+        monkeypatch.setattr("transformer_mt.training.session.load_corpus", lambda config: corpus_in_memory())
         list(opened(path, "training.steps=4").trainer.train())
     return path
 
@@ -82,7 +82,7 @@ def test_damaged_model_is_named(trained: Path, change: Callable[[bytes], bytes],
 def test_a_run_can_be_moved(trained: Path, tmp_path: Path) -> None:
     moved = trained.rename(tmp_path / "elsewhere")
     try:
-        translator = load_translator(Run.open(moved), device="cpu")
+        translator = Translator.load(moved, device="cpu")
         assert not translator.model.training
     finally:
         moved.rename(trained)

@@ -1,12 +1,12 @@
 import pytest
 import torch
-from small_training import TRAIN, VALIDATION, small_config
+from support.small_training import TRAIN, VALIDATION, small_config
 from torch.nn import functional as F
 
 from transformer_mt.config import Config
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer import BOS, EOS, Tokenizer
-from transformer_mt.validation import SAMPLES, Validator
+from transformer_mt.training.validation import SAMPLES, Validator
 
 CPU = torch.device("cpu")
 

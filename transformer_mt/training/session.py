@@ -1,4 +1,4 @@
-"""From a configuration to something that trains, and from a run directory to something that translates."""
+"""From a configuration to something that trains: a new run, or the continuation of one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,19 +6,17 @@ from pathlib import Path
 
 import torch
 
-from transformer_mt.config import Config, DataConfig, differences
-from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
+from transformer_mt.config import Config, differences
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.device import choose_device, choose_precision, keep_freed_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
+from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
 from transformer_mt.tokenizer import Tokenizer
-from transformer_mt.training.run import CHECKPOINTS, PARTS, Run
 from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
-from transformer_mt.translation.translator import Translator
-from transformer_mt.validation import Validator
+from transformer_mt.training.validation import Validator
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = ("training.steps", "training.patience", "training.device", "search.")
@@ -93,28 +91,6 @@ def validation_pairs(corpus: Corpus) -> Sequence[SentencePair]:
     if "validation" not in corpus.splits:
         raise InputError(f"{corpus.name}: no validation split; put some pairs into validation.jsonl")
     return corpus.splits["validation"]
-
-
-def load_translator(run: Run, *, device: str) -> Translator:
-    """The trained model of a run, ready to translate in float32 on the device of that name."""
-    config = run.config()
-    place = choose_device(device)
-    return Translator(
-        run.model().to(place),
-        run.tokenizer(),
-        source_language=config.data.source_language,
-        target_language=config.data.target_language,
-        device=place,
-        precision=torch.float32,
-    )
-
-
-def showcase(config: DataConfig) -> str:
-    """The sentence that `tmt attend` shows when it is given none, in the run's source language."""
-    sentences = {"de": SHOWCASE, "en": SHOWCASE_TRANSLATION}
-    if config.source_language not in sentences:
-        raise InputError(f"SENTENCE: there is no showcase in {config.source_language!r}; give a sentence")
-    return sentences[config.source_language]
 
 
 def refuse_other_configuration(run: Run, config: Config) -> None:

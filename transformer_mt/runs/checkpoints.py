@@ -5,19 +5,17 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.training.files import (
-    pack,
+from transformer_mt.runs.files import (
     read_sealed_directory,
     remove_sealed_directory,
     sealed_directories,
-    unpack,
     write_sealed_directory,
     writing,
 )
+from transformer_mt.runs.weights import pack, unpack
 
 
 @dataclass
@@ -100,22 +98,3 @@ class Checkpoints:
         with writing(self.directory):
             for step in set(self.steps()) - steps:
                 remove_sealed_directory(self.path(step))
-
-
-def random_states(device: torch.device) -> dict[str, Tensor]:
-    """The states of torch's default generators that training on this device draws from."""
-    states = {"cpu": torch.get_rng_state()}
-    if device.type == "cuda":
-        states["cuda"] = torch.cuda.get_rng_state(device)
-    if device.type == "mps":
-        states["mps"] = torch.mps.get_rng_state()
-    return states
-
-
-def restore_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    """Set the generators to states that `random_states` gave."""
-    torch.set_rng_state(states["cpu"])
-    if "cuda" in states and device.type == "cuda":
-        torch.cuda.set_rng_state(states["cuda"], device)
-    if "mps" in states and device.type == "mps":
-        torch.mps.set_rng_state(states["mps"])

@@ -11,8 +11,8 @@ from rich.color import Color, ColorSystem
 from rich.console import Console
 from rich.text import Text
 
-from transformer_mt.cli.escape import escape_controls
-from transformer_mt.cli.rendering import (
+from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.inspection.rendering import (
     NARROWEST,
     Blocks,
     Colours,

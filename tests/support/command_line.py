@@ -1,0 +1,115 @@
+"""The command line called as a shell would call it, without the cost of a process, and what a tiny training needs."""
+
+import json
+import os
+import pty
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from transformer_mt.cli.main import run
+
+NOUNS = ("Hund", "Mann", "Baum", "Tisch", "Vogel")
+VERBS = ("schläft", "wartet", "fällt")
+ENGLISH = dict(zip((*NOUNS, *VERBS), ("dog", "man", "tree", "table", "bird", "sleeps", "waits", "falls"), strict=True))
+PAIRS = [(f"Der {noun} {verb}.", f"The {ENGLISH[noun]} {ENGLISH[verb]}.") for noun in NOUNS for verb in VERBS]
+
+SIZES = {
+    "data.builtin.train": "40",
+    "data.builtin.validation": "11",
+    "data.builtin.test": "7",
+    "tokenizer.vocabulary_size": "310",
+    "model.width": "16",
+    "model.encoder_layers": "1",
+    "model.decoder_layers": "1",
+    "model.feedforward": "16",
+    "model.attention.heads": "2",
+    "model.max_length": "96",
+    "training.steps": "6",
+    "training.batch_tokens": "128",
+    "training.validate_every": "3",
+    "training.checkpoint_every": "2",
+    "training.log_every": "2",
+    "training.device": "cpu",
+    "training.precision": "float32",
+    "search.beam": "2",
+    "search.max_length": "12",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of stdout, cut at newlines only."""
+        return self.out.removesuffix("\n").split("\n") if self.out else []
+
+
+Tmt = Callable[..., Outcome]
+
+
+def settings(**changes: str) -> list[str]:
+    """The options of a tiny training; `training__steps="9"` changes one."""
+    chosen = SIZES | {key.replace("__", "."): value for key, value in changes.items()}
+    return [part for key, value in chosen.items() for part in ("--set", f"{key}={value}")]
+
+
+def write_corpus(folder: Path) -> Path:
+    """A folder with three splits of the same few pairs."""
+    folder.mkdir()
+    for split in ("train", "validation", "test"):
+        lines = (json.dumps({"de": de, "en": en}, ensure_ascii=False) for de, en in PAIRS)
+        (folder / f"{split}.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return folder
+
+
+def contents(root: Path) -> dict[str, bytes | None]:
+    """Everything below a directory: the bytes of files, None for directories."""
+    paths = sorted(root.rglob("*"))
+    return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else None for path in paths}
+
+
+class Terminal:
+    """A pseudo-terminal in place of stdin, stdout and stderr."""
+
+    def __init__(self, *, typed: str, patch: pytest.MonkeyPatch) -> None:
+        self.master, slave = pty.openpty()
+        os.write(self.master, typed.encode())
+        self.screen = b""
+        self._reader = Thread(target=self._read)
+        self._files = [
+            open(os.dup(slave), mode, encoding="utf-8", buffering=1)  # noqa: SIM115
+            for mode in ("r", "w", "w")
+        ]
+        os.close(slave)
+        for name, file in zip(("stdin", "stdout", "stderr"), self._files, strict=True):
+            patch.setattr(sys, name, file)
+
+    def tmt(self, *arguments: str) -> tuple[int, str]:
+        """Call `tmt`; the exit code and all that stood on the screen."""
+        self._reader.start()
+        try:
+            code = run(list(arguments))
+        finally:
+            for file in self._files:
+                file.close()
+            self._reader.join()
+            os.close(self.master)
+        return code, self.screen.decode().replace("\r\n", "\n")
+
+    def _read(self) -> None:
+        try:
+            while chunk := os.read(self.master, 65536):
+                self.screen += chunk
+        except OSError:  # how Linux says that nobody holds the other side any more
+            return
