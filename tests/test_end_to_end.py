@@ -27,7 +27,7 @@ LEARNING = (
     "model.dropout=0",
     "model.attention.dropout=0",
     "objective.label_smoothing=0",
-    "optimizer.warmup=40",
+    "schedule.warmup=40",
     "training.averaging=last",
     "training.average_count=1",
     "training.batch_tokens=600",
@@ -38,13 +38,13 @@ LEARNING = (
 
 
 def test_training_on_the_builtin_corpus_learns_its_pairs(tmp_path: Path) -> None:
-    training = open_training(small_config(*LEARNING), tmp_path / "run", overwrite=False)
-    reports = list(training.trainer.train())
+    session = open_training(small_config(*LEARNING), tmp_path / "run")
+    reports = list(session.train())
     losses = [report.loss for report in steps_of(reports)]
     assert losses[-1] < losses[0] / 20
     # So few pairs are soon learned by heart; before that, what they teach holds for others too.
     assert min(report.validation.loss for report in validations_of(reports)) < losses[0] - 2
-    pairs = training.corpus.splits["train"][:40]
+    pairs = session.corpus.splits["train"][:40]
     translator = Translator.load(tmp_path / "run", device="cpu")
     found = translator.translate([pair.source for pair in pairs], SearchConfig(beam=1, batch_size=64))
     assert score_texts([best.text for best, *_ in found], [pair.target for pair in pairs]).bleu > 70
@@ -61,7 +61,7 @@ def test_multi30k_loads_and_starts_to_learn(tmp_path: Path) -> None:
             "model.encoder_layers=1",
             "model.decoder_layers=1",
             "model.feedforward=32",
-            "optimizer.warmup=10",
+            "schedule.warmup=10",
             "training.batch_tokens=1000",
             "training.steps=20",
             "training.validate_every=999",
@@ -69,7 +69,7 @@ def test_multi30k_loads_and_starts_to_learn(tmp_path: Path) -> None:
         ],
     )
     assert {split: len(pairs) for split, pairs in load_corpus(config.data).splits.items() if split in COUNTS} == COUNTS
-    trainer = open_training(config, tmp_path / "run", overwrite=False).trainer
+    trainer = open_training(config, tmp_path / "run").trainer
     losses = [trainer.step().loss for _ in range(config.training.steps)]
     assert losses[-1] < losses[0] - 1
 

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.names import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
 
-_PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def choose_device(name: str) -> torch.device:
@@ -57,7 +58,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
     or gains too little to pay for the conversions.
     """
     if name != "auto":
-        return _PRECISIONS[name]
+        return lookup(PRECISIONS, name, key="training.precision")
     if device.type == "cuda":
         fast = torch.cuda.get_device_capability(device) >= (8, 0)
     else:

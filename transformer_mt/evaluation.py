@@ -57,11 +57,11 @@ class Scores(TextScores, AttentionScores):
 def evaluate(
     translator: Translator,
     pairs: Sequence[SentencePair],
-    search: SearchConfig,
+    search: SearchConfig | None = None,
     *,
     validation: Sequence[SentencePair] = (),
 ) -> Scores:
-    """Translate the sources of `pairs` and compare with their targets.
+    """Translate the sources of `pairs`, as the translator's run is configured if not as `search` says, and compare.
 
     The head for the alignment error rate is chosen on `validation` when that has links, else on `pairs`. Raises
     `InputError` when there are no pairs.

@@ -401,7 +401,7 @@ def test_training_that_diverges_says_at_which_step(data: str, tmt: Tmt) -> None:
     outcome = tmt("train", "--data", data, "--run", "new", *settings(optimizer__factor="1e30"))
     assert outcome.code == 2
     assert re.fullmatch(
-        r"tmt: error: training: the loss diverged at step \d+; lower optimizer.factor or raise optimizer.warmup",
+        r"tmt: error: training: the loss diverged at step \d+; lower schedule.factor or raise schedule.warmup",
         outcome.err.splitlines()[-1],
     )
     assert outcome.out == ""

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.corpus.cleaning import CleaningReport, SplitReport, normalize, sift
+from transformer_mt.corpus.cleaning import CleaningReport, SplitReport, filter_pairs, normalize
 
 
 def test_blanks_and_control_characters_become_one_space() -> None:
@@ -29,7 +29,7 @@ def test_pairs_with_an_empty_or_long_side_are_left_out_and_counted() -> None:
         ("a", "b c d"),
         ("\x00", "b"),
     ]
-    kept, report = sift(pairs, max_words=3)
+    kept, report = filter_pairs(pairs, max_words=3)
     assert list(kept) == [0, 6]
     assert report == SplitReport(kept=2, empty=4, too_long=2)
     assert report.read == len(pairs)

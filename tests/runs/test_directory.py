@@ -15,12 +15,8 @@ from transformer_mt.translation.translator import Translator
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with one validation behind it, to be copied or only read."""
-    from support.small_training import corpus_in_memory
-
     path = tmp_path_factory.mktemp("runs") / "trained"
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("transformer_mt.training.session.load_corpus", lambda config: corpus_in_memory())
-        list(opened(path, "training.steps=4").trainer.train())
+    list(opened(path, "training.steps=4").train())
     return path
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from support.variants import with_sizes
 from transformer_mt.config import Config, load_config
-from transformer_mt.corpus.cleaning import CleaningReport
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.training.reports import Report, StepReport, ValidationReport
-from transformer_mt.training.session import Training, open_training
+from transformer_mt.training.session import TrainingSession, open_training
 
 SUBJECTS = {
     "der Hund": "the dog",
@@ -37,7 +36,7 @@ SMALL = (
     "model.encoder_layers=1",
     "model.decoder_layers=1",
     "model.max_length=31",
-    "optimizer.warmup=5",
+    "schedule.warmup=5",
     "training.batch_tokens=120",
     "training.steps=8",
     "training.validate_every=4",
@@ -56,7 +55,7 @@ def small_config(*overrides: str) -> Config:
 
 def corpus_in_memory(train: Sequence[SentencePair] = TRAIN, validation: Sequence[SentencePair] = VALIDATION) -> Corpus:
     """The pairs as a corpus, without the disk."""
-    return Corpus("small", {"train": train, "validation": validation}, CleaningReport({}, 100), has_links=False)
+    return Corpus.from_pairs({"train": train, "validation": validation}, name="small")
 
 
 def write_corpus(folder: Path) -> Path:
@@ -68,9 +67,9 @@ def write_corpus(folder: Path) -> Path:
     return folder
 
 
-def opened(path: Path, *overrides: str, overwrite: bool = False) -> Training:
-    """Training in the run directory `path` with everything made anew, as in a new process."""
-    return open_training(small_config(*overrides), path, overwrite=overwrite)
+def opened(path: Path, *overrides: str, overwrite: bool = False) -> TrainingSession:
+    """Training on the small corpus in the run directory `path`, with everything made anew, as in a new process."""
+    return open_training(small_config(*overrides), path, corpus_in_memory(), overwrite=overwrite)
 
 
 def steps_of(reports: Sequence[Report]) -> list[StepReport]:

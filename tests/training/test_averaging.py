@@ -44,8 +44,13 @@ SCORES = (-3.0, -1.0, -2.0, -5.0, -4.0)
 STEPS = f"training.steps={len(SCORES)}"
 
 
-def test_running_average_is_the_plain_loop(tmp_path: Path) -> None:
-    walk = Walk(tmp_path, SCORES, STEPS, "training.averaging=ema", "training.ema_decay=0.25")
+# Batch norm has running statistics, which are averaged like weights.
+every_norm = pytest.mark.parametrize("norm", ["model.norm=layer", "model.norm=batch"])
+
+
+@every_norm
+def test_running_average_is_the_plain_loop(tmp_path: Path, norm: str) -> None:
+    walk = Walk(tmp_path, SCORES, STEPS, "training.averaging=ema", "training.ema_decay=0.25", norm)
     average = walk.weights[1]
     for count, weights in enumerate(walk.weights[2:], start=1):
         decay = min(0.25, (1 + count) / (10 + count))
@@ -60,9 +65,12 @@ def test_without_averaging_the_best_weights_are_used(tmp_path: Path) -> None:
     assert walk.kept == [2, 4, 5]  # the best, and the two newest
 
 
+@every_norm
 @pytest.mark.parametrize(("averaging", "chosen"), [("last", (4, 5)), ("best", (2, 3))])
-def test_mean_over_checkpoints_is_the_plain_mean(tmp_path: Path, averaging: str, chosen: tuple[int, ...]) -> None:
-    walk = Walk(tmp_path, SCORES, STEPS, f"training.averaging={averaging}")
+def test_mean_over_checkpoints_is_the_plain_mean(
+    tmp_path: Path, averaging: str, chosen: tuple[int, ...], norm: str
+) -> None:
+    walk = Walk(tmp_path, SCORES, STEPS, f"training.averaging={averaging}", norm)
     one, other = (walk.weights[step] for step in chosen)
     expected = {name: ((one[name].double() + other[name].double()) / 2).float() for name in one}
     assert_equal(walk.used, expected)
@@ -77,7 +85,7 @@ def test_needed_are_the_checkpoints_of_the_next_average_and_one_more(
 ) -> None:
     trainer = opened(tmp_path, "training.average_count=2").trainer
     average = AVERAGING[averaging](trainer.model, trainer.config)
-    assert average.needed(list(enumerate(SCORES, start=1))) == needed
+    assert average.steps_to_keep(list(enumerate(SCORES, start=1))) == needed
 
 
 @pytest.mark.parametrize("score", ["loss", "bleu"])

@@ -1,95 +1,109 @@
+from typing import Any
+
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from transformer_mt.config import OptimizerConfig
-from transformer_mt.errors import InputError
-from transformer_mt.training.optimizer import OPTIMIZERS, ScheduledAdam, build_optimizer, constant_rate, noam_rate
+from transformer_mt.config import CHOSEN, OptimizerConfig, load_config
+from transformer_mt.models.build import build_model
+from transformer_mt.training.optimizer import OPTIMIZERS, ScheduledOptimizer, build_optimizer
+
+every_optimizer = pytest.mark.parametrize("name", OPTIMIZERS)
 
 
-def parameters() -> list[nn.Parameter]:
-    generator = torch.Generator().manual_seed(3)
-    return [nn.Parameter(torch.randn(shape, generator=generator)) for shape in ((3, 5), (7,))]
+def configured(name: str, **numbers: Any) -> OptimizerConfig:
+    overrides = [f"optimizer.{key}={value}" for key, value in numbers.items()]
+    return load_config(None, [f"optimizer.name={name}", *overrides]).optimizer
 
 
-def set_gradients(of: list[nn.Parameter], *, step: int) -> None:
+class Small(nn.Module):
+    """One of each: a matrix, a bias, an embedding whose matrix is used twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 3)
+        self.inner = nn.Linear(3, 3)
+        self.output = nn.Linear(3, 5)
+        self.output.weight = self.table.weight
+        generator = torch.Generator().manual_seed(3)
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator))
+
+
+def schedule(step: int) -> float:
+    return 0.1 / step
+
+
+def set_gradients(of: nn.Module, *, step: int) -> None:
     generator = torch.Generator().manual_seed(step)
-    for parameter in of:
+    for parameter in of.parameters():
         parameter.grad = torch.randn(parameter.shape, generator=generator)
 
 
-def walk(optimizer: ScheduledAdam, of: list[nn.Parameter], steps: range) -> list[float]:
+def walk(optimizer: ScheduledOptimizer, model: nn.Module, steps: range) -> list[float]:
     rates = []
     for step in steps:
-        set_gradients(of, step=step)
+        set_gradients(model, step=step)
         rates.append(optimizer.step())
     return rates
 
 
-@given(step=st.integers(1, 10**6), width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=st.integers(1, 10**5))
-def test_noam_rate_is_the_formula(step: int, width: int, factor: float, warmup: int) -> None:
-    rising, falling = step / warmup**1.5, 1 / step**0.5
-    expected = factor / width**0.5 * min(rising, falling)
-    assert noam_rate(step, width=width, factor=factor, warmup=warmup) == pytest.approx(expected)
+def test_every_name_has_its_section_and_its_optimizer() -> None:
+    assert set(OPTIMIZERS) == set(CHOSEN["optimizer"][1])
 
 
-@given(warmup=st.integers(2, 50))
-def test_noam_rate_rises_to_the_end_of_warmup_and_falls_from_there(warmup: int) -> None:
-    rates = [noam_rate(step, width=17, factor=1.0, warmup=warmup) for step in range(1, 3 * warmup)]
-    assert rates.index(max(rates)) == warmup - 1
-    assert rates[:warmup] == sorted(rates[:warmup])
-    assert rates[warmup - 1 :] == sorted(rates[warmup - 1 :], reverse=True)
-
-
-@given(step=st.integers(1, 10**6), width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=st.integers(1, 10**5))
-def test_constant_rate_follows_that_of_noam_up_to_its_top_and_stays_there(
-    step: int, width: int, factor: float, warmup: int
-) -> None:
-    top = noam_rate(min(step, warmup), width=width, factor=factor, warmup=warmup)
-    assert constant_rate(step, width=width, factor=factor, warmup=warmup) == pytest.approx(top)
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_every_step_is_one_of_adam_at_the_rate_of_the_schedule(name: str) -> None:
-    config = OptimizerConfig(name=name, factor=2.0, warmup=3, betas=(0.7, 0.9), epsilon=1e-3)
-    ours, plain = parameters(), parameters()
-    optimizer = build_optimizer(config, ours, width=17)
-    adam = torch.optim.Adam(plain, lr=0.0, betas=(0.7, 0.9), eps=1e-3)
+@every_optimizer
+def test_every_step_is_one_of_torch_at_the_rate_of_the_schedule(name: str) -> None:
+    ours, plain = Small(), Small()
+    optimizer = build_optimizer(configured(name, betas="[0.7, 0.9]", epsilon=1e-3), ours, schedule)
+    groups: list[dict[str, Any]] = [{"params": list(plain.parameters())}]
+    if name == "adamw":
+        matrix = [plain.inner.weight]
+        others = [plain.table.weight, plain.inner.bias, plain.output.bias]
+        groups = [{"params": matrix, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
+    torchs = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](groups, betas=(0.7, 0.9), eps=1e-3)
     for step in range(1, 6):
-        rate = OPTIMIZERS[name](step, width=17, factor=2.0, warmup=3)
-        adam.param_groups[0]["lr"] = rate
+        for group in torchs.param_groups:
+            group["lr"] = schedule(step)
         set_gradients(plain, step=step)
-        adam.step()
-        assert walk(optimizer, ours, range(step, step + 1)) == [rate]
-    for our, their in zip(ours, plain, strict=True):
+        torchs.step()
+        assert walk(optimizer, ours, range(step, step + 1)) == [schedule(step)]
+    for our, their in zip(ours.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(our, their)
 
 
-def test_step_clears_the_gradients() -> None:
-    ours = parameters()
-    walk(build_optimizer(OptimizerConfig(), ours, width=17), ours, range(1, 2))
-    assert all(parameter.grad is None for parameter in ours)
+def test_weight_decay_spares_norms_biases_and_embeddings() -> None:
+    model = build_model(load_config(None, ["model.attention.position=relative(3)"]).model, vocabulary_size=13)
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    build_optimizer(configured("adamw", weight_decay=0.5), model, schedule).step()
+    changed = {name for name, parameter in model.named_parameters() if not torch.equal(parameter, before[name])}
+    matrices = {name for name, parameter in before.items() if parameter.ndim == 2}
+    assert changed == {name for name in matrices if "table" not in name and ".to_" not in name}
+    assert len(changed) == 3 * (4 + 2) + 3 * (8 + 2)  # of three layers each: attention matrices and feed-forward
+    name = min(changed)
+    torch.testing.assert_close(dict(model.named_parameters())[name], (1 - 0.1 * 0.5) * before[name])
 
 
+@every_optimizer
+def test_a_step_clears_the_gradients(name: str) -> None:
+    model = Small()
+    walk(build_optimizer(configured(name), model, schedule), model, range(1, 2))
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@every_optimizer
 @pytest.mark.parametrize("stop", [0, 1, 4])
-def test_loaded_state_continues_bit_for_bit(stop: int) -> None:
-    config = OptimizerConfig(warmup=3)
-    whole, first, second = parameters(), parameters(), parameters()
-    all_rates = walk(build_optimizer(config, whole, width=17), whole, range(1, 8))
-    before = build_optimizer(config, first, width=17)
+def test_a_loaded_state_continues_bit_for_bit(name: str, stop: int) -> None:
+    whole, first, second = Small(), Small(), Small()
+    all_rates = walk(build_optimizer(configured(name), whole, schedule), whole, range(1, 8))
+    before = build_optimizer(configured(name), first, schedule)
     rates = walk(before, first, range(1, stop + 1))
-    after = build_optimizer(config, second, width=17)
-    with torch.no_grad():
-        for there, here in zip(second, first, strict=True):
-            there.copy_(here)
-    state: dict[str, Tensor] = {name: tensor.clone() for name, tensor in before.state().items()}
+    after = build_optimizer(configured(name), second, schedule)
+    second.load_state_dict(first.state_dict())
+    state: dict[str, Tensor] = {key: tensor.clone() for key, tensor in before.state().items()}
     after.load(state)
     assert rates + walk(after, second, range(stop + 1, 8)) == all_rates
-    assert all(torch.equal(there, here) for there, here in zip(second, whole, strict=True))
-
-
-def test_unknown_optimizer_names_the_nearest() -> None:
-    with pytest.raises(InputError, match=r"optimizer\.name: there is no 'noman'; did you mean noam\?"):
-        build_optimizer(OptimizerConfig(name="noman"), parameters(), width=17)
+    assert all(torch.equal(there, here) for there, here in zip(second.parameters(), whole.parameters(), strict=True))

@@ -3,19 +3,22 @@ from pathlib import Path
 import pytest
 from support.small_training import corpus_in_memory, small_config
 
+from transformer_mt.runs.directory import Run
 from transformer_mt.training.sanity_check import measure_cost, overfit, shapes
-from transformer_mt.training.session import Training, rehearse_training
+from transformer_mt.training.session import TrainingSession, build_session
+
+
+def built(path: Path, *overrides: str) -> TrainingSession:
+    return build_session(small_config(*overrides), Run(path / "run"), corpus_in_memory())
 
 
 @pytest.fixture
-def training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Training:
-    """Nothing may be written, which `tmp_path` as the working directory would show."""
-    monkeypatch.setattr("transformer_mt.training.session.load_corpus", lambda config: corpus_in_memory())
-    monkeypatch.chdir(tmp_path)
-    return rehearse_training(small_config())
+def training(tmp_path: Path) -> TrainingSession:
+    """Nothing may be written, which `tmp_path` would show."""
+    return built(tmp_path)
 
 
-def test_shapes_are_those_of_the_batch(training: Training) -> None:
+def test_shapes_are_those_of_the_batch(training: TrainingSession) -> None:
     batch = training.trainer.stream.take()
     found = dict(shapes(training.trainer.model, batch))
     size, length = batch.target_in.shape
@@ -24,7 +27,7 @@ def test_shapes_are_those_of_the_batch(training: Training) -> None:
     assert not any(module._forward_hooks for module in training.trainer.model.modules())
 
 
-def test_rehearsal_measures_and_writes_nothing(training: Training, tmp_path: Path) -> None:
+def test_the_check_measures_and_writes_nothing(training: TrainingSession, tmp_path: Path) -> None:
     cost = measure_cost(training, steps=3600)
     assert cost.seconds_per_step > 0
     assert cost.hours == pytest.approx(cost.seconds_per_step)
@@ -32,7 +35,7 @@ def test_rehearsal_measures_and_writes_nothing(training: Training, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
-def test_one_batch_is_learned_by_heart(training: Training, tmp_path: Path) -> None:
+def test_one_batch_is_learned_by_heart(training: TrainingSession, tmp_path: Path) -> None:
     batch = training.trainer.stream.encoded.batch(range(2))
     learned = list(overfit(training, batch))
     assert [each.steps for each in learned] == list(range(10, 10 * len(learned) + 1, 10))
@@ -41,9 +44,8 @@ def test_one_batch_is_learned_by_heart(training: Training, tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
-def test_a_recurrent_model_names_each_part_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.training.session.load_corpus", lambda config: corpus_in_memory())
-    trainer = rehearse_training(small_config("model.kind=recurrent")).trainer
+def test_a_recurrent_model_names_each_part_once(tmp_path: Path) -> None:
+    trainer = built(tmp_path, "model.kind=recurrent").trainer
     names = [name for name, _ in shapes(trainer.model, trainer.stream.take())]
     assert "decoder.reader.score" in names
     assert len(names) == len(set(names))

@@ -9,11 +9,6 @@ from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator
 
 
-@pytest.fixture(autouse=True)
-def corpus() -> None:
-    """Here corpora are read from the disk."""
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A corpus on disk; `datasets` writes nothing outside the test's own folder."""
@@ -22,9 +17,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_trained_run_translates(tmp_path: Path, folder: Path) -> None:
-    training = opened(tmp_path / "run", f"data.corpus={folder}", "training.steps=2")
-    assert len(training.corpus.splits["train"]) == len(TRAIN)
-    list(training.trainer.train())
+    session = open_training(small_config(f"data.corpus={folder}", "training.steps=2"), tmp_path / "run")
+    assert len(session.corpus.splits["train"]) == len(TRAIN)
+    list(session.train())
     translator = Translator.load(tmp_path / "run", device="cpu")
     found = translator.translate([TRAIN[0].source, TRAIN[1].source], SearchConfig(beam=2))
     assert [len(each) for each in found] == [1, 1]
@@ -33,15 +28,13 @@ def test_a_trained_run_translates(tmp_path: Path, folder: Path) -> None:
 def test_corpus_without_validation_is_refused_before_anything_is_written(tmp_path: Path, folder: Path) -> None:
     (folder / "val.jsonl").unlink()
     with pytest.raises(InputError) as caught:
-        opened(tmp_path / "run", f"data.corpus={folder}")
+        open_training(small_config(f"data.corpus={folder}"), tmp_path / "run")
     assert str(caught.value) == f"{folder}: no validation split; put some pairs into validation.jsonl"
     assert not (tmp_path / "run").exists()
 
 
-def test_departure_from_the_configured_vocabulary_is_noted(tmp_path: Path, folder: Path) -> None:
-    training = open_training(
-        small_config(f"data.corpus={folder}", "tokenizer.vocabulary_size=9999"), tmp_path / "run", overwrite=False
-    )
-    (note,) = training.notes
+def test_departure_from_the_configured_vocabulary_is_noted(tmp_path: Path) -> None:
+    session = opened(tmp_path / "run", "tokenizer.vocabulary_size=9999")
+    (note,) = session.notes
     assert note.startswith("tokenizer.vocabulary_size: ")
-    assert training.tokenizer.size < 9999
+    assert session.tokenizer.size < 9999

@@ -1,19 +1,22 @@
 import pytest
 import torch
+from support.processes import OneOf
 from support.small_training import TRAIN, small_config
 
 from transformer_mt.batching import Batch
 from transformer_mt.config import TokenizerConfig
+from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.stream import BatchStream
 
 SAMPLED = "tokenizer.sampling=subword"
 
 
-def stream(*overrides: str) -> BatchStream:
+def stream(*overrides: str, processes: Processes | None = None) -> BatchStream:
     config = small_config(*overrides)
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
-    return BatchStream(TRAIN, Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300)), config)
+    tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
+    return BatchStream(TRAIN, tokenizer, config, processes=processes or SingleProcess())
 
 
 def take(stream: BatchStream, count: int) -> list[tuple[int, Batch]]:
@@ -71,3 +74,17 @@ def test_sampling_segments_anew_every_epoch() -> None:
     assert first.tolist() != second.tolist()
     sampled.seek(0, 0)
     assert sampled.encoded.source.ids.tolist() == first.tolist()
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_processes_share_out_the_batches_of_one(count: int) -> None:
+    alone = stream()
+    shared = [stream(processes=OneOf(count, rank)) for rank in range(count)]
+    rounds = len(alone.plan) // count
+    for _ in range(2 * rounds):
+        if alone.index + count > len(alone.plan):
+            alone.seek(alone.epoch + 1, 0)  # what is left of an epoch is too little for all
+        for one in shared:
+            assert same(one.take(), alone.take())
+        assert {(one.epoch, one.index) for one in shared} == {(alone.epoch, alone.index)}
+    assert alone.epoch == 1

@@ -3,11 +3,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.small_training import TRAIN, opened, steps_of, validations_of
+from support.processes import OneOf
+from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, validations_of
 from torch import Tensor
 
 from transformer_mt.errors import InputError
+from transformer_mt.processes import SingleProcess
+from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.training.reports import FinishReport, Validation
+from transformer_mt.training.session import build_trainer, train_tokenizer
+from transformer_mt.training.trainer import Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
 
@@ -33,7 +39,7 @@ def test_gradient_of_several_batches_is_that_of_all_their_pairs_in_one(tmp_path:
 
 
 def test_a_step_takes_as_many_batches_as_it_accumulates(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, "training.accumulate=3").trainer
+    trainer = opened(tmp_path, "training.accumulation_steps=3").trainer
     ahead = opened(tmp_path / "other").trainer.stream
     expected = sum(ahead.take().target_tokens for _ in range(3))
     assert trainer.step().target_tokens == expected
@@ -53,10 +59,21 @@ def test_checkpoints_change_nothing(tmp_path: Path) -> None:
 
 
 def test_reports_come_in_order(tmp_path: Path) -> None:
-    reports = list(opened(tmp_path, "training.steps=7").trainer.train())
+    reports = list(opened(tmp_path, "training.steps=7", "training.log_every=3").train())
     kinds = [(type(report).__name__.removesuffix("Report"), report.step) for report in reports]
     steps = [("Step", step) for step in range(1, 8)]
-    assert kinds == [*steps[:4], ("Validation", 4), *steps[4:], ("Validation", 7), ("Finish", 7)]
+    first, second, rest = steps[:3], steps[3:6], steps[6:]
+    assert kinds == [
+        *first,
+        ("Window", 3),
+        *second[:1],
+        ("Validation", 4),
+        *second[1:],
+        ("Window", 6),
+        *rest,
+        ("Validation", 7),
+        ("Finish", 7),
+    ]
     assert [report.epoch for report in steps_of(reports)] == sorted(report.epoch for report in steps_of(reports))
     assert all(report.seconds > 0 for report in steps_of(reports))
     assert validations_of(reports)[0].best
@@ -72,7 +89,7 @@ def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: P
     with pytest.raises(InputError) as caught:
         list(trainer.train())
     assert str(caught.value) == (
-        "training: the loss diverged at step 6; lower optimizer.factor or raise optimizer.warmup"
+        "training: the loss diverged at step 6; lower schedule.factor or raise schedule.warmup"
     )
     again = opened(tmp_path).trainer
     assert again.progress.step == 4
@@ -104,3 +121,95 @@ def test_loss_of_a_step_is_the_mean_over_its_tokens(tmp_path: Path) -> None:
     chosen = log_p.gather(2, batch.target_out[:, :, None])[:, :, 0][batch.target_out != 0]
     assert trainer.step().loss == pytest.approx(-float(chosen.mean()), rel=1e-5)
     assert len(TRAIN) > len(batch.pairs)
+
+
+def gradients_of_a_step(trainer: Trainer) -> list[Tensor]:
+    """What the optimizer is given at the next step, before clipping has any effect."""
+    seen: list[Tensor] = []
+    step = trainer.optimizer.step
+
+    def observed() -> float:
+        seen.extend(parameter.grad.clone() for parameter in trainer.model.parameters() if parameter.grad is not None)
+        return step()
+
+    trainer.optimizer.step = observed  # type: ignore[method-assign]
+    trainer.step()
+    return seen
+
+
+def test_the_gradient_of_an_accumulated_step_is_that_of_the_mean_over_all_its_tokens(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3", "optimizer.clip=999").trainer
+    other = opened(tmp_path / "other", *WITHOUT_DROPOUT).trainer
+    batches = [other.stream.take() for _ in range(3)]
+    assert len({batch.target_tokens for batch in batches}) > 1
+    total = sum(other.objective(other.model, batch) for batch in batches)
+    mean = total / sum(batch.target_tokens for batch in batches)
+    expected = torch.autograd.grad(mean, list(other.model.parameters()))
+    torch.testing.assert_close(gradients_of_a_step(trainer), list(expected), rtol=1e-4, atol=1e-6)
+
+
+def validated_with(trainer: Trainer, scores: list[tuple[float, float, float]]) -> FinishReport:
+    """Train with validations that find these losses, BLEUs and chrFs one after another."""
+    found = iter(scores)
+    trainer.validate = lambda model: Validation(*next(found), ())
+    *_, finish = trainer.train()
+    assert isinstance(finish, FinishReport)
+    return finish
+
+
+def test_patience_counts_validations_in_a_row(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, "training.validate_every=1", "training.patience=2").trainer
+    finish = validated_with(trainer, [(loss, 0.0, 0.0) for loss in (5.0, 6.0, 4.0, 4.5, 4.2, 1.0)])
+    assert (finish.step, finish.best_step) == (5, 3)
+
+
+@pytest.mark.parametrize(("score", "best"), [("loss", 1), ("bleu", 2), ("chrf", 3)])
+def test_the_best_validation_is_that_of_the_configured_score(tmp_path: Path, score: str, best: int) -> None:
+    overrides = ("training.steps=3", "training.validate_every=1", f"training.score={score}")
+    finish = validated_with(opened(tmp_path, *overrides).trainer, [(1.0, 2.0, 3.0), (2.0, 9.0, 4.0), (3.0, 1.0, 5.0)])
+    assert finish.best_step == best
+
+
+def test_an_unknown_score_or_averaging_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    for key, wrong, right in (
+        ("score", "blue", "bleu"),
+        ("averaging", "emma", "ema"),
+        ("precision", "float23", "float32"),
+    ):
+        with pytest.raises(InputError, match=rf"^training\.{key}: there is no '{wrong}'; did you mean {right}\?$"):
+            opened(tmp_path / "run", f"training.{key}={wrong}")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_line_of_a_validation_is_written_before_the_checkpoint_that_makes_no_other(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, "training.checkpoint_every=99").trainer
+    kinds_at_save: list[list[str]] = []
+    trainer.save = lambda: kinds_at_save.append([line["kind"] for line in trainer.run.metrics()])  # type: ignore[method-assign]
+    list(trainer.train())
+    assert [kinds[-1] for kinds in kinds_at_save] == ["validation", "validation"]
+
+
+def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
+    config = small_config("training.steps=4")
+    corpus = corpus_in_memory()
+    tokenizer = train_tokenizer(corpus, config)
+    written = []
+    for rank in (1, 0):
+        run = Run(tmp_path / str(rank))
+        run.path.mkdir()
+        trainer = build_trainer(config, run, corpus, tokenizer, processes=OneOf(2, rank))
+        list(trainer.train())
+        written.append(sorted(path.name for path in run.path.rglob("*")))
+    assert written[0] == []
+    assert {"model.safetensors", "metrics.jsonl", "step-4"} <= set(written[1])
+
+
+def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -> None:
+    config, corpus = small_config(*WITHOUT_DROPOUT), corpus_in_memory()
+    tokenizer = train_tokenizer(corpus, config)
+    alone, one_of_two = (
+        build_trainer(config, Run(tmp_path), corpus, tokenizer, processes=processes).step()
+        for processes in (SingleProcess(), OneOf(2, 0))
+    )
+    assert one_of_two.target_tokens == 2 * alone.target_tokens
+    assert one_of_two.loss == pytest.approx(alone.loss)

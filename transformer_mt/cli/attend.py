@@ -6,20 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import (
-    DEFAULT_DEVICE,
-    Beam,
-    Device,
-    Json,
-    LengthPenalty,
-    Model,
-    Sample,
-    Seed,
-    Temperature,
-    TopK,
-    TopP,
-    search_with,
-)
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model
+from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
 
@@ -29,6 +17,7 @@ if TYPE_CHECKING:
 ALL, MEAN = "all", "mean"
 
 
+@with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
 def attend(
     sentence: Annotated[
         str | None, typer.Argument(metavar="SENTENCE", help="What to translate. [the showcase]", show_default=False)
@@ -41,13 +30,8 @@ def attend(
     stack: Annotated[str, typer.Option("--stack", metavar="NAME", help="cross, encoder or decoder.")] = "cross",
     layer: Annotated[str, typer.Option("--layer", metavar="N", help="A layer counted from 1, or all.")] = ALL,
     head: Annotated[str, typer.Option("--head", metavar="N", help="A head counted from 1, mean, or all.")] = MEAN,
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
-    sample: Sample = None,
-    temperature: Temperature = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    seed: Seed = None,
+    *,
+    search: SearchOptions,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
 ) -> None:
@@ -71,16 +55,7 @@ def attend(
 
     run = open_run(model)
     config = run.config()
-    search = search_with(
-        config.search,
-        beam=beam,
-        length_penalty=length_penalty,
-        sample=sample,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=seed,
-    )
+    chosen = search.applied_to(config.search)
     translator = Translator.load(run.path, device=device)
     if not translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
@@ -88,7 +63,7 @@ def attend(
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
     if target is None:
-        target = translator.translate([text], search, place=lambda _: "SENTENCE")[0][0].text
+        target = translator.translate([text], chosen, place=lambda _: "SENTENCE")[0][0].text
     maps = attend_pair(translator.model, translator.tokenizer, text, target)
     if as_json:
         result(json.dumps(maps.to_json(), ensure_ascii=False))

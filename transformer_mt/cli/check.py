@@ -1,13 +1,16 @@
 """`tmt train --check`: everything is built and shown, one batch is learned by heart, nothing is written."""
 
+from pathlib import Path
+
 from torch import Tensor
 
 from transformer_mt.batching import Batch
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.config import Config
 from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.runs.directory import Run
 from transformer_mt.training.sanity_check import Learned, measure_cost, overfit, shapes
-from transformer_mt.training.session import Training, rehearse_training
+from transformer_mt.training.session import TrainingSession, build_session
 from transformer_mt.training.trainer import Trainer
 
 SENTENCES_SHOWN = 3
@@ -16,9 +19,9 @@ SENTENCES_LEARNED = 16
 
 def check_training(config: Config) -> None:
     """Print what training would be like. Raises `EnvironmentProblem` when the model cannot learn a single batch."""
-    training = rehearse_training(config)
-    trainer, corpus, tokenizer = training.trainer, training.corpus, training.tokenizer
-    for line in training.notes:
+    session = build_session(config, Run(Path("unwritten")))
+    trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
+    for line in session.notes:
         note(line)
     result(f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
     counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
@@ -40,12 +43,12 @@ def check_training(config: Config) -> None:
     for name, shape in found:
         result(f"  {name:{width}} {shape}")
     result("")
-    cost = measure_cost(training, steps=config.training.steps)
+    cost = measure_cost(session, steps=config.training.steps)
     minutes = 60 * cost.hours
     result(f"time        {cost.seconds_per_step:.2f} s a step, {minutes:.1f} minutes for {config.training.steps} steps")
     if cost.memory_gib is not None:
         result(f"memory      {cost.memory_gib:.2f} GiB at the most so far")
-    _learn(training, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))
+    _learn(session, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))
 
 
 def _show_parameters(trainer: Trainer) -> None:
@@ -56,10 +59,10 @@ def _show_parameters(trainer: Trainer) -> None:
         result(f"  {name:18} {own:>12,}")
 
 
-def _learn(training: Training, batch: Batch) -> None:
+def _learn(session: TrainingSession, batch: Batch) -> None:
     """Learn a batch by heart and say how it went."""
     learned: Learned | None = None
-    for learned in overfit(training, batch):
+    for learned in overfit(session, batch):
         note(f"overfitting {len(batch.pairs)} pairs: step {learned.steps}, {100 * learned.accuracy:.1f} % right")
     assert learned is not None
     if learned.accuracy < 1.0:

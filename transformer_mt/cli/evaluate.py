@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Beam, Data, Device, Json, LengthPenalty, Model, search_with
+from transformer_mt.cli.options import DEFAULT_DEVICE, Data, Device, Json, Model
+from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.names import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.evaluation import Scores
 
 
+@with_search_options("beam", "length_penalty")
 def evaluate(
     model: Model = None,
     data: Data = None,
     split: Annotated[
         str, typer.Option("--split", metavar="NAME", help="Which part of the corpus to translate.")
     ] = "test",
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
+    *,
+    search: SearchOptions,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
 ) -> None:
@@ -44,13 +46,13 @@ def evaluate(
 
     run = open_run(model)
     config = run.config()
-    search = search_with(config.search, beam=beam, length_penalty=length_penalty)
+    chosen = search.applied_to(config.search)
     translator = Translator.load(run.path, device=device)
-    chosen = config.data.model_copy(update={"corpus": data}) if data else config.data
-    corpus = load_corpus(chosen)
+    source = config.data.model_copy(update={"corpus": data}) if data else config.data
+    corpus = load_corpus(source)
     pairs = lookup(corpus.splits, split, key="--split")
-    note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {search.beam}")
-    scores = score(translator, pairs, search, validation=corpus.splits.get("validation", ()))
+    note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {chosen.beam}")
+    scores = score(translator, pairs, chosen, validation=corpus.splits.get("validation", ()))
     lines = [json.dumps(dataclasses.asdict(scores))] if as_json else _lines(scores)
     for line in lines:
         result(line)

@@ -8,6 +8,7 @@ import typer
 from typer.main import get_command
 
 from transformer_mt.cli.attend import attend
+from transformer_mt.cli.config import config
 from transformer_mt.cli.data import data
 from transformer_mt.cli.evaluate import evaluate
 from transformer_mt.cli.train import train
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, evaluate, data):
+for command in (train, translate, attend, evaluate, data, config):
     app.command()(command)
 
 # What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.

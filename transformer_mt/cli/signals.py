@@ -1,4 +1,4 @@
-"""Stopping in good order: the first signal finishes the step, the second leaves at once."""
+"""Graceful shutdown: the first signal lets the step finish, the second ends the process at once."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ class StopRequest:
 
 
 @contextmanager
-def stopping_in_order() -> Iterator[StopRequest]:
+def graceful_shutdown() -> Iterator[StopRequest]:
     """While this is open, SIGINT and SIGTERM only leave a request; a second one ends the process there and then."""
     request = StopRequest()
 

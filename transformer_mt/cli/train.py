@@ -9,7 +9,7 @@ from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_conf
 
 if TYPE_CHECKING:
     from transformer_mt.config import Config
-    from transformer_mt.training.session import Training
+    from transformer_mt.training.session import TrainingSession
 
 
 def train(
@@ -56,21 +56,19 @@ def default_name(config: Path | None, corpus: str) -> str:
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal; the exit code."""
-    from transformer_mt.cli.signals import stopping_in_order
+    from transformer_mt.cli.signals import graceful_shutdown
     from transformer_mt.cli.terminal import note, notes_console, result
     from transformer_mt.cli.training_display import display_for
-    from transformer_mt.training.log import MetricsLog
     from transformer_mt.training.reports import FinishReport
     from transformer_mt.training.session import open_training
 
-    training = open_training(config, path, overwrite=overwrite)
-    trainer = training.trainer
-    _introduce(training, path)
-    log = MetricsLog(trainer.run, config.training.log_every)
+    session = open_training(config, path, overwrite=overwrite)
+    trainer = session.trainer
+    _introduce(session, path)
     display = display_for(notes_console())(steps=config.training.steps, first_step=trainer.progress.step)
-    with stopping_in_order() as request, display:
-        for report in trainer.train():
-            display.show(report, log.write(report))
+    with graceful_shutdown() as request, display:
+        for report in session.train():
+            display.show(report)
             if request.number is not None and not isinstance(report, FinishReport):
                 trainer.save()
                 break
@@ -83,12 +81,12 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     return 0
 
 
-def _introduce(training: "Training", path: Path) -> None:
+def _introduce(session: "TrainingSession", path: Path) -> None:
     """Say what is about to be trained, on what, with what."""
     from transformer_mt.cli.terminal import note
 
-    trainer, corpus = training.trainer, training.corpus
-    for line in training.notes:
+    trainer, corpus = session.trainer, session.corpus
+    for line in session.notes:
         note(line)
     note(f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
     counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
@@ -100,4 +98,4 @@ def _introduce(training: "Training", path: Path) -> None:
         limits = f"{wordy} over {corpus.report.max_words} words, {long} of train over the token limit"
         note(f"left out: {empty} with an empty side, {limits}")
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    note(f"model: {parameters:,} parameters, vocabulary {training.tokenizer.size}")
+    note(f"model: {parameters:,} parameters, vocabulary {session.tokenizer.size}")

@@ -11,24 +11,23 @@ from rich.text import Text
 
 from transformer_mt.cli.terminal import note, notes_console
 from transformer_mt.inspection.escape import escape_controls
-from transformer_mt.training.log import Window
-from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
+from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport, WindowReport
 
 VALIDATIONS_SHOWN = 8
 
 
-def window_line(window: Window, steps: int) -> str:
+def window_line(window: WindowReport, steps: int) -> str:
     """Some training steps in one line."""
     return (
-        f"step {window.step}/{steps}  epoch {window.epoch + 1}  loss {window.loss:.3f}  rate {window.rate:.2e}  "
-        f"{window.tokens_per_second:,.0f} tokens/s"
+        f"step {window.step}/{steps}  epoch {window.epoch + 1}  loss {window.loss:.3f}  "
+        f"rate {window.learning_rate:.2e}  {window.tokens_per_second:,.0f} tokens/s"
     )
 
 
 def validation_line(report: ValidationReport) -> str:
     """A validation in one line."""
     found = report.validation
-    verdict = "best so far" if report.best else f"no progress for {report.without_progress}"
+    verdict = "best so far" if report.best else f"no progress for {report.validations_without_improvement}"
     return (
         f"step {report.step}  validation loss {found.loss:.3f}  BLEU {found.bleu:.2f}  chrF {found.chrf:.2f}  "
         f"({verdict}, {report.seconds:.1f} s)"
@@ -50,16 +49,19 @@ class PlainDisplay:
     ) -> None:
         pass
 
-    def show(self, report: Report, window: Window | None) -> None:
-        """Show what a report brings; `window` are the last steps together, where one is complete."""
-        if window:
-            note(window_line(window, self.steps))
-        if isinstance(report, ValidationReport):
-            note(validation_line(report))
-            for source, _, translation in report.validation.samples:
-                note(f"  {source} → {translation}")
-        if isinstance(report, FinishReport):
-            note(finish_line(report))
+    def show(self, report: Report) -> None:
+        """Show what a report brings."""
+        match report:
+            case StepReport():
+                pass
+            case WindowReport():
+                note(window_line(report, self.steps))
+            case ValidationReport():
+                note(validation_line(report))
+                for source, _, translation in report.validation.samples:
+                    note(f"  {source} → {translation}")
+            case FinishReport():
+                note(finish_line(report))
 
 
 class LiveDisplay:
@@ -91,13 +93,14 @@ class LiveDisplay:
     ) -> None:
         self.live.__exit__(kind, error, traceback)
 
-    def show(self, report: Report, window: Window | None) -> None:
-        """Show what a report brings; `window` are the last steps together, where one is complete."""
+    def show(self, report: Report) -> None:
+        """Show what a report brings."""
         match report:
             case StepReport():
                 self.progress.update(self.task, completed=report.step)
-                speed = report.target_tokens / report.seconds
-                self.line = window_line(window, self.steps) if window else self.line or f"{speed:,.0f} tokens/s"
+                self.line = self.line or f"{report.target_tokens / report.seconds:,.0f} tokens/s"
+            case WindowReport():
+                self.line = window_line(report, self.steps)
             case ValidationReport():
                 self.validations.append(report)
             case FinishReport():

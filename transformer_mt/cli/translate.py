@@ -1,34 +1,18 @@
 """`tmt translate`: sentences in, translations out, exactly one for each."""
 
 import sys
-from collections import deque
+from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from transformer_mt.cli.options import (
-    DEFAULT_DEVICE,
-    Beam,
-    Device,
-    Json,
-    LengthPenalty,
-    Model,
-    NBest,
-    Prefix,
-    Sample,
-    Seed,
-    Temperature,
-    TopK,
-    TopP,
-    search_with,
-)
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Prefix
+from transformer_mt.cli.search_options import OPTIONS, SearchOptions, with_search_options
 from transformer_mt.errors import InputError
 
-if TYPE_CHECKING:
-    from transformer_mt.cli.lines import Record
 
-
+@with_search_options(*OPTIONS)
 def translate(
     sentences: Annotated[
         list[str] | None, typer.Argument(metavar="SENTENCE", help="What to translate.", show_default=False)
@@ -40,14 +24,8 @@ def translate(
     output: Annotated[
         Path | None, typer.Option("--output", metavar="FILE", help="Write there; a file appears once it is complete.")
     ] = None,
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
-    sample: Sample = None,
-    temperature: Temperature = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    seed: Seed = None,
-    n_best: NBest = None,
+    *,
+    search: SearchOptions,
     prefix: Prefix = "",
     scores: Annotated[
         bool, typer.Option("--scores", help="Put the score before each translation, with a tab.")
@@ -77,30 +55,20 @@ def translate(
         raise InputError("--input: there are sentences on the command line too; give one or the other")
     run = open_run(model)
     config = run.config()
-    search = search_with(
-        config.search,
-        beam=beam,
-        length_penalty=length_penalty,
-        sample=sample,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=seed,
-        n_best=n_best,
-    )
+    chosen = search.applied_to(config.search)
     translator = Translator.load(run.path, device=device)
     language = config.data.source_language
     if not sentences and input is None and sys.stdin.isatty():
         sources = prompted(f"{language}> ")
     else:
         sources = iter([arguments(sentences) if sentences else read_lines(input)])
-    form = OutputFormat(as_json=as_json, scores=scores, n_best=search.n_best)
+    form = OutputFormat(as_json=as_json, scores=scores, n_best=chosen.n_best)
     with open_output(output) as write:
         for source in sources:
-            waiting: deque[Record] = deque()  # read, but not yet translated
-            records = read_records(source, as_json=as_json, language=language)
-            texts = (waiting.append(record) or record.text for record in records)  # type: ignore[func-returns-value]
-            found = translator.translate_stream(texts, search, prefix=prefix, place=source.place)
-            for number, translations in enumerate(found, start=1):
-                for line in form.lines(waiting.popleft(), translations, number=number):
+            # Twice the same: those that the translator reads ahead wait for their translations.
+            records, waiting = tee(read_records(source, as_json=as_json, language=language))
+            texts = (record.text for record in records)
+            found = translator.translate_stream(texts, chosen, prefix=prefix, place=source.place)
+            for number, (translations, record) in enumerate(zip(found, waiting, strict=False), start=1):
+                for line in form.lines(record, translations, number=number):
                     write(line)

@@ -42,7 +42,7 @@ def normalize(text: str) -> str:
     return _BLANK.sub(" ", text).strip(" ")
 
 
-def sift(pairs: Iterable[tuple[str, str]], *, max_words: int) -> tuple[Sequence[int], SplitReport]:
+def filter_pairs(pairs: Iterable[tuple[str, str]], *, max_words: int) -> tuple[Sequence[int], SplitReport]:
     """The positions of the pairs to keep, in order: those with 1 to `max_words` words on either side."""
     kept = array("q")
     counts: Counter[str] = Counter()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_mt.config import DataConfig
-from transformer_mt.corpus.cleaning import CleaningReport, SplitReport, normalize, sift
+from transformer_mt.corpus.cleaning import CleaningReport, SplitReport, filter_pairs, normalize
 from transformer_mt.corpus.hub import open_hub
 from transformer_mt.corpus.local import open_folder
 from transformer_mt.corpus.pairs import SentencePair
@@ -32,6 +32,26 @@ class Corpus:
     report: CleaningReport
     has_links: bool
 
+    @classmethod
+    def from_pairs(
+        cls,
+        splits: Mapping[str, Sequence[SentencePair | tuple[str, str]]],
+        *,
+        name: str = "pairs",
+        max_words: int = DataConfig().max_words,
+    ) -> "Corpus":
+        """A corpus of pairs made in Python, (source, target) each, cleaned as any other.
+
+        Training needs the splits `train` and `validation`. Raises `InputError` for a split without any usable pair.
+        """
+        given = {
+            split: [pair if isinstance(pair, SentencePair) else SentencePair(*pair) for pair in pairs]
+            for split, pairs in splits.items()
+        }
+        has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
+        cleaned = {split: _clean(pairs, max_words=max_words) for split, pairs in given.items()}
+        return _corpus(name, cleaned, max_words=max_words, has_links=has_links)
+
 
 def load_corpus(config: DataConfig) -> Corpus:
     """The corpus that the configuration names.
@@ -41,15 +61,20 @@ def load_corpus(config: DataConfig) -> Corpus:
     """
     if config.source_language == config.target_language:
         raise InputError(f"data.target_language: {config.target_language} is the source language too; choose another")
-    cleaned = _builtin(config) if config.corpus == BUILTIN else _stored(config)
+    is_builtin = config.corpus == BUILTIN
+    cleaned = _builtin(config) if is_builtin else _stored(config)
+    return _corpus(config.corpus, cleaned, max_words=config.max_words, has_links=is_builtin)
+
+
+def _corpus(name: str, cleaned: Mapping[str, _CLEANED], *, max_words: int, has_links: bool) -> Corpus:
     for split, (pairs, report) in cleaned.items():
         if not pairs:
-            raise InputError(f"{config.corpus}: no pairs in {split}{_why(report, config.max_words)}")
+            raise InputError(f"{name}: no pairs in {split}{_why(report, max_words)}")
     return Corpus(
-        name=config.corpus,
+        name=name,
         splits={split: pairs for split, (pairs, _) in cleaned.items()},
-        report=CleaningReport({split: report for split, (_, report) in cleaned.items()}, config.max_words),
-        has_links=config.corpus == BUILTIN,
+        report=CleaningReport({split: report for split, (_, report) in cleaned.items()}, max_words),
+        has_links=has_links,
     )
 
 
@@ -70,7 +95,7 @@ def _builtin(config: DataConfig) -> dict[str, _CLEANED]:
 
 def _clean(pairs: Sequence[SentencePair], *, max_words: int) -> _CLEANED:
     """The usable ones of pairs in memory, with their links: normalising blanks moves no word."""
-    kept, report = sift(((pair.source, pair.target) for pair in pairs), max_words=max_words)
+    kept, report = filter_pairs(((pair.source, pair.target) for pair in pairs), max_words=max_words)
     chosen = (pairs[position] for position in kept)
     return [SentencePair(normalize(pair.source), normalize(pair.target), pair.links) for pair in chosen], report
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, Self, overload, runtime_checkable
 
-from transformer_mt.corpus.cleaning import SplitReport, normalize, sift
+from transformer_mt.corpus.cleaning import SplitReport, filter_pairs, normalize
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 
@@ -69,7 +69,7 @@ def clean_dataset(
     """The usable pairs of a data set. `place` names it in the `InputError` of a missing column or a wrong value."""
     dataset = dataset.select_columns(_columns(dataset.column_names, languages, place))
     rows = (row for batch in dataset.iter(_ROWS_AT_A_TIME) for row in _texts(batch, languages))
-    positions, report = sift(_checked(rows, languages, place), max_words=max_words)
+    positions, report = filter_pairs(_checked(rows, languages, place), max_words=max_words)
     return StoredPairs(dataset, languages, positions), report
 
 

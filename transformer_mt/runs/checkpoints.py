@@ -8,6 +8,7 @@ from pathlib import Path
 from torch import Tensor
 
 from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.processes import Processes
 from transformer_mt.runs.files import (
     read_sealed_directory,
     remove_sealed_directory,
@@ -30,7 +31,7 @@ class Progress:
     validated_step: int = 0
     best_step: int = 0
     best_score: float | None = None
-    without_progress: int = 0
+    validations_without_improvement: int = 0
     history: list[tuple[int, float]] = dataclasses.field(default_factory=list)
 
 
@@ -46,10 +47,11 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of a run, `step-N` each, below one directory."""
+    """The checkpoints of a run, `step-N` each, below one directory. Of several processes, only the first writes."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, processes: Processes) -> None:
         self.directory = directory
+        self.processes = processes
 
     def path(self, step: int) -> Path:
         """Where the checkpoint of a step stands."""
@@ -62,6 +64,8 @@ class Checkpoints:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint; it is there whole or not at all."""
+        if not self.processes.is_first:
+            return
         files = {
             "progress.json": json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode(),
             "weights.safetensors": pack(checkpoint.weights),
@@ -95,6 +99,8 @@ class Checkpoints:
 
     def keep(self, steps: set[int]) -> None:
         """Delete all checkpoints but these."""
+        if not self.processes.is_first:
+            return
         with writing(self.directory):
             for step in set(self.steps()) - steps:
                 remove_sealed_directory(self.path(step))

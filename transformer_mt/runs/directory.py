@@ -17,13 +17,13 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_mt.config import Config, dump_config, load_config
+from transformer_mt.config import Config, dump_config, load_written_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.runs.files import write_atomically, writing
 from transformer_mt.runs.weights import load_weights, pack, unpack
+from transformer_mt.tokenizer import Tokenizer
 
 CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
     "config.toml",
@@ -68,7 +68,7 @@ class Run:
 
     def config(self) -> Config:
         """The configuration that the run was started with."""
-        return load_config(self.path / CONFIG)
+        return load_written_config(self.path / CONFIG)
 
     def tokenizer(self) -> Tokenizer:
         """The run's vocabulary."""

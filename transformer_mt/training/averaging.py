@@ -1,45 +1,48 @@
 """Which weights come out of training: the best, a running average, or a mean over checkpoints."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from typing_extensions import override
 
 from transformer_mt.config import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.names import lookup
 from transformer_mt.runs.weights import weights_of
 
 # Reads the weights of an earlier validated step.
 ReadWeights = Callable[[int], Mapping[str, Tensor]]
 
 
-class Averaging:
-    """`none`: the weights with the best validation score. Base of the others."""
+class Averaging(ABC):
+    """Decides which weights are validated during training, and which are used afterwards."""
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
         self.model = model
         self.config = config
 
     def update(self) -> None:
-        """Take note of the weights after a step."""
+        """Take note of the weights after a step; only a running average does."""
+        return
 
     def candidate(self) -> Seq2Seq:
         """The model to validate."""
         return self.model
 
-    def to_use(
+    @abstractmethod
+    def select_weights(
         self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
     ) -> dict[str, Tensor] | None:
         """The weights to use after a validation, None where they stay what they were.
 
         History holds the validated steps with their scores (higher is better), the present one last.
         """
-        del history, read
-        return weights_of(self.candidate()) if best else None
 
-    def needed(self, history: Sequence[tuple[int, float]]) -> set[int]:
+    def steps_to_keep(self, history: Sequence[tuple[int, float]]) -> set[int]:
         """The steps whose checkpoints later averages may need."""
         del history
         return set()
@@ -50,6 +53,18 @@ class Averaging:
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Continue from a state that `state` gave."""
+        assert not state
+
+
+class NoAveraging(Averaging):
+    """`none`: the weights with the best validation score."""
+
+    @override
+    def select_weights(
+        self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
+    ) -> dict[str, Tensor] | None:
+        del history, read
+        return weights_of(self.candidate()) if best else None
 
 
 class ExponentialMovingAverage(Averaging):
@@ -66,22 +81,29 @@ class ExponentialMovingAverage(Averaging):
         decay = min(self.config.ema_decay, (1 + int(count)) / (10 + int(count)))
         get_ema_multi_avg_fn(decay)(averaged, current, count)  # type: ignore[no-untyped-call]
 
+    @override
     def update(self) -> None:
-        """Move the average towards the weights."""
         self.averaged.update_parameters(self.model)
 
+    @override
     def candidate(self) -> Seq2Seq:
-        """The model with the averaged weights."""
         module = self.averaged.module
         assert isinstance(module, Seq2Seq)
         return module
 
+    @override
+    def select_weights(
+        self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
+    ) -> dict[str, Tensor] | None:
+        del history, read
+        return weights_of(self.candidate()) if best else None
+
+    @override
     def state(self) -> dict[str, Tensor]:
-        """The averaged weights and how many steps they hold."""
         return weights_of(self.candidate()) | {"n_averaged": self.averaged.n_averaged}
 
+    @override
     def load(self, state: Mapping[str, Tensor]) -> None:
-        """Restore the averaged weights."""
         self.averaged.n_averaged.copy_(state["n_averaged"])
         for name, tensor in weights_of(self.candidate()).items():
             tensor.copy_(state[name])
@@ -94,7 +116,8 @@ class LastCheckpoints(Averaging):
         """The steps to average."""
         return [step for step, _ in history[-count:]]
 
-    def to_use(
+    @override
+    def select_weights(
         self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
     ) -> dict[str, Tensor] | None:
         """The mean over the chosen checkpoints, which changes with every validation."""
@@ -103,7 +126,8 @@ class LastCheckpoints(Averaging):
         steps = self.chosen(history, self.config.average_count)
         return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
 
-    def needed(self, history: Sequence[tuple[int, float]]) -> set[int]:
+    @override
+    def steps_to_keep(self, history: Sequence[tuple[int, float]]) -> set[int]:
         """One step more than is averaged, in case the newest checkpoint gets damaged."""
         return set(self.chosen(history, self.config.average_count + 1))
 
@@ -111,6 +135,7 @@ class LastCheckpoints(Averaging):
 class BestCheckpoints(LastCheckpoints):
     """`best`: the mean of the validated weights with the best scores."""
 
+    @override
     def chosen(self, history: Sequence[tuple[int, float]], count: int) -> list[int]:
         """The steps with the best scores, in order of training."""
         best = sorted(history, key=lambda entry: entry[1], reverse=True)[:count]
@@ -118,11 +143,16 @@ class BestCheckpoints(LastCheckpoints):
 
 
 AVERAGING: dict[str, type[Averaging]] = {
-    "none": Averaging,
+    "none": NoAveraging,
     "ema": ExponentialMovingAverage,
     "last": LastCheckpoints,
     "best": BestCheckpoints,
 }
+
+
+def build_averaging(config: TrainingConfig, model: Seq2Seq) -> Averaging:
+    """The averaging that the configuration names, of the weights of this model."""
+    return lookup(AVERAGING, config.averaging, key="training.averaging")(model, config)
 
 
 def mean_weights(several: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:

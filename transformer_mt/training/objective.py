@@ -1,21 +1,71 @@
-"""What training minimises, as sums over the real target tokens of a batch."""
+"""What training minimises, as sums over the real target tokens of a batch.
 
+To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`, and give it a section in
+`config/sections.py`.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
+from typing_extensions import override
 
+from transformer_mt.batching import Batch
 from transformer_mt.config import ObjectiveConfig
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
 from transformer_mt.tokenizer import PAD
 
-# From logits and labels (PAD where there is none) to the summed loss: the caller divides by the number of tokens, which
-# may be spread over several batches.
-Objective = Callable[[Float[Tensor, "B T V"], Int[Tensor, "B T"]], Float[Tensor, ""]]
+
+class Objective(ABC):
+    """A loss summed over a batch, and over how many tokens.
+
+    The number is asked for first: with accumulation, sums over several batches are divided by the tokens of all of
+    them before the first backward pass.
+    """
+
+    @abstractmethod
+    def __call__(self, model: Seq2Seq, batch: Batch) -> Float[Tensor, ""]:
+        """The summed loss, to take the gradient of; the model is in training mode, and may be run more than once."""
+
+    def tokens(self, batch: Batch) -> int:
+        """How many tokens the loss of this batch is a sum over."""
+        return batch.target_tokens
+
+
+class CrossEntropy(Objective):
+    """Σ −Σ_k q_k log p_k over real target tokens, q = (1 − ε) one-hot + ε/V; see `cross_entropy`."""
+
+    def __init__(self, *, label_smoothing: float) -> None:
+        self.label_smoothing = label_smoothing
+
+    @override
+    def __call__(self, model: Seq2Seq, batch: Batch) -> Float[Tensor, ""]:
+        logits = model(batch.source, batch.target_in)
+        return cross_entropy_in_place(logits, batch.target_out, label_smoothing=self.label_smoothing)
+
+
+class RDrop(Objective):
+    """½ (CE_1 + CE_2) + α/4 (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)), p_1 and p_2 of two passes under different dropout.
+
+    Liang et al. 2021, eq. 4, halved, so that the loss stays comparable with that of one pass.
+    """
+
+    def __init__(self, *, label_smoothing: float, weight: float) -> None:
+        self.label_smoothing, self.weight = label_smoothing, weight
+
+    @override
+    def __call__(self, model: Seq2Seq, batch: Batch) -> Float[Tensor, ""]:
+        one, other = (model(batch.source, batch.target_in) for _ in range(2))
+        losses = [
+            cross_entropy(logits, batch.target_out, label_smoothing=self.label_smoothing) for logits in (one, other)
+        ]
+        apart = symmetric_divergence(one, other, batch.target_out)
+        return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * apart
 
 
 def cross_entropy(
@@ -74,9 +124,22 @@ class _CrossEntropyInPlace(torch.autograd.Function):
         return gradient.mul_(upstream[0].to(gradient.dtype)), None, None
 
 
-OBJECTIVES: dict[str, Callable[..., Tensor]] = {"cross_entropy": cross_entropy_in_place}
+def symmetric_divergence(
+    one: Float[Tensor, "B T V"], other: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"]
+) -> Float[Tensor, ""]:
+    """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over real target tokens."""
+    real = labels != PAD
+    dtype = torch.promote_types(one.dtype, torch.float32)
+    p, q = (logits[real].to(dtype).log_softmax(dim=-1) for logits in (one, other))  # B T V -> tokens V
+    return ((p.exp() - q.exp()) * (p - q)).sum()
+
+
+OBJECTIVES: dict[str, Callable[[Any], Objective]] = {
+    "cross_entropy": lambda config: CrossEntropy(label_smoothing=config.label_smoothing),
+    "r_drop": lambda config: RDrop(label_smoothing=config.label_smoothing, weight=config.weight),
+}
 
 
 def build_objective(config: ObjectiveConfig) -> Objective:
     """The objective that the configuration names."""
-    return partial(lookup(OBJECTIVES, config.name, key="objective.name"), label_smoothing=config.label_smoothing)
+    return lookup(OBJECTIVES, config.name, key="objective.name")(config)

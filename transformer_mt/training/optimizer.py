@@ -1,57 +1,63 @@
-"""Optimizers by name: Adam, whose rate follows a schedule."""
+"""Optimizers by name, whose learning rate follows a schedule.
 
-from collections.abc import Callable, Iterable, Mapping
+To add one, write a function that makes it, enter it in `OPTIMIZERS`, and give it a section in `config/sections.py`.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.config import OptimizerConfig
+from transformer_mt.config import AdamConfig, AdamWConfig, OptimizerConfig
 from transformer_mt.names import lookup
-
-# From the step, counted from 1, with the width of the model, factor and warm-up, to the rate.
-Schedule = Callable[..., float]
+from transformer_mt.training.schedules import Schedule
 
 
-def noam_rate(step: int, *, width: int, factor: float, warmup: int) -> float:
-    """factor · D^{−1/2} · min(step^{−1/2}, step · warmup^{−3/2}), steps counted from 1.
-
-    Vaswani et al. 2017, §5.3: a linear rise over `warmup` steps, then a fall with the square root of the step.
-    """
-    return float(factor * width**-0.5 * min(step**-0.5, step * warmup**-1.5))
+def adam(model: nn.Module, config: AdamConfig) -> torch.optim.Optimizer:
+    """Adam (Kingma and Ba 2015) over all parameters."""
+    return torch.optim.Adam(model.parameters(), lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
 
 
-def constant_rate(step: int, *, width: int, factor: float, warmup: int) -> float:
-    """factor · D^{−1/2} · warmup^{−1/2} · min(1, step / warmup): it rises like Noam's and stays at the top."""
-    return float(factor * width**-0.5 * warmup**-0.5 * min(1.0, step / warmup))
+def adamw(model: nn.Module, config: AdamWConfig) -> torch.optim.Optimizer:
+    """w ← w − η λ w beside Adam's step (Loshchilov and Hutter 2019), for matrices that are no embeddings."""
+    embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    decayed: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
+    for parameter in model.parameters():
+        (decayed if parameter.ndim > 1 and id(parameter) not in embeddings else others).append(parameter)
+    groups = [
+        {"params": decayed, "weight_decay": config.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
 
 
-class ScheduledAdam:
-    """Adam (Kingma and Ba 2015) at a rate of its own for every step: one call makes one step."""
+OPTIMIZERS: dict[str, Callable[[nn.Module, Any], torch.optim.Optimizer]] = {"adam": adam, "adamw": adamw}
 
-    def __init__(
-        self, parameters: Iterable[nn.Parameter], config: OptimizerConfig, *, schedule: Schedule, width: int
-    ) -> None:
+
+class ScheduledOptimizer:
+    """An optimizer with a learning rate of its own for every step: one call makes one step."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer, schedule: Schedule) -> None:
+        self.optimizer = optimizer
         self.schedule = schedule
-        self.adam = torch.optim.Adam(parameters, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
-        self.config = config
-        self.width = width
         self.steps = 0
 
     def step(self) -> float:
-        """Change the parameters by their gradients, clear these, and return the rate."""
+        """Change the parameters by their gradients, clear these, and return the learning rate."""
         self.steps += 1
-        rate = self.schedule(self.steps, width=self.width, factor=self.config.factor, warmup=self.config.warmup)
-        for group in self.adam.param_groups:
-            group["lr"] = rate
-        self.adam.step()
-        self.adam.zero_grad(set_to_none=True)
-        return rate
+        learning_rate = self.schedule(self.steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return learning_rate
 
     def state(self) -> dict[str, Tensor]:
         """Everything the next step depends on, as named tensors."""
         tensors = {"steps": torch.tensor(self.steps)}
-        for index, entries in self.adam.state_dict()["state"].items():
+        for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"{index}.{name}": value for name, value in entries.items()}
         return tensors
 
@@ -63,13 +69,11 @@ class ScheduledAdam:
             index, dot, name = key.partition(".")
             if dot:
                 entries.setdefault(int(index), {})[name] = value
-        self.adam.load_state_dict({"state": entries, "param_groups": self.adam.state_dict()["param_groups"]})
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": entries, "param_groups": groups})
 
 
-OPTIMIZERS: dict[str, Schedule] = {"noam": noam_rate, "adam": constant_rate}
-
-
-def build_optimizer(config: OptimizerConfig, parameters: Iterable[nn.Parameter], *, width: int) -> ScheduledAdam:
-    """The optimizer that the configuration names, for a model of that width."""
-    schedule = lookup(OPTIMIZERS, config.name, key="optimizer.name")
-    return ScheduledAdam(parameters, config, schedule=schedule, width=width)
+def build_optimizer(config: OptimizerConfig, model: nn.Module, schedule: Schedule) -> ScheduledOptimizer:
+    """The optimizer that the configuration names, for the parameters of the model."""
+    make = lookup(OPTIMIZERS, config.name, key="optimizer.name")
+    return ScheduledOptimizer(make(model, config), schedule)

@@ -1,5 +1,6 @@
 """What the training loop tells whoever drives it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -10,10 +11,24 @@ class StepReport:
     step: int
     epoch: int
     loss: float
-    rate: float
+    learning_rate: float
     gradient_norm: float
     target_tokens: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReport:
+    """The steps since the last report of this kind together, the present one last.
+
+    Loss in nats a target token, the learning rate of the last step, target tokens a second.
+    """
+
+    step: int
+    epoch: int
+    loss: float
+    learning_rate: float
+    tokens_per_second: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +43,13 @@ class Validation:
     chrf: float
     samples: tuple[tuple[str, str, str], ...]
 
-    def score(self, name: str) -> float:
-        """The score of that name (`loss`, `bleu` or `chrf`), turned so that higher is better."""
-        return {"loss": -self.loss, "bleu": self.bleu, "chrf": self.chrf}[name]
+
+# What can say which weights are best, turned so that higher is better.
+VALIDATION_SCORES: dict[str, Callable[[Validation], float]] = {
+    "loss": lambda validation: -validation.loss,
+    "bleu": lambda validation: validation.bleu,
+    "chrf": lambda validation: validation.chrf,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +60,13 @@ class ValidationReport:
     epoch: int
     validation: Validation
     best: bool
-    without_progress: int
+    validations_without_improvement: int
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class FinishReport:
-    """The end of training and its reason: all steps done, or no progress any more."""
+    """The end of training and its reason: all steps done, or no improvement any more."""
 
     step: int
     reason: str
@@ -55,4 +74,4 @@ class FinishReport:
     best_score: float
 
 
-Report = StepReport | ValidationReport | FinishReport
+Report = StepReport | WindowReport | ValidationReport | FinishReport

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from transformer_mt.batching import Batch
 from transformer_mt.models.seq2seq import Memory
 from transformer_mt.tokenizer import PAD
-from transformer_mt.training.session import Training
+from transformer_mt.training.session import TrainingSession
 
 # Constant: one batch does not need a schedule.
-REHEARSAL_RATE = 1e-3
+LEARNING_RATE = 1e-3
 MOST_STEPS = 400
 TIMED_STEPS = 5
 
@@ -59,9 +59,9 @@ def shapes(model: nn.Module, batch: Batch) -> Iterator[tuple[str, str]]:
     return ((name, shape) for name, shape in found.items() if shape)
 
 
-def measure_cost(training: Training, *, steps: int) -> Cost:
+def measure_cost(session: TrainingSession, *, steps: int) -> Cost:
     """Time real steps of training, after one that warms up. Changes the trainer; writes nothing."""
-    trainer = training.trainer
+    trainer = session.trainer
     trainer.step()
     start = time.perf_counter()
     for _ in range(TIMED_STEPS):
@@ -70,13 +70,13 @@ def measure_cost(training: Training, *, steps: int) -> Cost:
     return Cost(seconds, seconds * steps / 3600, _peak_memory(trainer.device))
 
 
-def overfit(training: Training, batch: Batch) -> Iterator[Learned]:
+def overfit(session: TrainingSession, batch: Batch) -> Iterator[Learned]:
     """Train on one batch, without dropout, until every target token comes first; yields after every ten steps."""
-    trainer = training.trainer
-    model = trainer.model.eval()  # no dropout: what cannot be learned by heart now never will
-    optimizer = torch.optim.Adam(model.parameters(), lr=REHEARSAL_RATE)
+    trainer = session.trainer
+    model = trainer.model.eval()  # without dropout: a model that cannot learn a batch by heart so never will
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     for step in range(1, MOST_STEPS + 1):
-        loss = trainer.backward(batch, batch.target_tokens)
+        loss = trainer.backward(batch, trainer.objective.tokens(batch))
         optimizer.step()
         optimizer.zero_grad()
         if step % 10 == 0:

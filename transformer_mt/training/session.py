@@ -1,6 +1,6 @@
 """From a configuration to something that trains: a new run, or the continuation of one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +12,11 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.device import choose_device, choose_precision, keep_freed_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
+from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
 from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.training.reports import Report
+from transformer_mt.training.schedules import depends_on_steps
 from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
@@ -23,7 +26,7 @@ MAY_CHANGE = ("training.steps", "training.patience", "training.device", "search.
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingSession:
     """A trainer with what went into it. `notes` say in words what a person should know before it starts."""
 
     trainer: Trainer
@@ -31,39 +34,51 @@ class Training:
     tokenizer: Tokenizer
     notes: tuple[str, ...]
 
+    def train(self) -> Iterator[Report]:
+        """Train to the end; each report comes as soon as what it says has happened."""
+        return self.trainer.train()
 
-def open_training(config: Config, path: Path, *, overwrite: bool) -> Training:
+
+def open_training(
+    config: Config, path: str | Path, corpus: Corpus | None = None, *, overwrite: bool = False
+) -> TrainingSession:
     """Training in the run directory `path`: from its newest sound checkpoint, or from the start.
 
-    With `overwrite`, what the directory's run has so far is deleted, once everything new has been built. Raises
-    `InputError` when the directory belongs to another configuration or is no run, listing the differences.
+    A corpus made in Python takes the place of the one that the configuration names. With `overwrite`, what the
+    directory's run has so far is deleted, once everything new has been built. Raises `InputError` when the directory
+    belongs to another configuration or is no run, listing the differences.
     """
-    run = Run(path)
+    run = Run(Path(path))
+    if corpus is not None:
+        config = config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus.name})})
     continuing = run.exists() and not overwrite
     if continuing:
         refuse_other_configuration(run, config)
-    elif path.exists() and not run.exists():
-        refuse_other_content(path)
-    corpus = load_corpus(config.data)
-    tokenizer = run.tokenizer() if continuing else train_tokenizer(corpus, config)
-    trainer = build_trainer(config, run, corpus, tokenizer)
+    elif run.path.exists() and not run.exists():
+        refuse_other_content(run.path)
+    session = build_session(config, run, corpus, tokenizer=run.tokenizer() if continuing else None)
     if not continuing:
         run.clear()
-        Run.create(path, config, tokenizer)
-    notes = [tokenizer.note] if tokenizer.note else []
-    return Training(trainer, corpus, tokenizer, (*notes, *resume_newest(trainer)))
+        Run.create(run.path, config, session.tokenizer)
+    return TrainingSession(
+        session.trainer, session.corpus, session.tokenizer, (*session.notes, *resume_newest(session.trainer))
+    )
 
 
-def rehearse_training(config: Config) -> Training:
-    """Everything that training would start with, built without touching the disk."""
-    corpus = load_corpus(config.data)
-    tokenizer = train_tokenizer(corpus, config)
-    trainer = build_trainer(config, Run(Path("rehearsal")), corpus, tokenizer)
-    return Training(trainer, corpus, tokenizer, (tokenizer.note,) if tokenizer.note else ())
+def build_session(
+    config: Config, run: Run, corpus: Corpus | None = None, *, tokenizer: Tokenizer | None = None
+) -> TrainingSession:
+    """A session at its first step; writes nothing. What is not given is loaded or learned as the configuration says."""
+    if corpus is None:
+        corpus = load_corpus(config.data)
+    if tokenizer is None:
+        tokenizer = train_tokenizer(corpus, config)
+    trainer = build_trainer(config, run, corpus, tokenizer, processes=SingleProcess())
+    return TrainingSession(trainer, corpus, tokenizer, (tokenizer.note,) if tokenizer.note else ())
 
 
-def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer) -> Trainer:
-    """A trainer at its first step. Its weights depend on the configuration's seed alone; writes nothing."""
+def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer, *, processes: Processes) -> Trainer:
+    """A trainer at its first step. Its weights depend on the configuration's seed alone."""
     keep_freed_memory()
     device = choose_device(config.training.device)
     precision = choose_precision(config.training.precision, device)
@@ -73,10 +88,11 @@ def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer
         config,
         run,
         model=model,
-        stream=BatchStream(corpus.splits["train"], tokenizer, config),
+        stream=BatchStream(corpus.splits["train"], tokenizer, config, processes=processes),
         validate=Validator(validation_pairs(corpus), tokenizer, config, device=device),
         device=device,
         precision=precision,
+        processes=processes,
     )
 
 
@@ -95,15 +111,17 @@ def validation_pairs(corpus: Corpus) -> Sequence[SentencePair]:
 
 def refuse_other_configuration(run: Run, config: Config) -> None:
     """Raise `InputError` when the run was started with another configuration, listing the differences."""
-    found = [
-        f"{key} is {old!r} there, {new!r} now"
-        for key, old, new in differences(run.config(), config)
-        if not key.startswith(MAY_CHANGE)
-    ]
+    changed = differences(run.config(), config)
+    found = [f"{key} is {old!r} there, {new!r} now" for key, old, new in changed if not key.startswith(MAY_CHANGE)]
     if found:
         raise InputError(
             f"{run.path}: belongs to another configuration ({'; '.join(found)}); choose another directory with --run, "
             "or start anew with --overwrite"
+        )
+    if depends_on_steps(config.schedule) and any(key == "training.steps" for key, _, _ in changed):
+        raise InputError(
+            f"{run.path}: training.steps was {run.config().training.steps}, and schedule.name {config.schedule.name} "
+            "has set every learning rate so far by it; keep the number, or start anew with --overwrite"
         )
 
 

@@ -5,14 +5,21 @@ from collections.abc import Sequence
 from transformer_mt.batching import Batch, EncodedPairs, encode_pairs, mix_seed, plan_batches
 from transformer_mt.config import Config
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.processes import Processes
 from transformer_mt.tokenizer import Sampling, Tokenizer
 
 
 class BatchStream:
-    """Epoch after epoch of batches; what an epoch holds is a function of (pairs, configuration, epoch)."""
+    """Epoch after epoch of batches; what an epoch holds is a function of (pairs, configuration, epoch).
 
-    def __init__(self, pairs: Sequence[SentencePair], tokenizer: Tokenizer, config: Config) -> None:
+    Several processes take turns: of so many batches in a row, each takes the one of its rank.
+    """
+
+    def __init__(
+        self, pairs: Sequence[SentencePair], tokenizer: Tokenizer, config: Config, *, processes: Processes
+    ) -> None:
         self._pairs, self._tokenizer, self._config = pairs, tokenizer, config
+        self._processes = processes
         self._longest = min(config.model.max_length, config.training.batch_tokens)
         self._sampled = config.tokenizer.sampling == "subword"
         self.epoch = 0
@@ -29,11 +36,12 @@ class BatchStream:
         self.plan = self._make_plan()
 
     def take(self) -> Batch:
-        """The next batch."""
-        if self.index == len(self.plan):
+        """The next batch of this process; an epoch ends where there is none left for one of them."""
+        count = self._processes.count
+        if self.index + count > len(self.plan):
             self.seek(self.epoch + 1, 0)
-        batch = self.encoded.batch(self.plan[self.index])
-        self.index += 1
+        batch = self.encoded.batch(self.plan[self.index + self._processes.rank])
+        self.index += count
         return batch
 
     def _encode(self) -> EncodedPairs:

@@ -3,30 +3,42 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import torch
 from torch import nn
 
 from transformer_mt.batching import Batch
-from transformer_mt.config import Config
+from transformer_mt.config import Config, NoamConfig
 from transformer_mt.device import compute_in, random_states, restore_random_states
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.names import lookup
+from transformer_mt.processes import Processes
 from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress
 from transformer_mt.runs.directory import CHECKPOINTS, Run
 from transformer_mt.runs.weights import load_weights, weights_of
-from transformer_mt.training.averaging import AVERAGING
+from transformer_mt.training.averaging import build_averaging
+from transformer_mt.training.log import MetricsLog
 from transformer_mt.training.masking import mask_tokens
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import build_optimizer
-from transformer_mt.training.reports import FinishReport, Report, StepReport, Validation, ValidationReport
+from transformer_mt.training.reports import (
+    VALIDATION_SCORES,
+    FinishReport,
+    Report,
+    StepReport,
+    Validation,
+    ValidationReport,
+)
+from transformer_mt.training.schedules import build_schedule
 from transformer_mt.training.stream import BatchStream
 
 Validate = Callable[[Seq2Seq], Validation]
 
 
 class Trainer:
-    """Trains a model in a run directory, from wherever the directory's newest checkpoint stands.
+    """Trains a model in a run directory, and writes its metrics there.
 
     Between two reports the state is whole: `save` then, and training goes on from there bit for bit.
     """
@@ -41,6 +53,7 @@ class Trainer:
         validate: Validate,
         device: torch.device,
         precision: torch.dtype,
+        processes: Processes,
     ) -> None:
         self.config = config.training
         self.run = run
@@ -48,15 +61,21 @@ class Trainer:
         self.stream = stream
         self.validate = validate
         self.device, self.precision = device, precision
+        self.processes = processes
         self.objective = build_objective(config.objective)
+        self.score = lookup(VALIDATION_SCORES, config.training.score, key="training.score")
         self.clip = config.optimizer.clip
-        self.optimizer = build_optimizer(config.optimizer, model.parameters(), width=config.model.width)
-        self.averaging = AVERAGING[config.training.averaging](model, config.training)
-        self.checkpoints = Checkpoints(run.path / CHECKPOINTS)
+        schedule = build_schedule(config.schedule, width=config.model.width, steps=config.training.steps)
+        # What a person turns down when the loss diverges.
+        self.rate_key = f"schedule.{'factor' if isinstance(config.schedule, NoamConfig) else 'learning_rate'}"
+        self.optimizer = build_optimizer(config.optimizer, model, schedule)
+        self.averaging = build_averaging(config.training, model)
+        self.checkpoints = Checkpoints(run.path / CHECKPOINTS, processes=processes)
+        self.log = MetricsLog(run, every=config.training.log_every, processes=processes)
         self.progress = Progress()
 
     def train(self) -> Iterator[Report]:
-        """Train until all steps are done or validations make no more progress."""
+        """Train until all steps are done or validations bring no more improvement."""
         while True:
             if self._validation_is_due():
                 yield self._validated()
@@ -64,7 +83,11 @@ class Trainer:
                 break
             if self._checkpoint_is_due():
                 self.save()
-            yield self.step()
+            step = self.step()
+            window = self.log.step(step)
+            yield step
+            if window:
+                yield window
         assert self.progress.best_score is not None
         yield FinishReport(self.progress.step, reason, self.progress.best_step, self.progress.best_score)
 
@@ -82,7 +105,7 @@ class Trainer:
             random=random_states(self.device),
         )
         self.checkpoints.save(checkpoint)
-        needed = self.averaging.needed(self.progress.history) | {self.progress.best_step}
+        needed = self.averaging.steps_to_keep(self.progress.history) | {self.progress.best_step}
         sound = [step for step in self.checkpoints.steps() if step <= self.progress.step]
         self.checkpoints.keep(needed | set(sound[-2:]))
 
@@ -102,34 +125,34 @@ class Trainer:
     def step(self) -> StepReport:
         """Accumulate the gradient of the mean loss over several batches, then let the optimizer take a step.
 
-        The sum over all batches' tokens is divided by their number, so the gradient is that of one large batch however
-        unequal the batches are.
+        The sum over all batches' tokens, of all processes, is divided by their number, so the gradient is that of one
+        large batch however unequal the batches are.
         """
         start = time.perf_counter()
         epoch = self.stream.epoch
-        batches = [self.stream.take() for _ in range(self.config.accumulate)]
-        tokens = sum(batch.target_tokens for batch in batches)
+        batches = [self.stream.take() for _ in range(self.config.accumulation_steps)]
+        tokens = self.processes.sum(sum(self.objective.tokens(batch) for batch in batches))
         self.model.train()
-        loss = sum(self.backward(batch.to(self.device), tokens) for batch in batches)
+        loss = self.processes.sum(math.fsum(self.backward(batch.to(self.device), tokens) for batch in batches))
         norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip))
         if not math.isfinite(norm):
             raise InputError(
-                f"training: the loss diverged at step {self.progress.step + 1}; lower optimizer.factor or raise "
-                "optimizer.warmup"
+                f"training: the loss diverged at step {self.progress.step + 1}; lower {self.rate_key} or raise "
+                "schedule.warmup"
             )
-        rate = self.optimizer.step()
+        learning_rate = self.optimizer.step()
         self.averaging.update()
         seconds = time.perf_counter() - start
         self.progress.step += 1
         self.progress.target_tokens += tokens
         self.progress.seconds += seconds
-        return StepReport(self.progress.step, epoch, loss, rate, norm, tokens, seconds)
+        return StepReport(self.progress.step, epoch, loss, learning_rate, norm, tokens, seconds)
 
     def backward(self, batch: Batch, tokens: int) -> float:
         """Add the gradient of a batch's share of the mean loss over `tokens` tokens; return that share."""
-        source = mask_tokens(batch.source, share=self.config.token_masking)
+        batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
         with compute_in(self.precision, self.device):
-            loss = self.objective(self.model(source, batch.target_in), batch.target_out) / tokens
+            loss = self.objective(self.model, batch) / tokens
         loss.backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())
 
@@ -138,20 +161,24 @@ class Trainer:
         start = time.perf_counter()
         progress = self.progress
         validation = self.validate(self.averaging.candidate().eval())
-        score = validation.score(self.config.score)
+        score = self.score(validation)
         best = progress.best_score is None or score > progress.best_score
         if best:
             progress.best_step, progress.best_score = progress.step, score
-        progress.without_progress = 0 if best else progress.without_progress + 1
+        progress.validations_without_improvement = 0 if best else progress.validations_without_improvement + 1
         progress.history.append((progress.step, score))
-        weights = self.averaging.to_use(progress.history, best=best, read=self.checkpoints.weights)
-        if weights is not None:
+        weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.weights)
+        if weights is not None and self.processes.is_first:
             self.run.save_model(weights)
         progress.validated_step = progress.step
         seconds = time.perf_counter() - start
         progress.seconds += seconds
+        report = ValidationReport(
+            progress.step, self.stream.epoch, validation, best, progress.validations_without_improvement, seconds
+        )
+        self.log.validation(report)  # before the checkpoint, from which no validation would be made again
         self.save()
-        return ValidationReport(progress.step, self.stream.epoch, validation, best, progress.without_progress, seconds)
+        return report
 
     def _validation_is_due(self) -> bool:
         step = self.progress.step
@@ -165,6 +192,6 @@ class Trainer:
     def _reason_to_finish(self) -> str | None:
         if self.progress.step >= self.config.steps:
             return "all steps are done"
-        if self.progress.without_progress >= self.config.patience:
+        if self.progress.validations_without_improvement >= self.config.patience:
             return f"no progress in {self.config.patience} validations"
         return None

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 import torch
 from support.small_training import opened
-from torch import Tensor
 from support.variants import VARIANTS, Variant
+from torch import Tensor
 
+from transformer_mt.config import TrainingConfig
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.training.session import Training
-from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.runs.checkpoints import Checkpoint
-from transformer_mt.training.log import MetricsLog
-from transformer_mt.training.reports import Report, StepReport
 from transformer_mt.runs.directory import METRICS, MODEL, Run
+from transformer_mt.training.averaging import AVERAGING
+from transformer_mt.training.reports import Report, StepReport
+from transformer_mt.training.session import TrainingSession
 
 # An epoch has fewer batches than the eight steps take, so that stops fall before, at and after its end.
 HARDEST = (
-    "training.accumulate=2",
+    "training.accumulation_steps=2",
     "training.average_count=2",
     "tokenizer.sampling=subword",
     "training.checkpoint_every=3",
@@ -29,19 +29,17 @@ HARDEST = (
 )
 
 
-def go_on(training: Training, *, until: int | None = None) -> list[Report]:
-    """Train with the log, as the command does, up to the report of a step or to the end."""
-    log = MetricsLog(training.trainer.run, training.trainer.config.log_every)
+def go_on(training: TrainingSession, *, until: int | None = None) -> list[Report]:
+    """Train up to the report of a step or to the end."""
     reports = []
-    for report in training.trainer.train():
+    for report in training.train():
         reports.append(report)
-        log.write(report)
         if isinstance(report, StepReport) and report.step == until:
             break
     return reports
 
 
-def state(training: Training) -> dict[str, Tensor]:
+def state(training: TrainingSession) -> dict[str, Tensor]:
     """All that the next step depends on and all that came out, times left out."""
     trainer = training.trainer
     trainer.save()
@@ -55,7 +53,7 @@ def state(training: Training) -> dict[str, Tensor]:
     return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
 
-def outcome(training: Training) -> dict[str, Any]:
+def outcome(training: TrainingSession) -> dict[str, Any]:
     """What a continued run shares with one that was never stopped, besides the tensors."""
     progress = training.trainer.progress
     run = training.trainer.run
@@ -63,7 +61,7 @@ def outcome(training: Training) -> dict[str, Any]:
     return {
         "place": (progress.step, progress.epoch, progress.batch, progress.target_tokens),
         "history": progress.history,
-        "best": (progress.best_step, progress.best_score, progress.without_progress),
+        "best": (progress.best_step, progress.best_score, progress.validations_without_improvement),
         "metrics": [{key: record[key] for key in record if key not in dropped} for record in run.metrics()],
         "model": (run.path / MODEL).read_bytes(),
     }
@@ -73,7 +71,7 @@ def losses(reports: Iterable[Report]) -> list[tuple[int, int, float, float]]:
     return [(each.step, each.epoch, each.loss, each.gradient_norm) for each in reports if isinstance(each, StepReport)]
 
 
-def assert_same(one: Training, other: Training) -> None:
+def assert_same(one: TrainingSession, other: TrainingSession) -> None:
     there, here = state(one), state(other)
     assert there.keys() == here.keys()
     assert [name for name in there if not torch.equal(there[name], here[name])] == []
@@ -195,9 +193,9 @@ def test_more_steps_continue_a_finished_run(tmp_path: Path) -> None:
 def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) -> None:
     opened(tmp_path)
     with pytest.raises(InputError) as caught:
-        opened(tmp_path, "model.width=32", "optimizer.factor=0.5", "training.steps=99", "search.beam=7")
+        opened(tmp_path, "model.width=32", "schedule.factor=0.5", "training.steps=99", "search.beam=7")
     assert str(caught.value) == (
-        f"{tmp_path}: belongs to another configuration (model.width is 16 there, 32 now; optimizer.factor is 1.0 "
+        f"{tmp_path}: belongs to another configuration (model.width is 16 there, 32 now; schedule.factor is 1.0 "
         "there, 0.5 now); choose another directory with --run, or start anew with --overwrite"
     )
 
@@ -268,3 +266,78 @@ def test_same_seed_same_weights_other_seed_other_weights(tmp_path: Path) -> None
         ends.append(state(training))
     assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
     assert any(not torch.equal(ends[0][name], ends[2][name]) for name in ends[0] if name.startswith("weights."))
+
+
+def test_damaged_later_checkpoints_do_not_push_out_what_is_saved_now(tmp_path: Path) -> None:
+    overrides = ("training.checkpoint_every=1", "training.validate_every=8")
+    go_on(opened(tmp_path, *overrides), until=6)
+    checkpoints = tmp_path / "checkpoints"
+    shutil.copytree(checkpoints / "step-4", tmp_path / "step-4")
+    go_on(opened(tmp_path, *overrides), until=8)
+    for step in (6, 7):
+        damage(checkpoints / f"step-{step}")
+    shutil.move(tmp_path / "step-4", checkpoints / "step-4")
+    again = opened(tmp_path, *overrides)
+    assert again.trainer.progress.step == 4
+    again.trainer.step()
+    again.trainer.save()
+    assert again.trainer.checkpoints.steps() == [4, 5]
+
+
+CHANGED = {
+    "seed": 7,
+    "steps": 99,
+    "batch_tokens": 111,
+    "accumulation_steps": 2,
+    "token_masking": 0.5,
+    "validate_every": 3,
+    "checkpoint_every": 2,
+    "log_every": 1,
+    "patience": 3,
+    "score": "bleu",
+    "averaging": "last",
+    "average_count": 2,
+    "ema_decay": 0.5,
+    "device": "auto",
+    "precision": "auto",
+}
+
+
+@pytest.mark.parametrize("key", TrainingConfig.model_fields)
+def test_a_continuation_may_change_only_what_no_step_before_depends_on(tmp_path: Path, key: str) -> None:
+    opened(tmp_path)
+    change = f"training.{key}={CHANGED[key]}"
+    if key in {"steps", "patience", "device"}:
+        opened(tmp_path, change)
+    else:
+        with pytest.raises(InputError, match=rf"belongs to another configuration \(training\.{key} is "):
+            opened(tmp_path, change)
+
+
+def test_a_schedule_that_ends_with_training_refuses_another_number_of_steps(tmp_path: Path) -> None:
+    overrides = ("schedule.name=cosine", "schedule.warmup=3")
+    go_on(opened(tmp_path, *overrides), until=5)
+    with pytest.raises(InputError) as caught:
+        opened(tmp_path, *overrides, "training.steps=9")
+    assert str(caught.value) == (
+        f"{tmp_path}: training.steps was 8, and schedule.name cosine has set every learning rate so far by it; keep "
+        "the number, or start anew with --overwrite"
+    )
+    assert_resumable(tmp_path, (5,), *overrides, "training.log_every=1")
+
+
+def test_a_run_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    opened(tmp_path)
+    path = tmp_path / "config.toml"
+    written = path.read_text("utf-8")
+    path.write_text(written.replace("format = 1", "format = 2"), "utf-8")
+    with pytest.raises(InputError) as caught:
+        Run.open(tmp_path).config()
+    assert str(caught.value) == (
+        f"{path}: of format 2, and this version of tmt reads format 1; use the version that wrote it, or train anew"
+    )
+    path.write_text(written.replace("format = 1", ""), "utf-8")
+    with pytest.raises(InputError) as caught:
+        opened(tmp_path)
+    assert str(caught.value) == (f"{path}: written by an earlier version of tmt (it has no format); train the run anew")
+    assert opened(tmp_path, overwrite=True).trainer.progress.step == 0

@@ -1,3 +1,4 @@
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -9,20 +10,21 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from transformer_mt.config import (
+    CHOSEN,
     Config,
     RecurrentConfig,
+    SearchConfig,
     Section,
-    TokenizerConfig,
     TransformerConfig,
     differences,
     dump_config,
-    field_default,
+    explanation,
     load_config,
 )
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup, nearest
 
-CONFIGS = sorted((Path(__file__).parents[1] / "configs").rglob("*.toml"))
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
 
 MODEL_KEYS = ", ".join(f"model.{name}" for name in TransformerConfig.model_fields if name != "attention")
 
@@ -38,8 +40,8 @@ WRONG_OVERRIDES = {
     "model.attention.hads=2": "unknown key model.attention.hads; did you mean model.attention.heads?",
     "model.zzz=1": f"unknown key model.zzz; choose one of {MODEL_KEYS}",
     "zzz=1": (
-        "unknown key zzz; choose one of data, data.builtin, model, model.attention, objective, optimizer, search, "
-        "tokenizer, training"
+        "unknown key zzz; choose one of data, data.builtin, model, model.attention, objective, optimizer, schedule, "
+        "search, tokenizer, training"
     ),
     "model=3": "model: input should be an object, not 3; correct the value",
     "data.corpus.name=x": "data.corpus: input should be a valid string, not {'name': 'x'}; correct the value",
@@ -53,7 +55,7 @@ WRONG_OVERRIDES = {
     "training.seed=-1": "training.seed: input should be greater than or equal to 0, not -1; correct the value",
     "search.top_p=1.5": "search.top_p: input should be less than or equal to 1, not 1.5; correct the value",
     "search.sample=1": "search.sample: input should be a valid boolean, not 1; correct the value",
-    "optimizer.factor=inf": "optimizer.factor: input should be a finite number, not inf; correct the value",
+    "schedule.factor=inf": "schedule.factor: input should be a finite number, not inf; correct the value",
     "optimizer.betas=[0.9]": "optimizer.betas.1: field required, not [0.9]; correct the value",
     "tokenizer.kind=word": "tokenizer.kind: input should be 'unigram' or 'bpe', not 'word'; correct the value",
 }
@@ -193,7 +195,7 @@ def test_a_folder_instead_of_a_file_is_named(tmp_path: Path) -> None:
 def test_every_section_is_frozen_and_forbids_unknown_keys(section: type[Section]) -> None:
     name = next(iter(section.model_fields))
     with pytest.raises(ValidationError, match="frozen"):
-        setattr(section(), name, field_default(section, name))
+        setattr(section(), name, getattr(section(), name))
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         section.model_validate({"surely_unknown": 1})
 
@@ -248,8 +250,64 @@ def test_lookup_finds_an_entry_and_names_the_key_of_a_wrong_one() -> None:
     assert str(raised.value) == "model.attention.position: there is no 'rotory'; did you mean rotary?"
 
 
-def test_help_texts_get_a_fields_default() -> None:
-    assert field_default(TokenizerConfig, "vocabulary_size") == TokenizerConfig().vocabulary_size
+CHOICES = {field: [f"{field}.{choice.key}={name}" for name in table] for field, (choice, table) in CHOSEN.items()}
+EVERY_CHOICE = [(override,) for overrides in CHOICES.values() for override in overrides]
+
+
+@pytest.mark.parametrize("overrides", EVERY_CHOICE, ids=" ".join)
+def test_every_key_has_a_sentence_of_its_own(overrides: tuple[str, ...]) -> None:
+    for section in sections(load_config(None, overrides)):
+        scalars = [name for name, value in section if not isinstance(value, Section)]
+        sentences = [explanation(type(section), name) for name in scalars]
+        assert all(re.fullmatch(r"[`\w].*[.)]", sentence) for sentence in sentences), sentences
+        assert len(set(sentences)) == len(sentences)
+        assert section.__doc__
+
+
+@pytest.mark.parametrize("overrides", EVERY_CHOICE, ids=" ".join)
+def test_every_choice_of_a_section_is_dumped_and_loaded_back(tmp_path: Path, overrides: tuple[str, ...]) -> None:
+    config = load_config(None, overrides)
+    assert load_config(write(tmp_path, dump_config(config).encode())) == config
+
+
+def test_a_range_is_said_as_the_type_has_it() -> None:
+    assert explanation(TransformerConfig, "dropout").endswith(" in training. (at least 0 and below 1)")
+    assert explanation(TransformerConfig, "width").endswith(" (above 0)")
+    assert explanation(TransformerConfig, "tied").endswith(" (all, target or none)")
+    assert explanation(SearchConfig, "top_p").endswith(" (above 0 and at most 1)")
+    assert explanation(SearchConfig, "sample").endswith(" (true or false)")
+    assert explanation(SearchConfig, "seed").endswith(" (at least 0 and below 2**63)")
+    assert explanation(TransformerConfig, "norm").endswith("layer.")
+
+
+def test_a_schedule_has_the_keys_it_uses_and_no_others() -> None:
+    assert message(None, "schedule.name=cosine", "schedule.factor=2").endswith(
+        "unknown key schedule.factor; choose one of schedule.name, schedule.learning_rate, schedule.warmup"
+    )
+    assert message(None, "schedule.learning_rate=2").endswith(
+        "choose one of schedule.name, schedule.factor, schedule.warmup"
+    )
+    assert message(None, "optimizer.weight_decay=0").startswith("--set optimizer.weight_decay=0: unknown key")
+
+
+@pytest.mark.parametrize("field", CHOICES)
+def test_an_unknown_name_of_a_section_is_answered_with_the_nearest(field: str) -> None:
+    choice, table = CHOSEN[field]
+    name = next(iter(table))
+    expected = f"--set {field}.{choice.key}={name}x: {field}.{choice.key}: there is no '{name}x'; did you mean {name}?"
+    assert message(None, f"{field}.{choice.key}={name}x") == expected
+
+
+def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, b"format = 7\n")
+    expected = "of format 7, and this version of tmt reads format 1; use the version that wrote it, or train anew"
+    assert message(path) == f"{path}: {expected}"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_configuration_of_the_project_is_dumped_and_loaded_back(tmp_path: Path, path: Path) -> None:
+    config = load_config(path)
+    assert load_config(write(tmp_path, dump_config(config).encode())) == config
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)

@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import pytest
+import torch
+from support.command_line import Tmt
+
+from transformer_mt.cli.config import choices
+from transformer_mt.config import Config, leaves, load_config
+from transformer_mt.errors import InputError
+from transformer_mt.models.build import build_model
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_what_is_printed_can_be_saved_and_used(tmt: Tmt, path: Path) -> None:
+    printed = tmt("config", str(path))
+    assert (printed.code, printed.err) == (0, "")
+    Path("mine.toml").write_text(printed.out, "utf-8")
+    assert load_config(Path("mine.toml")) == load_config(path)
+
+
+def test_without_a_file_the_defaults_are_printed_with_what_was_set(tmt: Tmt) -> None:
+    Path("mine.toml").write_text(tmt("config", "--set", "model.width=64", "--data", "mine/corpus").out, "utf-8")
+    expected = load_config(None, ["model.width=64", "data.corpus=mine/corpus"])
+    assert load_config(Path("mine.toml")) == expected
+
+
+def test_every_line_is_a_comment_a_heading_or_a_key(tmt: Tmt) -> None:
+    lines = tmt("config").lines
+    assert all(len(line) <= 102 for line in lines)
+    keys = [number for number, line in enumerate(lines) if " = " in line and not line.startswith(("#", " "))]
+    assert len(keys) == len(list(leaves(Config())))
+    assert all(lines[number - 1].startswith("# ") for number in keys)
+
+
+def test_a_key_is_explained_with_its_choices(tmt: Tmt) -> None:
+    lines = tmt("config", "model.norm").lines
+    assert lines[:3] == ["The normalisation around each layer.", 'here: "layer"', "choices:"]
+    assert [line.split()[0] for line in lines[3:]] == ["layer", "batch", "rms", "none"]
+    assert "(Ba et al. 2016)" in lines[3]
+    assert tmt("config", "model.width", "--set", "model.width=32").lines == [
+        "Features of a token's state, D. (above 0)",
+        "here: 32",
+    ]
+
+
+def test_a_section_is_printed_alone(tmt: Tmt) -> None:
+    lines = tmt("config", "schedule", "--set", "schedule.name=cosine").lines
+    assert "[schedule]" in lines
+    assert "learning_rate = 0.004" in lines
+    assert not [line for line in lines if line.startswith("[") and line != "[schedule]"]
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("model.widht", "did you mean model.width?"),
+        ("width", "did you mean model.width?"),
+        ("model.width.x", "did you mean model?"),
+        ("nonsense", "choose one of "),
+    ],
+)
+def test_an_unknown_key_is_answered_with_the_nearest(tmt: Tmt, key: str, remedy: str) -> None:
+    outcome = tmt("config", key)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"tmt: error: {key}: there is no such key; {remedy}")
+
+
+WITH_TABLE = [key for key, value in leaves(Config()) if isinstance(value, str) and choices(key)]
+
+
+def test_every_text_without_values_of_its_own_is_a_choice_or_free() -> None:
+    free = {"data.corpus", "data.source_language", "data.target_language", "training.device"}
+    literal = {"tokenizer.kind", "tokenizer.sampling", "model.tied"}
+    texts = {key for key, value in leaves(Config()) if isinstance(value, str)}
+    assert texts - set(WITH_TABLE) == free | literal
+
+
+@pytest.mark.parametrize("key", [key for key in WITH_TABLE if key.startswith("model.") and key != "model.kind"])
+def test_the_choices_of_a_model_are_those_that_it_is_built_from(key: str) -> None:
+    with torch.device("meta"), pytest.raises(InputError) as caught:
+        build_model(load_config(None, [f"{key}=nonsense"]).model, vocabulary_size=13)
+    message = str(caught.value)
+    assert message.startswith(f"{key}: there is no 'nonsense'; ")
+    offered = message.partition("choose one of ")[2].split(", ")
+    if offered != [""]:
+        assert set(offered) <= set(choices(key))

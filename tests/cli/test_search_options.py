@@ -1,0 +1,35 @@
+import pytest
+from support.command_line import Tmt
+
+from transformer_mt.cli.search_options import OPTIONS, SearchOptions
+from transformer_mt.config import SearchConfig
+from transformer_mt.errors import InputError
+
+
+def test_what_is_given_changes_the_run_and_nothing_else_does() -> None:
+    configured = SearchConfig(beam=7, top_k=3)
+    assert SearchOptions({}).applied_to(configured) == configured
+    changed = SearchOptions({"beam": 2, "n_best": 5}).applied_to(configured)
+    assert changed == SearchConfig(beam=2, top_k=3, n_best=5)
+
+
+def test_a_wrong_value_names_its_option() -> None:
+    with pytest.raises(InputError) as caught:
+        SearchOptions({"length_penalty": -1.0}).applied_to(SearchConfig())
+    expected = "--length-penalty: input should be greater than or equal to 0, not -1.0; correct it"
+    assert str(caught.value) == expected
+
+
+def test_every_option_is_a_key_of_the_search() -> None:
+    assert set(OPTIONS) <= set(SearchConfig.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("command", "absent"),
+    [("translate", set()), ("attend", {"n_best"}), ("evaluate", set(OPTIONS) - {"beam", "length_penalty"})],
+)
+def test_a_command_has_the_options_that_it_uses(tmt: Tmt, command: str, absent: set[str]) -> None:
+    shown = tmt(command, "--help").out
+    for name in OPTIONS:
+        assert (f"--{name.replace('_', '-')} " in shown) == (name not in absent)
+    assert "--search" not in shown

@@ -1,0 +1,49 @@
+"""What Python users see: a few names, loaded when they are asked for, and the README's program."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import transformer_mt
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def program() -> str:
+    """The Python program of the README's section for Python users."""
+    _, _, section = README.read_text("utf-8").partition("## From Python\n")
+    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert found, "README.md has no program under the heading From Python"
+    return found[1]
+
+
+@pytest.mark.parametrize("name", transformer_mt.__all__)
+def test_every_name_is_there_and_says_what_it_is(name: str) -> None:
+    assert name in dir(transformer_mt)
+    assert getattr(transformer_mt, name).__doc__
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Transformers'"):
+        _ = transformer_mt.Transformers
+
+
+def test_importing_the_package_loads_neither_torch_nor_datasets() -> None:
+    command = "import sys, transformer_mt; print(sorted({'torch', 'datasets', 'pydantic'} & set(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True, text=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_the_program_of_the_readme_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(program().splitlines()) <= 22
+    names: dict[str, object] = {}
+    exec(compile(program(), str(README), "exec"), names)
+    assert (tmp_path / "runs" / "animals" / "model.safetensors").is_file()
+    weights = names["weights"]
+    assert isinstance(weights, torch.Tensor)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))

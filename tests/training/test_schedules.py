@@ -1,0 +1,112 @@
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_mt.config import CHOSEN, ScheduleConfig, load_config
+from transformer_mt.errors import InputError
+from transformer_mt.training.schedules import (
+    SCHEDULES,
+    build_schedule,
+    constant,
+    cosine,
+    depends_on_steps,
+    inverse_sqrt,
+    linear,
+    noam,
+)
+
+STEPS = 83
+FALLING = {"noam", "inverse_sqrt", "linear", "cosine"}
+
+every_schedule = pytest.mark.parametrize("name", SCHEDULES)
+steps = st.integers(1, 10**6)
+warmups = st.integers(1, 10**5)
+peaks = st.floats(1e-6, 10)
+
+
+def configured(name: str, **numbers: Any) -> ScheduleConfig:
+    overrides = [f"schedule.{key}={value}" for key, value in numbers.items()]
+    return load_config(None, [f"schedule.name={name}", *overrides]).schedule
+
+
+def rates(name: str, *, warmup: int, steps: int = STEPS) -> list[float]:
+    schedule = build_schedule(configured(name, warmup=warmup), width=17, steps=steps)
+    return [schedule(step) for step in range(1, steps + 1)]
+
+
+def test_every_name_has_its_section_and_its_formula() -> None:
+    assert set(SCHEDULES) == set(CHOSEN["schedule"][1])
+
+
+@given(step=steps, width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=warmups)
+def test_noam_is_the_formula(step: int, width: int, factor: float, warmup: int) -> None:
+    rising, falling = step / warmup**1.5, 1 / step**0.5
+    expected = factor / width**0.5 * min(rising, falling)
+    assert noam(step, width=width, factor=factor, warmup=warmup) == pytest.approx(expected)
+
+
+@given(step=steps, width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=warmups)
+def test_inverse_sqrt_is_noam_with_its_peak_said(step: int, width: int, factor: float, warmup: int) -> None:
+    peak = noam(warmup, width=width, factor=factor, warmup=warmup)
+    expected = noam(step, width=width, factor=factor, warmup=warmup)
+    assert inverse_sqrt(step, learning_rate=peak, warmup=warmup) == pytest.approx(expected)
+
+
+@given(step=steps, peak=peaks, warmup=warmups)
+def test_constant_rises_to_its_rate_and_stays_there(step: int, peak: float, warmup: int) -> None:
+    expected = peak if step > warmup else peak * step / warmup
+    assert constant(step, learning_rate=peak, warmup=warmup) == pytest.approx(expected)
+
+
+@given(peak=peaks, warmup=st.integers(1, 50), rest=st.integers(1, 50))
+def test_linear_falls_by_equal_parts_and_ends_one_part_above_zero(peak: float, warmup: int, rest: int) -> None:
+    found = [
+        linear(step, learning_rate=peak, warmup=warmup, steps=warmup + rest) for step in range(1, warmup + rest + 1)
+    ]
+    expected = [peak * step / warmup for step in range(1, warmup)]
+    expected += [peak * left / (rest + 1) for left in range(rest + 1, 0, -1)]
+    assert found == pytest.approx(expected)
+
+
+@given(peak=peaks, warmup=st.integers(1, 50), rest=st.integers(1, 50))
+def test_cosine_falls_along_half_a_period(peak: float, warmup: int, rest: int) -> None:
+    for step in range(warmup, warmup + rest + 1):
+        angle = math.pi * (step - warmup) / (rest + 1)
+        found = cosine(step, learning_rate=peak, warmup=warmup, steps=warmup + rest)
+        assert found == pytest.approx(peak * (1 + math.cos(angle)) / 2)
+    for step in range(1, warmup):
+        assert cosine(step, learning_rate=peak, warmup=warmup, steps=warmup + rest) == pytest.approx(
+            peak * step / warmup
+        )
+
+
+@every_schedule
+@pytest.mark.parametrize("warmup", [1, 2, 37])
+def test_every_schedule_rises_to_the_end_of_the_warmup_and_never_again(name: str, warmup: int) -> None:
+    found = rates(name, warmup=warmup)
+    assert found[:warmup] == sorted(found[:warmup])
+    assert found[warmup - 1] == max(found)
+    assert all(rate > 0 for rate in found)
+    fall = found[warmup - 1 :]
+    assert fall == sorted(fall, reverse=True)
+    assert (fall[-1] < 0.9 * fall[0]) == (name in FALLING)
+
+
+@every_schedule
+def test_only_schedules_that_end_with_training_ask_for_the_number_of_steps(name: str) -> None:
+    short, long = rates(name, warmup=5, steps=20), rates(name, warmup=5, steps=40)[:20]
+    assert depends_on_steps(configured(name)) == (short != long) == (name in {"linear", "cosine"})
+
+
+@pytest.mark.parametrize("name", ["linear", "cosine"])
+def test_a_warmup_as_long_as_training_leaves_nothing_to_fall(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build_schedule(configured(name, warmup=7), width=17, steps=7)
+    assert str(caught.value) == (
+        f"schedule.warmup: 7, but training ends at step 7, before {name} could fall; lower schedule.warmup or raise "
+        "training.steps"
+    )
+    assert build_schedule(configured(name, warmup=6), width=17, steps=7)(7) > 0

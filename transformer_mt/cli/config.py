@@ -1,0 +1,96 @@
+"""`tmt config`: the whole configuration with a sentence for every key, and what one key can be."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from transformer_mt.cli.options import Data, Set
+from transformer_mt.config import CHOSEN, Config, Section, dump_config, explanation
+from transformer_mt.config.toml import find_key, section_lines
+
+
+def config(
+    subject: Annotated[
+        str | None,
+        typer.Argument(metavar="[CONFIG | KEY]", help="A TOML file, or a key to explain.", show_default=False),
+    ] = None,
+    data: Data = None,
+    set: Set = None,
+) -> None:
+    """Print the configuration as TOML with a comment for every key, or explain one key and its choices.
+
+    \b
+    Examples:
+      tmt config > mine.toml
+      tmt config configs/multi30k.toml --set model.width=128
+      tmt config model.attention.score
+      tmt config schedule.name
+
+    What it prints can be saved, edited, and given to tmt train.
+    """
+    from transformer_mt.cli.options import resolve_config
+    from transformer_mt.cli.terminal import result
+
+    is_file = subject is not None and (subject.endswith(".toml") or Path(subject).exists())
+    resolved = resolve_config(Path(subject) if subject and is_file else None, data=data, overrides=set)
+    lines = dump_config(resolved).splitlines() if subject is None or is_file else explain(subject, resolved)
+    for line in lines:
+        result(line)
+
+
+def explain(key: str, resolved: Config) -> Iterator[str]:
+    """What there is to say of a key: its sentence, its value here, its choices; of a section, all its keys.
+
+    Raises `InputError` with the nearest key for what is neither.
+    """
+    section, name = find_key(key, resolved)
+    value = getattr(section, name)
+    if isinstance(value, Section):
+        yield from section_lines(value, tuple(key.split(".")))
+        return
+    yield explanation(type(section), name)
+    yield f"here: {json.dumps(value, ensure_ascii=False)}"
+    if found := choices(key):
+        yield "choices:"
+        width = max(map(len, found))
+        for choice, variant in found.items():
+            yield f"  {choice:{width}}  {_first_line(variant)}".rstrip()
+
+
+def choices(key: str) -> Mapping[str, Any]:
+    """The variants that a key chooses from, by name; none where it is no choice from a table."""
+    from transformer_mt.attention.build import ATTENTION
+    from transformer_mt.attention.graphs import GRAPHS
+    from transformer_mt.attention.positions import POSITIONS
+    from transformer_mt.attention.projections import SHARING
+    from transformer_mt.attention.scores import SCORES
+    from transformer_mt.device import PRECISIONS
+    from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
+    from transformer_mt.training.averaging import AVERAGING
+    from transformer_mt.training.reports import VALIDATION_SCORES
+
+    tables: dict[str, Mapping[str, Any]] = {
+        "model.attention.kind": ATTENTION,
+        "model.attention.score": SCORES,
+        "model.attention.sharing": SHARING,
+        "model.attention.position": POSITIONS,
+        "model.attention.graph": GRAPHS,
+        "model.norm": NORMS,
+        "model.residual": RESIDUALS,
+        "model.activation": ACTIVATIONS,
+        "training.averaging": AVERAGING,
+        "training.score": VALIDATION_SCORES,
+        "training.precision": PRECISIONS,
+    }
+    tables |= {f"{field}.{choice.key}": sections for field, (choice, sections) in CHOSEN.items()}
+    return tables.get(key, {})
+
+
+def _first_line(variant: Any) -> str:
+    """What a class or function says of itself in its first line; nothing for a variant that is neither."""
+    is_described = isinstance(variant, type) and (issubclass(variant, Section) or variant.__module__ != "builtins")
+    text = (variant.__doc__ or "") if is_described else ""
+    return " ".join(text.strip().split("\n\n")[0].split())

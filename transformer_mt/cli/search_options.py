@@ -1,0 +1,84 @@
+"""The options of search, which stand here once and arrive in a command as one argument."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from transformer_mt.config import SearchConfig
+from transformer_mt.errors import InputError
+
+_CONFIGURED = SearchConfig()
+
+
+def _option(option: str, metavar: str, sentence: str) -> Any:
+    """A number of the search section, with the value that it has unless the run says otherwise."""
+    name = option.removeprefix("--").replace("-", "_")
+    default = f"[the run's, {getattr(_CONFIGURED, name)} unless configured]"
+    return typer.Option(option, metavar=metavar, help=f"{sentence} {default}")
+
+
+# By key of the search section, in the order of the help.
+OPTIONS: Mapping[str, Any] = {
+    "beam": Annotated[int | None, _option("--beam", "N", "Beam size; 1 is greedy.")],
+    "length_penalty": Annotated[float | None, _option("--length-penalty", "X", "Larger favours longer.")],
+    "sample": Annotated[
+        bool | None, typer.Option("--sample", help="Draw translations instead of searching for the best.")
+    ],
+    "temperature": Annotated[
+        float | None, _option("--temperature", "X", "Below 1, likely words become likelier; above 1, unlikely ones.")
+    ],
+    "top_k": Annotated[int | None, _option("--top-k", "K", "Draw from the k likeliest subwords; 0: all.")],
+    "top_p": Annotated[float | None, _option("--top-p", "P", "Draw from the likeliest with this much together.")],
+    "seed": Annotated[int | None, _option("--seed", "N", "For --sample.")],
+    "n_best": Annotated[int | None, _option("--n-best", "N", "How many different translations.")],
+}
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The options of search that were given on the command line."""
+
+    given: Mapping[str, Any]
+
+    def applied_to(self, configured: SearchConfig) -> SearchConfig:
+        """The run's search, changed by what was given. Raises `InputError` that names the option."""
+        try:
+            return SearchConfig.model_validate(configured.model_dump() | dict(self.given))
+        except ValidationError as error:
+            first = error.errors()[0]
+            option = str(first["loc"][0]).replace("_", "-")
+            message = first["msg"]
+            raise InputError(
+                f"--{option}: {message[0].lower()}{message[1:]}, not {first['input']}; correct it"
+            ) from None
+
+
+def with_search_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options of search where its signature has the parameter `search`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def wrapper(**arguments: Any) -> None:
+            given = {name: value for name in names if (value := arguments.pop(name)) is not None}
+            command(search=SearchOptions(given), **arguments)
+
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OPTIONS[name])
+            for name in names
+        ]
+        parameters = [
+            one
+            for own in inspect.signature(command).parameters.values()
+            for one in (added if own.name == "search" else [own.replace(kind=inspect.Parameter.KEYWORD_ONLY)])
+        ]
+        # Typer reads both.
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return wrapper
+
+    return decorate

@@ -1,0 +1,364 @@
+"""The sections of the configuration: frozen pydantic models whose every key has its sentence.
+
+Defaults stand here and nowhere else. Most variants are names that the tables of their rooms know (`SCORES` in
+`attention/scores.py` and so on), so a new one needs no change in this file; one that has keys of its own has a section
+here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+# The version of what a run directory holds; the present program reads no other.
+FORMAT = 1
+
+Positive = Annotated[int, Field(gt=0)]
+Natural = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+PositiveNumber = Annotated[float, Field(gt=0.0)]
+Tied = Literal["all", "target", "none"]
+
+
+class Section(BaseModel):
+    """A frozen part of the configuration in which unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+@dataclass(frozen=True)
+class ChosenBy:
+    """Marks a union of sections of which the value of `key` chooses one; without it, the first is meant.
+
+    Each section says its own name as the default of that key, so the names stand nowhere else.
+    """
+
+    key: str
+
+    def table(self, sections: Iterable[type[Section]]) -> dict[str, type[Section]]:
+        """The sections by name."""
+        return {section.model_fields[self.key].default: section for section in sections}
+
+    def name(self, value: Any, default: str) -> str:
+        """The name that a section, or what is to become one, gives itself."""
+        found = value.get(self.key, default) if isinstance(value, Mapping) else getattr(value, self.key, default)
+        return str(found)
+
+    def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """A union that pydantic decides by the name alone, so that its errors concern the section that was meant."""
+        table = self.table(get_args(union))
+        default = next(iter(table))
+        return core_schema.tagged_union_schema(
+            {name: handler.generate_schema(section) for name, section in table.items()},
+            discriminator=lambda value: self.name(value, default),
+        )
+
+
+class BuiltinConfig(Section):
+    """The corpus that the built-in grammar makes."""
+
+    train: Positive = 20_000
+    """Sentence pairs for training."""
+    validation: Positive = 500
+    """Sentence pairs in the validation split."""
+    test: Positive = 1_000
+    """Sentence pairs in each of the three test splits."""
+    seed: Seed = 1
+    """Which corpus: the same numbers and the same seed give the same pairs everywhere."""
+
+
+class DataConfig(Section):
+    """Which corpus, in which direction, and which of its pairs are kept."""
+
+    corpus: str = "builtin"
+    """`builtin`, a folder, or the name of a data set on the hub, as `--data` gives it."""
+    source_language: str = "de"
+    """The language to translate from, as the corpus names it."""
+    target_language: str = "en"
+    """The language to translate into, as the corpus names it."""
+    max_words: Positive = 100
+    """Pairs with more words than this on either side are left out."""
+    builtin: BuiltinConfig = BuiltinConfig()
+
+
+class TokenizerConfig(Section):
+    """The joint sentencepiece vocabulary of both languages."""
+
+    kind: Literal["unigram", "bpe"] = "unigram"
+    """How it is learned: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
+    vocabulary_size: Positive = 2_400
+    """Subwords, special symbols and 256 bytes included."""
+    sampling: Literal["none", "subword"] = "none"
+    """`subword` segments the training text anew at random in every epoch."""
+    alpha: PositiveNumber = 0.1
+    """Of sampling: the smoothing for unigram (smaller is more uniform), the share of merges left out for bpe."""
+
+
+class AttentionConfig(Section):
+    """The choices that make an attention mechanism; see `transformer_mt.attention`.
+
+    A name that takes numbers is written as a call, `graph = "band(3)"`, `position = "relative(8)"`; graphs combine,
+    `graph = "band(3) | fixed(8, 1)"`.
+    """
+
+    kind: str = "softmax"
+    """How weights arise: by a softmax over scores, or `linear`, as running sums without a matrix of scores."""
+    heads: Positive = 4
+    """Heads of every attention; they divide `model.width`."""
+    sharing: str = "independent"
+    """How the heads' queries and keys are projected: each by matrices of its own, or shared ones."""
+    score: str = "scaled_dot"
+    """How well a query fits a key."""
+    position: str = "sinusoidal"
+    """How the order of the tokens is made known."""
+    graph: str = "complete"
+    """Which positions may attend to which in self-attention."""
+    dropout: Probability = 0.1
+    """The probability with which an attention weight is dropped in training."""
+
+
+class TransformerConfig(Section):
+    """A Transformer's architecture and sizes."""
+
+    kind: str = "transformer"
+    """Which kind of model."""
+    width: Positive = 128
+    """Features of a token's state, D."""
+    encoder_layers: Positive = 3
+    """Layers that read the source."""
+    decoder_layers: Positive = 3
+    """Layers that write the target."""
+    feedforward: Positive = 512
+    """Hidden features of the feed-forward network in each layer."""
+    activation: str = "relu"
+    """The feed-forward network's form."""
+    norm: str = "layer"
+    """The normalisation around each layer."""
+    residual: str = "pre_norm"
+    """Whether the norm stands before a layer or after it."""
+    dropout: Probability = 0.1
+    """The probability with which a feature of an embedding or of a layer's output is dropped in training."""
+    tied: Tied = "all"
+    """Which vocabulary matrices are one: source, target and output; target and output; or none."""
+    max_length: Positive = 256
+    """The longest sentence in subwords, end symbol included."""
+    attention: AttentionConfig = AttentionConfig()
+
+
+class RecurrentConfig(Section):
+    """A recurrent encoder–decoder's architecture and sizes."""
+
+    kind: str = "recurrent"
+    """Which kind of model."""
+    width: Positive = 128
+    """Features of a token's state, D; even, since each direction of the encoder has half of them."""
+    encoder_layers: Positive = 1
+    """Bidirectional layers that read the source."""
+    decoder_layers: Positive = 1
+    """Layers that write the target."""
+    score: str = "additive"
+    """How well a decoder state fits a source state; `none` is a model without attention."""
+    dropout: Probability = 0.1
+    """The probability with which a feature of an embedding or of a layer's output is dropped in training."""
+    tied: Tied = "all"
+    """Which vocabulary matrices are one: source, target and output; target and output; or none."""
+    max_length: Positive = 256
+    """The longest sentence in subwords, end symbol included."""
+
+
+ModelConfig = Annotated[TransformerConfig | RecurrentConfig, ChosenBy("kind")]
+
+
+class CrossEntropyConfig(Section):
+    """Cross-entropy against smoothed labels."""
+
+    name: str = "cross_entropy"
+    """What training minimises."""
+    label_smoothing: Probability = 0.1
+    """The share ε of each label that is spread evenly over the vocabulary."""
+
+
+class RDropConfig(Section):
+    """Cross-entropy of two passes under different dropout, which are also drawn to each other (R-Drop)."""
+
+    name: str = "r_drop"
+    """What training minimises."""
+    label_smoothing: Probability = 0.1
+    """The share ε of each label that is spread evenly over the vocabulary."""
+    weight: Annotated[float, Field(ge=0.0)] = 5.0
+    """The weight α of the divergence between the two passes."""
+
+
+ObjectiveConfig = Annotated[CrossEntropyConfig | RDropConfig, ChosenBy("name")]
+
+
+class AdamConfig(Section):
+    """Adam (Kingma and Ba 2015)."""
+
+    name: str = "adam"
+    """Which optimizer."""
+    betas: tuple[Probability, Probability] = (0.9, 0.98)
+    """How much of the running means of the gradient and of its square is kept at every step; each from 0, below 1."""
+    epsilon: PositiveNumber = 1e-9
+    """Added to the root of the mean square, so that nothing is divided by zero."""
+    clip: PositiveNumber = 1.0
+    """The largest norm of the gradient; a longer one is shortened to it."""
+
+
+class AdamWConfig(AdamConfig):
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
+
+    name: str = "adamw"
+    """Which optimizer."""
+    weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
+    """The share, times the learning rate, by which matrices shrink at every step; not norms, biases, embeddings."""
+
+
+OptimizerConfig = Annotated[AdamConfig | AdamWConfig, ChosenBy("name")]
+
+
+class NoamConfig(Section):
+    """A rise over the warm-up, then a fall with the root of the step, for the model's width (Vaswani et al. 2017)."""
+
+    name: str = "noam"
+    """How the learning rate changes with the step."""
+    factor: PositiveNumber = 1.0
+    """Multiplies every learning rate."""
+    warmup: Positive = 400
+    """Optimizer steps until the peak."""
+
+
+class ConstantConfig(Section):
+    """A rise over the warm-up, then always the same."""
+
+    name: str = "constant"
+    """How the learning rate changes with the step."""
+    learning_rate: PositiveNumber = 1e-3
+    """The learning rate after the warm-up."""
+    warmup: Positive = 400
+    """Optimizer steps until `learning_rate` is reached."""
+
+
+class InverseSqrtConfig(ConstantConfig):
+    """A rise over the warm-up, then a fall with the root of the step: Noam's form with its peak said."""
+
+    name: str = "inverse_sqrt"
+    """How the learning rate changes with the step."""
+    learning_rate: PositiveNumber = 4e-3
+    """The peak."""
+
+
+class LinearConfig(ConstantConfig):
+    """A rise over the warm-up, then a straight fall to zero at the end of training."""
+
+    name: str = "linear"
+    """How the learning rate changes with the step."""
+    learning_rate: PositiveNumber = 4e-3
+    """The peak."""
+
+
+class CosineConfig(ConstantConfig):
+    """A rise over the warm-up, then half a cosine down to zero at the end of training (Loshchilov and Hutter 2017)."""
+
+    name: str = "cosine"
+    """How the learning rate changes with the step."""
+    learning_rate: PositiveNumber = 4e-3
+    """The peak."""
+
+
+ScheduleConfig = Annotated[
+    NoamConfig | ConstantConfig | InverseSqrtConfig | LinearConfig | CosineConfig, ChosenBy("name")
+]
+
+
+class TrainingConfig(Section):
+    """How long and how to train."""
+
+    seed: Seed = 1
+    """Of the initial weights, the order of batches, dropout and sampling."""
+    steps: Positive = 1_400
+    """Optimizer steps in all."""
+    batch_tokens: Positive = 2_048
+    """The most tokens of a batch on either side, padding included."""
+    accumulation_steps: Positive = 1
+    """Batches whose gradients make one optimizer step."""
+    token_masking: Probability = 0.0
+    """The share of source tokens that the model must do without in training."""
+    validate_every: Positive = 200
+    """Optimizer steps between two validations; there is always one at the end."""
+    checkpoint_every: Positive = 200
+    """Optimizer steps between two checkpoints; every validation writes one too."""
+    log_every: Positive = 50
+    """Optimizer steps that one line of the log sums up."""
+    patience: Positive = 10
+    """Validations in a row without improvement after which training ends."""
+    score: str = "loss"
+    """The validation score that says which weights are best."""
+    averaging: str = "ema"
+    """Which weights come out of training."""
+    average_count: Positive = 5
+    """Checkpoints that the averages `last` and `best` take together."""
+    ema_decay: Probability = 0.999
+    """How much of the running average `ema` is kept at every step."""
+    device: str = "auto"
+    """Where to compute: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` takes the fastest there is."""
+    precision: str = "auto"
+    """The number format of matrix products; `auto` takes bfloat16 where the processor multiplies it faster."""
+
+
+class SearchConfig(Section):
+    """How a translation is found.
+
+    The score of a hypothesis is its log-probability divided by ((5 + length) / 6) ** length_penalty (Wu et al. 2016,
+    eq. 14).
+    """
+
+    beam: Positive = 4
+    """Hypotheses kept at every step; 1 is greedy search. Not used when sampling."""
+    length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
+    """0 ranks by probability alone, which favours short translations; larger favours longer ones."""
+    sample: bool = False
+    """Whether to draw translations at random instead of searching for the likeliest."""
+    temperature: PositiveNumber = 1.0
+    """When sampling: below 1, likely subwords become likelier; above 1, unlikely ones."""
+    top_k: Natural = 0
+    """When sampling: draw from this many likeliest subwords only; 0 for all."""
+    top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    """When sampling: draw from the likeliest subwords that have this probability together."""
+    n_best: Positive = 1
+    """Different translations for each sentence."""
+    max_length: Positive = 128
+    """The longest translation in subwords, end symbol included."""
+    batch_size: Positive = 64
+    """Sentences translated at a time."""
+    seed: Seed = 1
+    """Of sampling."""
+
+
+class Config(Section):
+    """Everything a run depends on."""
+
+    format: int = FORMAT
+    """The version of this file's and the run directory's format; it is not for you to change."""
+    data: DataConfig = DataConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = TransformerConfig()
+    objective: ObjectiveConfig = CrossEntropyConfig()
+    optimizer: OptimizerConfig = AdamConfig()
+    schedule: ScheduleConfig = NoamConfig()
+    training: TrainingConfig = TrainingConfig()
+    search: SearchConfig = SearchConfig()
+
+
+# The sections of which a name chooses one: the key with the name, and the sections by name.
+CHOSEN: dict[str, tuple[ChosenBy, dict[str, type[Section]]]] = {
+    field: (mark, mark.table(get_args(info.annotation)))
+    for field, info in Config.model_fields.items()
+    for mark in info.metadata
+    if isinstance(mark, ChosenBy)
+}

@@ -1,0 +1,206 @@
+"""The configuration as a file: read from TOML, changed with `--set a.b=value`, written with a comment for every key."""
+
+import difflib
+import json
+import textwrap
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import tomli_w
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from transformer_mt.config.sections import CHOSEN, FORMAT, Config, Section
+from transformer_mt.errors import InputError
+from transformer_mt.names import nearest
+
+
+def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
+    """The configuration of the file (`None`: all defaults) with `key=value` overrides applied in order.
+
+    Raises `InputError` that names the file or option, the full key and, for an unknown key, the nearest valid one.
+    """
+    tree = {} if path is None else _read_toml(path)
+    config = _check(tree, place=str(path))
+    for override in overrides:
+        key, value = _parse_override(override)
+        _insert(tree, key.split("."), value)
+        config = _check(tree, place=f"--set {override}")
+    return config
+
+
+def load_written_config(path: Path) -> Config:
+    """A configuration that `dump_config` wrote. Raises `InputError` where another version of the program did."""
+    tree = _read_toml(path)
+    if "format" not in tree:
+        raise InputError(f"{path}: written by an earlier version of tmt (it has no format); train the run anew")
+    return _check(tree, place=str(path))
+
+
+def dump_config(config: Config) -> str:
+    """The configuration as TOML, every key written out below its sentence; `load_config` reads it back unchanged."""
+    return "\n".join(section_lines(config, ())) + "\n"
+
+
+def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
+    """The keys in which two configurations differ, each with the old and the new value, None where there is none."""
+    before, after = dict(leaves(old)), dict(leaves(new))
+    keys = dict.fromkeys([*before, *after])  # another kind of model has other keys
+    return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
+
+
+def leaves(section: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every key of a section and of those inside it, written with dots, and its value."""
+    for name, value in section:
+        if isinstance(value, Section):
+            yield from leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def find_key(key: str, config: Config) -> tuple[Section, str]:
+    """The section that a key stands in, and its name there. Raises `InputError` with the nearest key for others."""
+    section: Section = config
+    *path, name = key.split(".")
+    for part in path:
+        inner = getattr(section, part, None) if part in type(section).model_fields else None
+        if not isinstance(inner, Section):
+            raise _no_such_key(key, config)
+        section = inner
+    if name not in type(section).model_fields:
+        raise _no_such_key(key, config)
+    return section, name
+
+
+def explanation(section: type[Section], name: str) -> str:
+    """The sentence of a key, followed by the values it can have where its type says so."""
+    field = section.model_fields[name]
+    assert field.description is not None, f"{section.__name__}.{name} has no sentence"
+    sentence = " ".join(field.description.split())
+    return f"{sentence} ({values})" if (values := _values(field.annotation, field.metadata)) else sentence
+
+
+_BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+
+
+def _values(annotation: Any, metadata: Iterable[Any]) -> str:
+    """Which values a type admits, as in `above 0 and below 1`; nothing where it says no more than its name."""
+    if annotation is bool:
+        return "true or false"
+    if choices := [value for value in get_args(annotation) if isinstance(value, str)]:
+        return ", ".join(choices[:-1]) + f" or {choices[-1]}"
+    bounds = [
+        f"{word} {bound:g}" if bound < 2**53 else f"{word} 2**{bound.bit_length() - 1}"
+        for mark in metadata
+        for attribute, word in _BOUNDS.items()
+        if (bound := getattr(mark, attribute, None)) is not None
+    ]
+    return " and ".join(bounds)
+
+
+def section_lines(section: Section, path: tuple[str, ...]) -> Iterator[str]:
+    """The keys of the section at a path with their sentences, then the sections inside it, each under its heading."""
+    if path:
+        yield from ("", *_comment(str(type(section).__doc__)), f"[{'.'.join(path)}]")
+    inner = {name: value for name, value in section if isinstance(value, Section)}
+    for name, value in section.model_dump(mode="json", exclude=set(inner)).items():
+        yield from _comment(explanation(type(section), name))
+        yield tomli_w.dumps({name: value}).rstrip("\n")
+    for name, value in inner.items():
+        yield from section_lines(value, (*path, name))
+
+
+def _comment(text: str) -> list[str]:
+    """The first paragraph of a text as a comment."""
+    return [f"# {line}" for line in textwrap.wrap(" ".join(text.split("\n\n")[0].split()), width=100)]
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; give a TOML configuration such as configs/multi30k.toml") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}; correct the file") from None
+
+
+def _parse_override(override: str) -> tuple[str, Any]:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise InputError(f"--set {override}: not of the form key=value; write for example --set model.width=128")
+    try:
+        tree = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        tree = {}  # a bare word is a string: --set tokenizer.kind=bpe
+    return key.strip(), tree["value"] if tree.keys() == {"value"} else text
+
+
+def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    for part in path[:-1]:
+        if not isinstance(tree.get(part), dict):
+            tree[part] = {}  # where a value belongs instead of a section, `_check` says so
+        tree = tree[part]
+    tree[path[-1]] = value
+
+
+def _check(tree: dict[str, Any], *, place: str) -> Config:
+    if (found := tree.get("format", FORMAT)) != FORMAT:
+        raise InputError(
+            f"{place}: of format {found!r}, and this version of tmt reads format {FORMAT}; use the version that wrote "
+            "it, or train anew"
+        )
+    try:
+        return Config.model_validate_json(json.dumps(tree, default=str))  # TOML's dates and times become strings
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{place}: {_problem(first, tree)}") from None
+
+
+def _problem(error: ErrorDetails, tree: dict[str, Any]) -> str:
+    """What pydantic found, with the full key and a remedy."""
+    location, value = error["loc"], error["input"]
+    if location[0] in CHOSEN and len(location) > 1:  # pydantic names the chosen section after the key
+        location = (location[0], *location[2:])
+    key = ".".join(map(str, location))
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {key}; {_nearest_key(key, _defaults(tree))}"
+    if error["type"] == "union_tag_invalid":
+        choice, table = CHOSEN[key]
+        name = choice.name(value, "")
+        return f"{key}.{choice.key}: there is no {name!r}; {nearest(name, table)}"
+    message = error["msg"]
+    return f"{key}: {message[0].lower()}{message[1:]}, not {value!r}; correct the value"
+
+
+def _defaults(tree: dict[str, Any]) -> Config:
+    """All defaults, with the sections that the tree chooses."""
+    chosen = {}
+    for field, (choice, table) in CHOSEN.items():
+        name = choice.name(tree.get(field, {}), next(iter(table)))
+        if name in table:
+            chosen[field] = table[name]()
+    return Config.model_validate(chosen)
+
+
+def _no_such_key(key: str, config: Config) -> InputError:
+    return InputError(f"{key}: there is no such key; {_nearest_key(key, config)}")
+
+
+def _nearest_key(key: str, valid: Config) -> str:
+    keys = [name for name, _ in leaves(valid) if "." in name]  # nobody is to write the format by hand
+    parent, _, last = key.rpartition(".")
+    siblings = [name for name in keys if name.rpartition(".")[0] == parent]
+    # A slip in the last part is likelier than a wrong section, but `width` for `model.width` happens too.
+    for candidates in (siblings, keys):
+        by_last = {name.rpartition(".")[2]: name for name in reversed(candidates)}
+        if near := difflib.get_close_matches(last, by_last, n=1, cutoff=0.7):
+            return f"did you mean {by_last[near[0]]}?"
+    if siblings:
+        return f"choose one of {', '.join(siblings)}"
+    return nearest(key, sorted({name.rpartition(".")[0] for name in keys}))

@@ -1,0 +1,88 @@
+"""Schedules by name: the learning rate as a pure function of the step.
+
+To add one, write its function, enter it in `SCHEDULES`, and give it a section in `config/sections.py`. A function gets
+the numbers that it names: keys of its section, `width`, that of the model, and `steps`, how many there are in all.
+"""
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import partial
+
+from transformer_mt.config import ScheduleConfig
+from transformer_mt.errors import InputError
+from transformer_mt.names import lookup
+
+# From the step, counted from 1, to the learning rate.
+Schedule = Callable[[int], float]
+
+
+def noam(step: int, *, width: int, factor: float, warmup: int) -> float:
+    """factor · D^{−1/2} · min(step^{−1/2}, step · warmup^{−3/2}).
+
+    Vaswani et al. 2017, §5.3: a linear rise over `warmup` steps, then a fall with the square root of the step.
+    """
+    return float(factor * width**-0.5 * min(step**-0.5, step * warmup**-1.5))
+
+
+def constant(step: int, *, learning_rate: float, warmup: int) -> float:
+    """learning_rate · min(1, step / warmup)."""
+    return learning_rate * min(1.0, step / warmup)
+
+
+def inverse_sqrt(step: int, *, learning_rate: float, warmup: int) -> float:
+    """learning_rate · min(step / warmup, (warmup / step)^{1/2}): Noam's form, said by its peak."""
+    return float(learning_rate * min(step / warmup, (warmup / step) ** 0.5))
+
+
+def linear(step: int, *, learning_rate: float, warmup: int, steps: int) -> float:
+    """learning_rate · min(step / warmup, 1 − p), where p goes from 0 at the peak to just below 1 at the last step."""
+    return learning_rate * min(step / warmup, 1.0 - _progress(step, warmup=warmup, steps=steps))
+
+
+def cosine(step: int, *, learning_rate: float, warmup: int, steps: int) -> float:
+    """learning_rate · min(step / warmup, (1 + cos πp) / 2), with p as in `linear`.
+
+    Loshchilov and Hutter 2017, eq. 5, with one period and a warm-up.
+    """
+    fall = 0.5 * (1.0 + math.cos(math.pi * _progress(step, warmup=warmup, steps=steps)))
+    return learning_rate * min(step / warmup, fall)
+
+
+SCHEDULES: dict[str, Callable[..., float]] = {
+    "noam": noam,
+    "constant": constant,
+    "inverse_sqrt": inverse_sqrt,
+    "linear": linear,
+    "cosine": cosine,
+}
+
+
+def build_schedule(config: ScheduleConfig, *, width: int, steps: int) -> Schedule:
+    """The schedule that the configuration names, for a model of that width and a training of so many steps.
+
+    Raises `InputError` for a schedule that falls to the end of a training that is no longer than its warm-up.
+    """
+    function = lookup(SCHEDULES, config.name, key="schedule.name")
+    if depends_on_steps(config) and steps <= config.warmup:
+        raise InputError(
+            f"schedule.warmup: {config.warmup}, but training ends at step {steps}, before {config.name} could fall; "
+            "lower schedule.warmup or raise training.steps"
+        )
+    known = config.model_dump() | {"width": width, "steps": steps}
+    return partial(function, **{name: known[name] for name in _numbers(function)})
+
+
+def depends_on_steps(config: ScheduleConfig) -> bool:
+    """Whether another number of steps in all changes the learning rate of every step."""
+    return "steps" in _numbers(lookup(SCHEDULES, config.name, key="schedule.name"))
+
+
+def _numbers(function: Callable[..., float]) -> list[str]:
+    """The numbers that a schedule is a function of, besides the step."""
+    return [name for name in inspect.signature(function).parameters if name != "step"]
+
+
+def _progress(step: int, *, warmup: int, steps: int) -> float:
+    """How much of the fall lies behind: 0 until the end of the warm-up, just below 1 at the last step."""
+    return max(0.0, (step - warmup) / (steps - warmup + 1))
