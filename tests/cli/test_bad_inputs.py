@@ -149,11 +149,14 @@ MISTAKES = {
         "set it to complete, or model.attention.kind to softmax",
     ),
     "unknown optimizer": Mistake(
-        f"{TRAIN} --set optimizer.name=noan", "optimizer.name: there is no 'noan'; did you mean noam?"
+        f"{TRAIN} --set optimizer.name=adamm", "*: optimizer.name: there is no 'adamm'; did you mean adamw?"
     ),
     "unknown objective": Mistake(
         f"{TRAIN} --set objective.name=cross_entropi",
-        "objective.name: there is no 'cross_entropi'; did you mean cross_entropy?",
+        "*: objective.name: there is no 'cross_entropi'; did you mean cross_entropy?",
+    ),
+    "unknown schedule": Mistake(
+        f"{TRAIN} --set schedule.name=cosin", "*: schedule.name: there is no 'cosin'; did you mean cosine?"
     ),
     "batches too small": Mistake(
         f"{TRAIN} --set training.batch_tokens=2", "*training.batch_tokens: all * have more than 2 tokens; raise them*"
@@ -398,7 +401,7 @@ def test_a_checkpoint_without_a_file_is_damaged_too(own_run: Path, data: str, tm
 
 
 def test_training_that_diverges_says_at_which_step(data: str, tmt: Tmt) -> None:
-    outcome = tmt("train", "--data", data, "--run", "new", *settings(optimizer__factor="1e30"))
+    outcome = tmt("train", "--data", data, "--run", "new", *settings(schedule__factor="1e30"))
     assert outcome.code == 2
     assert re.fullmatch(
         r"tmt: error: training: the loss diverged at step \d+; lower schedule.factor or raise schedule.warmup",

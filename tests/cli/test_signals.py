@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Tmt, settings
 
-from transformer_mt.cli.signals import stopping_in_order
+from transformer_mt.cli.signals import graceful_shutdown
 
 PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]
 LONGER = settings(
@@ -86,7 +86,7 @@ def test_a_killed_run_ends_with_the_same_weights(
 
 def test_the_first_signal_only_asks() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with stopping_in_order() as request:
+    with graceful_shutdown() as request:
         assert request.number is None
         os.kill(os.getpid(), signal.SIGINT)
         assert request.exit_code == 130
@@ -96,8 +96,8 @@ def test_the_first_signal_only_asks() -> None:
 @pytest.mark.parametrize(("second", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_second_signal_leaves_at_once(second: int, code: int) -> None:
     program = (
-        "import time; from transformer_mt.cli.signals import stopping_in_order\n"
-        "with stopping_in_order() as request:\n"
+        "import time; from transformer_mt.cli.signals import graceful_shutdown\n"
+        "with graceful_shutdown() as request:\n"
         "    print('ready', flush=True)\n"
         "    while request.number is None: time.sleep(0.01)\n"
         "    print('asked', flush=True)\n"
