@@ -14,7 +14,7 @@ from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Independent, Unprojected
 from transformer_mt.attention.scores import Dot, ScaledDot
 
-README = Path(__file__).parents[2] / "README.md"
+README = Path(__file__).parents[2] / "configs" / "laboratory" / "README.md"
 
 HELLO, SHINY, SUN = (0.34, 0.22, 0.54), (0.53, 0.34, 0.98), (0.29, 0.54, 0.93)
 
@@ -85,9 +85,9 @@ def test_the_lesson_computes_what_the_model_does(words: Tensor) -> None:
         torch.testing.assert_close(model(words[None], model.context(words[None]))[0], lesson.contexts)
 
 
-def test_the_first_lesson_of_the_readme_prints_what_it_says() -> None:
+def test_the_first_lesson_prints_what_it_says() -> None:
     found = re.search(r"first lesson.*?^```python\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    assert found, "README.md has no ```python block after the words “first lesson”"
+    assert found, "the README has no ```python block after the words “first lesson”"
     lesson = doctest.DocTestParser().get_doctest(found[1], {}, "the first lesson", str(README), 0)
     assert len(lesson.examples) >= 5
     printed: list[str] = []

@@ -149,7 +149,7 @@ MISTAKES = {
         "set it to complete, or model.attention.kind to softmax",
     ),
     "unknown optimizer": Mistake(
-        f"{TRAIN} --set optimizer.name=adamm", "*: optimizer.name: there is no 'adamm'; did you mean adamw?"
+        f"{TRAIN} --set optimizer.name=adamm", "*: optimizer.name: there is no 'adamm'; did you mean adam?"
     ),
     "unknown objective": Mistake(
         f"{TRAIN} --set objective.name=cross_entropi",

@@ -1,0 +1,88 @@
+import json
+from pathlib import Path
+
+import pytest
+from support.experiments import VARIANTS, NotingRunner, measured, planned
+
+from transformer_mt.errors import InputError
+from transformer_mt.experiments.comparison import compare, require_equal_tokens
+from transformer_mt.experiments.experiment import SPLITS
+
+
+def test_the_plan_has_every_variant_with_every_seed_and_applies_overrides_to_all(tmp_path: Path) -> None:
+    experiments = planned(tmp_path, "rotary", "baseline", seeds=2, overrides=["model.width=16"])
+    assert [one.name for one in experiments] == ["baseline-seed1", "rotary-seed1", "baseline-seed2", "rotary-seed2"]
+    assert [one.config().training.seed for one in experiments] == [1, 1, 2, 2]
+    assert {(one.config().model.width, one.config().training.steps) for one in experiments} == {(16, 7)}
+    assert {one.variant for one in planned(tmp_path)} == {path.stem for path in VARIANTS}
+
+
+def test_an_unknown_variant_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        planned(tmp_path, "rotory")
+    assert str(raised.value) == "VARIANT: there is no 'rotory'; did you mean rotary?"
+
+
+def test_an_override_that_a_variant_does_not_know_names_the_variant(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        planned(tmp_path, "gru_dot", overrides=["model.feedforward=16"])
+    assert str(raised.value).startswith("gru_dot: --set model.feedforward=16: unknown key model.feedforward; ")
+
+
+def test_variants_of_one_seed_must_have_seen_equally_many_tokens() -> None:
+    require_equal_tokens([measured("dot", seed=1), measured("dot", seed=2, tokens=9), measured("rotary", seed=1)])
+    with pytest.raises(InputError) as raised:
+        require_equal_tokens([measured("dot", tokens=1000), measured("rotary", tokens=1001)])
+    assert str(raised.value) == (
+        "seed 1: dot was trained on 1,000 target tokens, rotary on 1,001; let them share data and batches"
+    )
+
+
+def test_a_second_start_repeats_nothing_that_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = NotingRunner(), NotingRunner()
+    assert compare(planned(tmp_path, "baseline"), first, stem=tmp_path / "table") == 0
+    assert first.asked == ["baseline-seed1", *(f"baseline-seed1 {split}" for split in SPLITS)]
+    assert compare(planned(tmp_path, "baseline", "dot"), second, stem=tmp_path / "table") == 0
+    assert {name.split()[0] for name in second.asked} == {"dot-seed1"}
+    out = capsys.readouterr().out
+    assert out.count("baseline-seed1: BLEU 91.0 test, 91.0 test_composition, 91.0 test_length; 1,000 target") == 2
+    assert out.endswith((tmp_path / "table.md").read_text("utf-8"))
+
+
+def test_another_configuration_is_measured_anew(tmp_path: Path) -> None:
+    compare(planned(tmp_path, "dot"), NotingRunner(), stem=tmp_path / "table")
+    runner = NotingRunner()
+    compare(planned(tmp_path, "dot", steps=8), runner, stem=tmp_path / "table")
+    assert runner.asked[0] == "dot-seed1"
+
+
+def test_a_variant_that_fails_stops_no_other_and_is_tried_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experiments = planned(tmp_path, "dot", "rotary")
+    assert compare(experiments, NotingRunner(broken={"dot"}), stem=tmp_path / "table") == 1
+    out = capsys.readouterr().out
+    assert "dot-seed1: failed: tmt: error: the loss diverged\n" in out
+    assert "Failed: dot-seed1." in out
+    again = NotingRunner()
+    assert compare(experiments, again, stem=tmp_path / "table") == 0
+    assert again.asked[0] == "dot-seed1"
+
+
+def test_where_all_fail_there_is_no_table(tmp_path: Path) -> None:
+    assert compare(planned(tmp_path, "dot"), NotingRunner(broken={"dot"}), stem=tmp_path / "table") == 1
+    assert not (tmp_path / "table.md").exists()
+
+
+def test_the_json_holds_every_measurement(tmp_path: Path) -> None:
+    experiments = planned(tmp_path, "rotary", "baseline", seeds=2)
+    assert compare(experiments, NotingRunner(jobs=2), stem=tmp_path / "table") == 0
+    found = json.loads((tmp_path / "table.json").read_text("utf-8"))
+    assert [(one["variant"], one["group"]) for one in found["variants"]] == [
+        ("baseline", "Baseline"),
+        ("rotary", "Positions"),
+    ]
+    stored = [json.loads(one.run.with_suffix(".json").read_bytes()) for one in experiments if one.variant == "rotary"]
+    assert found["variants"][1]["runs"] == stored
+    assert found["variants"][1]["description"] == "Rotary positions (Su et al. 2021)"
+    assert found["failed"] == []

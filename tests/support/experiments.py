@@ -1,0 +1,59 @@
+"""Experiments without training: measurements made up, and a runner that only notes what is asked of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from transformer_mt.errors import TmtError
+from transformer_mt.experiments.comparison import plan
+from transformer_mt.experiments.experiment import SPLITS, Experiment, Measurement, TrainingSummary
+from transformer_mt.experiments.runner import Runner
+
+LABORATORY = Path(__file__).parents[2] / "configs" / "laboratory"
+VARIANTS = sorted(LABORATORY.glob("*.toml"))
+
+
+@dataclass
+class NotingRunner(Runner):
+    """Notes what is asked of it and fails at the variants named in `broken`."""
+
+    jobs: int = 1
+    threads: int = 1
+    broken: set[str] = field(default_factory=set)
+    asked: list[str] = field(default_factory=list)
+
+    def train(self, experiment: Experiment) -> TrainingSummary:
+        self.asked.append(experiment.name)
+        if experiment.variant in self.broken:
+            raise TmtError("tmt: error: the loss diverged")
+        return TrainingSummary(parameters=1234567, target_tokens=1000, tokens_per_second=800.0 + experiment.seed)
+
+    def evaluate(self, experiment: Experiment, split: str) -> dict[str, Any]:
+        self.asked.append(f"{experiment.name} {split}")
+        return scores(bleu=90.0 + experiment.seed)
+
+
+def scores(*, bleu: float = 91.26, exact: float = 0.5, aer: float | None = 0.114) -> dict[str, Any]:
+    """What `tmt evaluate --json` might print."""
+    return {"bleu": bleu, "exact": exact, "aer": aer, "sentences_per_second": 101.4}
+
+
+def measured(variant: str, *, seed: int = 1, tokens: int = 1000, **changes: Any) -> Measurement:
+    """A measurement; `changes` are those of `scores`."""
+    return Measurement(
+        variant=variant,
+        seed=seed,
+        config={"training": {"steps": 700}},
+        trained=TrainingSummary(parameters=1234567, target_tokens=tokens, tokens_per_second=812.4),
+        scores={split: scores(**changes) for split in SPLITS},
+        jobs=2,
+        threads=1,
+    )
+
+
+def planned(
+    tmp_path: Path, *variants: str, steps: int = 7, seeds: int = 1, overrides: Sequence[str] = ()
+) -> list[Experiment]:
+    """Experiments with variants of the laboratory."""
+    return plan(LABORATORY, variants, steps=steps, seeds=seeds, runs=tmp_path / "runs", overrides=overrides)

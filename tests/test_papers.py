@@ -1,0 +1,116 @@
+"""What the pages beside the code name exists: paths, links, names in files, commands, options, configuration keys."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from transformer_mt.cli.main import app
+from transformer_mt.config import Config, load_config
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "transformer_mt"
+README = ROOT / "README.md"
+PAPERS = [README, *(ROOT / name for name in ("CONTRIBUTING.md", "configs/laboratory/README.md", "scripts/README.md"))]
+
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
+OPTIONS = {
+    name: {"--help"}.union(*(parameter.opts for parameter in command.params)) for name, command in COMMANDS.items()
+}
+
+# What a run directory or a user's folder holds.
+ELSEWHERE = {"config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl", "checkpoints/step-N/"}
+ELSEWHERE |= {"train.jsonl", "val.jsonl", "test.jsonl"}
+
+every_paper = pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: str(paper.relative_to(ROOT)))
+
+
+def text_of(paper: Path) -> str:
+    """The page without its comments."""
+    return re.sub(r"<!--.*?-->", "", paper.read_text("utf-8"), flags=re.DOTALL)
+
+
+def paths_in(text: str) -> set[str]:
+    """What looks like a path: in backticks with a slash or a suffix, or anywhere below a folder of ours."""
+    quoted = set(re.findall(r"`([\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:py|md|toml))`", text))
+    ours = set(re.findall(r"(?<![\w/.-])((?:configs|scripts|tests|transformer_mt)/[\w./-]*\w)", text))
+    return {path for path in quoted | ours if path not in ELSEWHERE and not re.match(r"runs/.", path)}
+
+
+def keys_in(text: str) -> set[str]:
+    """What looks like a configuration key: in backticks or after `--set`, below a section."""
+    sections = "|".join(Config.model_fields)
+    return set(re.findall(rf"(?:`|--set |--set ')((?:{sections})\.\w[\w.]*)", text)) - ELSEWHERE - paths_in(text)
+
+
+def commands_in(text: str) -> list[tuple[str, set[str]]]:
+    """Every command with the options that follow it in its line."""
+    parts = [part for line in text.splitlines() for part in re.split(r"\btmt (?=[a-z])", line)[1:]]
+    return [(re.split(r"\W", part)[0], set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", part))) for part in parts]
+
+
+def keys_of(tree: dict[str, object], prefix: str = "") -> set[str]:
+    """The full names of all keys and sections."""
+    below = (keys_of(value, f"{prefix}{name}.") for name, value in tree.items() if isinstance(value, dict))
+    return {f"{prefix}{name}" for name in tree}.union(*below)
+
+
+@every_paper
+def test_every_path_exists(paper: Path) -> None:
+    places = (ROOT, paper.parent, PACKAGE)
+    assert not {path for path in paths_in(text_of(paper)) if not any((place / path).exists() for place in places)}
+
+
+@every_paper
+def test_every_relative_link_leads_somewhere(paper: Path) -> None:
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text_of(paper)) if "://" not in link]
+    assert not {link for link in links if not (paper.parent / link).exists()}
+
+
+@every_paper
+def test_every_name_is_in_the_file_that_is_said_to_have_it(paper: Path) -> None:
+    named = re.findall(r"`(\w+)`\s+in\s+`([\w/]+\.py)`", text_of(paper))
+    assert not [(name, path) for name, path in named if not re.search(rf"\b{name}\b", (ROOT / path).read_text("utf-8"))]
+
+
+@every_paper
+def test_every_configuration_key_exists(paper: Path) -> None:
+    known = [load_config(None, [f"model.kind={kind}"]).model_dump() for kind in ("transformer", "recurrent")]
+    assert keys_in(text_of(paper)) <= set().union(*map(keys_of, known))
+
+
+@every_paper
+def test_every_command_and_option_exists(paper: Path) -> None:
+    for command, options in commands_in(text_of(paper)):
+        assert options <= OPTIONS[command], f"tmt {command}"
+
+
+def test_every_option_of_the_readme_belongs_to_some_command() -> None:
+    assert set(re.findall(r"`(--[a-z][a-z-]*)", text_of(README))) <= set().union(*OPTIONS.values())
+
+
+def test_the_readme_is_short_and_begins_with_the_installation() -> None:
+    lines = README.read_text("utf-8").splitlines()
+    assert len(lines) <= 220
+    commands = [line for line in lines if line.startswith("pip install")]
+    assert commands == ["pip install . && tmt train", "pip install '.[test]' && pytest -n 2"]
+
+
+def test_the_readme_has_every_room_of_the_code_and_every_command() -> None:
+    readme = text_of(README)
+    rooms = {path.name for path in PACKAGE.glob("[a-z]*.py")} | {f"{path.name}/" for path in PACKAGE.glob("[a-z]*/")}
+    assert not {room for room in rooms if f"`{room}`" not in readme}
+    assert not {command for command in COMMANDS if f"| `tmt {command}" not in readme}
+
+
+def test_the_reader_of_papers_sees_what_is_there(tmp_path: Path) -> None:
+    paper = tmp_path / "PAPER.md"
+    paper.write_text(
+        "`a/b.py`, `c.md`, `--x`\npython scripts/d.py\n<!-- `e.py` -->`runs/f` `config.toml` `1/√d`\n", "utf-8"
+    )
+    assert paths_in(text_of(paper)) == {"a/b.py", "c.md", "scripts/d.py"}
+    text = "`model.width`, --set 'search.beam=3', `model.safetensors`, `tokenizer.py`"
+    assert keys_in(text) == {"model.width", "search.beam"}
+    text = "`tmt train`, tmt data --json: `--sample`\n`--input`"
+    assert commands_in(text) == [("train", set()), ("data", {"--json", "--sample"})]

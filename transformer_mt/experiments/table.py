@@ -1,0 +1,116 @@
+"""The measurements as a Markdown table with a caption, and as JSON."""
+
+import json
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+from transformer_mt.experiments.experiment import Measurement
+
+BASELINE = "baseline"
+GROUPS = {
+    "Baseline": (BASELINE,),
+    "Scores": ("dot", "bilinear", "additive", "cosine", "euclidean", "collaborative", "linear"),
+    "Positions": ("no_positions", "relative", "rotary", "alibi"),
+    "Graphs": ("band", "strided", "fixed"),
+    "Blocks": ("post_norm", "batch_norm", "rms_norm", "no_norm", "gelu", "swiglu"),
+    "Recurrent": ("gru_none", "gru_dot", "gru_bilinear", "gru_additive"),
+}
+
+
+def groups(variants: Iterable[str]) -> dict[str, str]:
+    """The group of each variant, in the order of the table; what no group lists comes last."""
+    found = set(variants)
+    listed = {variant: group for group, names in GROUPS.items() for variant in names if variant in found}
+    return listed | dict.fromkeys(sorted(found - set(listed)), "Others")
+
+
+def score(split: str, name: str) -> Callable[[Measurement], float | None]:
+    """A score of a split."""
+    return lambda found: found.scores[split][name]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: its heading, the number of a measurement, and how it is written."""
+
+    heading: str
+    number: Callable[[Measurement], float | None]
+    digits: int = 0
+    factor: float = 1.0
+    with_range: bool = True
+
+    def cell(self, seeds: Sequence[Measurement]) -> str:
+        """The mean, with half the range where there is one; a dash where a number is unknown."""
+        known = [self.factor * value for one in seeds if (value := self.number(one)) is not None]
+        if len(known) < len(seeds):
+            return "–"
+        half_range = (max(known) - min(known)) / 2 if self.with_range else 0.0
+        return f"{statistics.fmean(known):,.{self.digits}f}" + (f"±{half_range:,.{self.digits}f}" if half_range else "")
+
+
+# Kept short for the table's width; C and L are explained below it.
+COLUMNS = (
+    Column("params", lambda found: found.trained.parameters),
+    Column("BLEU", score("test", "bleu"), digits=1),
+    Column("exact", score("test", "exact"), factor=100.0),
+    Column("C BLEU", score("test_composition", "bleu"), digits=1),
+    Column("C ex.", score("test_composition", "exact"), factor=100.0),
+    Column("L BLEU", score("test_length", "bleu"), digits=1),
+    Column("L ex.", score("test_length", "exact"), factor=100.0),
+    Column("AER", score("test", "aer"), factor=100.0),
+    Column("tokens/s", lambda found: found.trained.tokens_per_second, with_range=False),
+    Column("sent./s", score("test", "sentences_per_second"), with_range=False),
+)
+
+
+def table(measurements: Sequence[Measurement]) -> list[str]:
+    """The lines of a Markdown table, its columns aligned: a row for each variant, under the name of its group."""
+    rows = [["variant", *(column.heading for column in COLUMNS)]]
+    for group, variants in groupby(_rows(measurements), key=itemgetter(0)):
+        rows.append([f"**{group}**", *("" for _ in COLUMNS)])
+        rows += [[variant, *(column.cell(seeds) for column in COLUMNS)] for _, variant, seeds in variants]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rule = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
+    return [
+        "| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |"
+        for row in (rows[0], rule, *rows[1:])
+    ]
+
+
+def caption(
+    measurements: Sequence[Measurement], failed: Sequence[str], descriptions: Mapping[str, str]
+) -> Iterator[str]:
+    """What the table shows and under which conditions, in lines."""
+    tokens = {one.seed: one.trained.target_tokens for one in measurements}
+    counts = ", ".join(f"{count:,} with seed {seed}" for seed, count in tokens.items())
+    steps = measurements[0].config["training"]["steps"]
+    places = sorted({(one.jobs, one.threads) for one in measurements})
+    speeds = " or ".join(f"{jobs} side by side, threads each: {threads}" for jobs, threads in places)
+    yield f"Every variant was trained for {steps} steps on the same batches: target tokens {counts}."
+    if BASELINE in {one.variant for one in measurements}:
+        yield f"{BASELINE}: {descriptions[BASELINE]}."
+    yield "BLEU and exact matches (%) on test, on C = test_composition and on L = test_length. AER (%) on test, of the"
+    yield "head that is best on the validation set; – without attention weights. tokens/s: target tokens in training,"
+    yield f"median; sent./s: sentences of test translated. Runs: {speeds}."
+    if len(tokens) > 1:
+        yield f"Mean ± half the range over {len(tokens)} seeds; of speeds, the mean."
+    if failed:
+        yield f"Failed: {', '.join(failed)}."
+
+
+def as_json(measurements: Sequence[Measurement], failed: Sequence[str], descriptions: Mapping[str, str]) -> str:
+    """Everything measured, in the order of the table."""
+    found = []
+    for group, variant, seeds in _rows(measurements):
+        runs = [one.model_dump() for one in seeds]
+        found.append({"variant": variant, "group": group, "description": descriptions[variant], "runs": runs})
+    return json.dumps({"variants": found, "failed": list(failed)}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _rows(measurements: Sequence[Measurement]) -> Iterator[tuple[str, str, list[Measurement]]]:
+    """Group, variant and the measurements of all its seeds, in the order of the table."""
+    for variant, group in groups(one.variant for one in measurements).items():
+        yield group, variant, [one for one in measurements if one.variant == variant]
