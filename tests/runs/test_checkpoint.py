@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import torch
 from support.small_training import opened
-from torch import Tensor
 from support.variants import VARIANTS, Variant
+from torch import Tensor
 
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.training.session import Training
-from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.runs.checkpoints import Checkpoint
+from transformer_mt.runs.directory import METRICS, MODEL, Run
+from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.log import MetricsLog
 from transformer_mt.training.reports import Report, StepReport
-from transformer_mt.runs.directory import METRICS, MODEL, Run
+from transformer_mt.training.session import Training
 
 # An epoch has fewer batches than the eight steps take, so that stops fall before, at and after its end.
 HARDEST = (

@@ -21,9 +21,9 @@ from transformer_mt.config import Config, dump_config, load_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.runs.files import write_atomically, writing
 from transformer_mt.runs.weights import load_weights, pack, unpack
+from transformer_mt.tokenizer import Tokenizer
 
 CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
     "config.toml",

@@ -1,0 +1,1 @@
+"""What a run is on disk: its directory, its checkpoints, and how files are written so that they are whole."""
