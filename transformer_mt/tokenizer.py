@@ -2,6 +2,7 @@
 
 import io
 import math
+import os
 import random
 import re
 import unicodedata
@@ -92,9 +93,12 @@ class Tokenizer:
         return tokenizer
 
     def save(self, path: Path) -> None:
-        """Write the model, a plain sentencepiece file."""
+        """Write the model, a plain sentencepiece file, and flush it to disk."""
         try:
-            path.write_bytes(self._model)
+            with path.open("wb") as file:
+                file.write(self._model)
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             raise EnvironmentProblem(
                 f"{path}: cannot be written ({error.strerror}); check disk and permissions"
