@@ -262,3 +262,11 @@ def test_words_of_subwords_never_go_back_and_exist(text: str) -> None:
 def test_every_word_of_plain_text_has_a_subword(tokenizer: Tokenizer) -> None:
     for text in sentences():
         assert set(tokenizer.word_of_piece(text)) == set(range(len(words(text))))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_character_that_stands_once_in_a_corpus_is_a_subword_and_no_bytes(kind: str) -> None:
+    corpus = [*sentences(), "Žižek"]
+    assert 1 / sum(map(len, corpus)) < 1e-4  # sentencepiece's own default leaves out five in ten thousand
+    tokenizer = Tokenizer.train(corpus, TokenizerConfig.model_validate({"kind": kind, "vocabulary_size": 330}))
+    assert "".join(tokenizer.pieces(tokenizer.encode("Žižek"))) == "▁Žižek"
