@@ -12,7 +12,7 @@ from transformer_mt.batching import EncodedPairs, encode_pairs, fixed_batches, m
 from transformer_mt.config import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
-from transformer_mt.tokenizer import BOS, EOS, PAD, Sampling, Tokenizer
+from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, Sampling, Tokenizer
 
 WORDS = ("Hund", "Katze", "sieht", "die", "der", "große", "Straße")
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
@@ -213,3 +213,24 @@ def test_near_seeds_give_unrelated_seeds() -> None:
     assert len(seeds) == 9
     assert all(0 <= seed < 2**63 for seed in seeds)
     assert mix_seed(1, 2) == int(hashlib.sha256(b"1,2").hexdigest()[:16], 16) // 2
+
+
+def test_four_sentences_of_five_tokens_fill_a_batch_of_twenty() -> None:
+    source, target = sides([(5, 3)] * 4)
+    assert fixed_batches(source, target, batch_tokens=20) == [[0, 1, 2, 3]]
+    assert len(fixed_batches(source, target, batch_tokens=19)) == 2
+    assert [sorted(batch) for batch in plan_batches(source, target, batch_tokens=20, seed=1, epoch=1)] == [[0, 1, 2, 3]]
+
+
+def test_every_part_of_an_epoch_and_either_side_is_sampled_from_a_seed_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("transformer_mt.batching._PAIRS_AT_A_TIME", 7)
+    repeated = [SentencePair(pair.source, pair.source) for pair in PAIRS[:7]] * 3
+    sampled = encode_pairs(repeated, TOKENIZER, max_length=1_000, sampling=Sampling(seed=3, alpha=0.2))
+    parts = {
+        tuple(token for token in side.padded(torch.arange(first, first + 7)).flatten().tolist() if token not in SPECIAL)
+        for side in (sampled.source, sampled.target)
+        for first in (0, 7, 14)
+    }
+    assert len(parts) == 6

@@ -39,3 +39,23 @@ def test_products_are_computed_in_the_precision() -> None:
         with compute_in(precision, CPU):
             assert (x @ x.T).dtype == precision
     assert (x @ x.T).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("capability", "expected"),
+    [
+        ((7, 0), torch.float32),
+        ((7, 5), torch.float32),
+        ((8, 0), torch.bfloat16),
+        ((8, 9), torch.bfloat16),
+        ((12, 0), torch.bfloat16),
+    ],
+)
+def test_auto_precision_is_bfloat16_on_cuda_only_where_there_are_matrix_units_for_it(
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *_, **__: True)  # so torch says where it is emulated
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
+    assert choose_precision("auto", torch.device("cuda")) == expected
+    assert choose_precision("auto", torch.device("mps")) == torch.float32

@@ -76,7 +76,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
-        """Read a model that `save` wrote. Raises `EnvironmentProblem` for a damaged file."""
+        """Read a model from a file. Raises `EnvironmentProblem` for a damaged file."""
         try:
             tokenizer = cls(path.read_bytes())
         except FileNotFoundError:
@@ -91,14 +91,10 @@ class Tokenizer:
             raise EnvironmentProblem(f"{path}: a sentencepiece model of another program; use one that tmt trained")
         return tokenizer
 
-    def save(self, path: Path) -> None:
-        """Write the model, a plain sentencepiece file."""
-        try:
-            path.write_bytes(self._model)
-        except OSError as error:
-            raise EnvironmentProblem(
-                f"{path}: cannot be written ({error.strerror}); check disk and permissions"
-            ) from None
+    @property
+    def serialized(self) -> bytes:
+        """The model as the content of a plain sentencepiece file, which `load` reads."""
+        return self._model
 
     @property
     def size(self) -> int:

@@ -318,3 +318,10 @@ def test_every_configuration_of_the_project_loads_and_builds_its_model(path: Pat
     with torch.device("meta"):  # sizes without memory
         model = build_model(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
     assert model.max_length == config.model.max_length
+
+
+def test_the_nearest_key_is_first_looked_for_in_the_section_that_was_named() -> None:
+    expected = "--set search.max_lenght=9: unknown key search.max_lenght; did you mean search.max_length?"
+    assert message(None, "search.max_lenght=9") == expected
+    expected = "--set model.max_lenght=9: unknown key model.max_lenght; did you mean model.max_length?"
+    assert message(None, "model.max_lenght=9") == expected

@@ -210,3 +210,16 @@ def lemmas() -> tuple[set[str], set[str]]:
         modal for modal, _ in english_order.AUXILIARIES.values()
     }
     return german_words, english_words
+
+
+def test_no_translation_stands_in_two_splits_where_different_sentences_have_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def one_of_97(sentence: Sentence) -> SentencePair:
+        source = realise(sentence).source
+        return SentencePair(source, f"Sentence {sum(source.encode()) % 97}.", ())
+
+    monkeypatch.setattr(splits, "realise", one_of_97)
+    corpus = generate_corpus(train=29, validation=5, test=7, seed=1)
+    translations = [{plain(pair.target) for pair in split} for split in corpus.values()]
+    assert sum(map(len, translations)) == len(set().union(*translations))

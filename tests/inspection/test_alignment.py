@@ -144,3 +144,10 @@ def test_a_diagonal_head_aligns_a_diagonal_pair_without_error() -> None:
     gold = {(i, i) for i in range(size)}
     found = alignment(torch.eye(size), list(range(size)), list(range(size)))
     assert math.isclose(alignment_error_rate(found, gold), 0.0)
+
+
+def test_links_are_those_of_the_pair_also_behind_pairs_that_are_left_out(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    too_long = SentencePair("das Buch " * 40, "the book " * 40, ((0, 0),))
+    expected = head_error_rates(model, tokenizer, PAIRS[:2])
+    assert head_error_rates(model, tokenizer, [PAIRS[2], *PAIRS[:2]]) == expected
+    assert head_error_rates(model, tokenizer, [too_long, *PAIRS[:2]]) == expected

@@ -300,3 +300,46 @@ def test_wide_labels_are_measured_in_cells() -> None:
     lines = render_map([[0.5, 0.5]], title="t", rows=["日本"], columns=["日本語", "x"], width=40, shading=Blocks())
     assert plain(lines) == ["t", "      日本語", "      │    x", "日本 ▓.50 ▓.50"]
     assert cell_len(lines[1].plain) == 12
+
+
+def numbers_by_row(lines: list[Text]) -> list[int]:
+    """How many numbers stand on each line that has any."""
+    return [len(found) for line in plain(lines) if (found := NUMBER.findall(line))]
+
+
+@pytest.mark.parametrize("columns", [4, 7])
+def test_columns_that_fit_exactly_make_one_block_and_one_cell_less_makes_two(columns: int) -> None:
+    label, cell = 2, 5
+    exact = label + 1 + columns * cell  # the label, a space, the cells
+    for width, blocks in ((exact, 1), (exact - 1, 2)):
+        lines = render_map(
+            [[0.5] * columns], title="", rows=["ab"], columns=["x"] * columns, width=width, shading=Blocks()
+        )
+        assert len(numbers_by_row(lines)) == blocks
+
+
+def test_labels_that_leave_one_cell_between_them_share_a_line_and_longer_ones_do_not() -> None:
+    def header(*columns: str) -> list[str]:
+        lines = render_map([[0.5] * 3], title="t", rows=["r"], columns=columns, width=40, shading=Blocks())
+        return plain(lines)[1:-1]
+
+    assert header("abcd", "efgh", "i") == ["   abcd efgh i"]
+    assert header("abcde", "fghi", "j") == ["   abcde", "   │    fghi j"]
+
+
+def test_a_label_is_folded_only_when_it_does_not_fit_beside_the_map_or_up_to_the_edge() -> None:
+    def labels(row: str, column: str) -> list[str]:
+        return plain(render_map([[0.5]], title="t", rows=[row], columns=[column], width=24, shading=Blocks()))[1:]
+
+    column = "x" * (24 - len("abcdef") - 2)  # the row's label, a space, the shade, then up to the edge
+    assert labels("abcdef", column) == [f"        {column}", "abcdef ▓.50"]
+    assert labels("abcdefg", column) == [f"        {column}", "abcdef ▓.50", "     g"]
+    assert labels("abcdef", f"{column}y") == [f"        {column}", "        y", "abcdef ▓.50"]
+
+
+def test_a_title_that_fits_exactly_is_one_line() -> None:
+    def title_lines(title: str) -> list[str]:
+        return plain(render_map([[0.5]], title=title, rows=["r"], columns=["c"], width=20, shading=Blocks()))[:-2]
+
+    assert title_lines("a title of 20 cells!") == ["a title of 20 cells!"]
+    assert title_lines("a title of 21 cells !") == ["a title of 21 cells", "!"]

@@ -48,7 +48,7 @@ class Run:
         run = cls(path)
         with writing(path):
             (path / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
-        tokenizer.save(path / TOKENIZER)
+        write_atomically(path / TOKENIZER, tokenizer.serialized)
         write_atomically(path / CONFIG, dump_config(config).encode())
         return run
 

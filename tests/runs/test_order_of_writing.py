@@ -1,0 +1,93 @@
+"""In which order files come onto the disk, so that a power cut at any moment leaves something sound."""
+
+from pathlib import Path
+
+import pytest
+from support.recorded_disk import RecordedDisk
+from support.small_training import TRAIN, small_config
+
+from transformer_mt.runs.checkpoints import Checkpoints
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run
+from transformer_mt.runs.files import MANIFEST, remove_sealed_directory, write_atomically, write_sealed_directory
+from transformer_mt.tokenizer import Tokenizer
+
+OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_file_is_flushed_before_it_gets_its_name_and_its_directory_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaces: bool
+) -> None:
+    if replaces:
+        (tmp_path / "file").write_bytes(b"old")
+    disk = RecordedDisk(tmp_path, monkeypatch)
+    write_atomically(tmp_path / "file", b"new")
+    assert disk.operations == ["flush .file.new", "rename .file.new file", "flush ."]
+    assert disk.flushed == {".file.new": b"new"}
+
+
+def test_every_file_of_a_sealed_directory_is_flushed_then_the_directory_then_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = RecordedDisk(tmp_path, monkeypatch)
+    write_sealed_directory(tmp_path / "sealed", NEW)
+    files = [f"flush .sealed.new/{name}" for name in (*NEW, MANIFEST)]
+    assert disk.operations == [
+        "make .sealed.new",
+        *files,
+        "flush .sealed.new",
+        "rename .sealed.new sealed",
+        "flush .",
+    ]
+    assert {name: disk.flushed[f".sealed.new/{name}"] for name in NEW} == NEW
+    assert disk.flushed[f".sealed.new/{MANIFEST}"] == (tmp_path / "sealed" / MANIFEST).read_bytes()
+
+
+def test_an_old_sealed_directory_is_removed_only_when_the_new_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_sealed_directory(tmp_path / "sealed", OLD)
+    disk = RecordedDisk(tmp_path, monkeypatch)
+    write_sealed_directory(tmp_path / "sealed", NEW)
+    end = disk.operations[disk.operations.index("flush .sealed.new") + 1 :]
+    assert end == ["rename sealed .sealed.old", "rename .sealed.new sealed", "flush .", "remove .sealed.old"]
+
+
+def test_what_was_set_aside_is_removed_before_what_replaced_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sealed", ".sealed.old"):
+        write_sealed_directory(tmp_path / name, OLD)
+    disk = RecordedDisk(tmp_path, monkeypatch)
+    remove_sealed_directory(tmp_path / "sealed")
+    assert disk.operations == ["remove .sealed.old", "remove sealed"]
+
+
+def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config()
+    tokenizer = Tokenizer.train([pair.source for pair in TRAIN], config.tokenizer)
+    disk = RecordedDisk(tmp_path, monkeypatch)
+    Run.create(tmp_path, config, tokenizer)
+    named = disk.operations.index(f"rename .{CONFIG}.new {CONFIG}")
+    before, after = disk.operations[:named], disk.operations[named + 1 :]
+    assert f"make {CHECKPOINTS}" in before
+    flushed = {name.removeprefix(".").removesuffix(".new"): content for name, content in disk.flushed.items()}
+    assert flushed == {name: (tmp_path / name).read_bytes() for name in (TOKENIZER, CONFIG)}
+    assert after == ["flush ."]
+
+
+def test_a_run_that_is_cleared_loses_its_configuration_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (CONFIG, METRICS, MODEL, TOKENIZER):
+        (tmp_path / name).touch()
+    (tmp_path / CHECKPOINTS / "step-3").mkdir(parents=True)
+    disk = RecordedDisk(tmp_path, monkeypatch)
+    Run(tmp_path).clear()
+    assert disk.operations[0] == f"remove {CONFIG}"
+    assert set(disk.operations) == {f"remove {name}" for name in (CONFIG, METRICS, MODEL, TOKENIZER, CHECKPOINTS)}
+    assert not list(tmp_path.iterdir())
+
+
+def test_steps_are_ordered_as_numbers(tmp_path: Path) -> None:
+    for step in (10, 9, 100, 8):
+        write_sealed_directory(tmp_path / f"step-{step}", NEW)
+    assert Checkpoints(tmp_path).steps() == [8, 9, 10, 100]
