@@ -10,6 +10,7 @@ from typing import Any
 
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.experiments.experiment import Experiment, TrainingSummary
+from transformer_mt.processes import SingleProcess
 from transformer_mt.runs.checkpoints import Checkpoints
 from transformer_mt.runs.directory import CHECKPOINTS, Run
 
@@ -28,7 +29,7 @@ class Runner:
         settings = [part for setting in experiment.settings for part in ("--set", setting)]
         self._tmt(experiment, "train", str(experiment.file), "--run", str(experiment.run), *settings)
         run, steps = Run.open(experiment.run), experiment.config().training.steps
-        checkpoints = Checkpoints(run.path / CHECKPOINTS)
+        checkpoints = Checkpoints(run.path / CHECKPOINTS, processes=SingleProcess())
         progress = checkpoints.load(checkpoints.steps()[-1]).progress
         if progress.step != steps:
             raise InputError(f"{run.path}: trained for {progress.step} steps, not {steps}; choose another --runs")
