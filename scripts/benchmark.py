@@ -94,10 +94,10 @@ def attention_comparison(device: torch.device, precision: torch.dtype) -> Compar
 
     def run(compute: Callable[..., torch.Tensor]) -> None:
         with compute_in(precision, device):
-            context = attention.context(states)
-            queries = attention.score.projections.queries(states)
-            mask = attention.mask(LENGTH, context)
-            compute(queries, context.keys, context.values, mask).float().sum().backward()
+            key_values = attention.key_values(states)
+            queries = attention.projections.queries(states)
+            mask = attention.mask(LENGTH, key_values)
+            compute(queries, key_values.keys, key_values.values, mask).float().sum().backward()
 
     return Comparison(
         "self-attention of 20 tokens, forward and backward: readable against fused",
@@ -118,10 +118,10 @@ def training_step(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, pr
 @torch.inference_mode()
 def recomputed_greedy(model: Seq2Seq, source: torch.Tensor, *, length: int) -> torch.Tensor:
     """Greedy search that reads the whole prefix again for every token."""
-    memory = model.encode(source)
+    start = model.start(source)
     tokens = torch.full((len(source), 1), BOS, device=source.device)
     for _ in range(length):
-        logits, _ = model.decode(tokens, memory)
+        logits, _ = model.decode(tokens, start)
         tokens = torch.cat((tokens, logits[:, -1:].argmax(dim=-1)), dim=1)
     return tokens
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from support.variants import GRAPH_EXAMPLES
 
+from transformer_mt.attention.build import build_score
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.positions import Position
-from transformer_mt.attention.scores import build_score
+from transformer_mt.attention.positions import NoAttentionPosition
 from transformer_mt.config import AttentionConfig
 
 WIDTH, HEADS = 6, 3
@@ -15,10 +15,8 @@ WIDTH, HEADS = 6, 3
 
 def build(graph: str, score: str = "scaled_dot", sharing: str = "independent") -> MultiHeadAttention:
     config = AttentionConfig(heads=HEADS, score=score, sharing=sharing)
-    attention = MultiHeadAttention(
-        build_score(config, width=WIDTH), Position(), build_graph(graph), width=WIDTH, heads=HEADS, dropout=0.0
-    )
-    return attention.eval()
+    projections, built = build_score(config, width=WIDTH)
+    return MultiHeadAttention(projections, built, NoAttentionPosition(built), build_graph(graph), dropout=0.0).eval()
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
@@ -32,8 +30,8 @@ def test_skipping_empty_blocks_changes_nothing(graph: str, score: str, sharing: 
     attention = build(graph, score, sharing)
     real = torch.arange(7) < torch.tensor([7, 4, 0])[:, None] if padded else None
     states = torch.randn(3, 7, WIDTH)
-    context, queries = attention.context(states, real), attention.score.projections.queries(states[:, 2:])
-    inputs = queries, context.keys, context.values, attention.mask(5, context)
+    key_values, queries = attention.key_values(states, real), attention.projections.queries(states[:, 2:])
+    inputs = queries, key_values.keys, key_values.values, attention.mask(5, key_values)
     torch.testing.assert_close(attention.attend_blocks(*inputs), attention.attend(*inputs))
 
 

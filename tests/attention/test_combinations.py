@@ -29,7 +29,7 @@ def refusal(kind: str, score: str, sharing: str, position: str, graph: str) -> s
         return None
     if sharing == "collaborative" and score in {"bilinear", "additive"}:
         return "model.attention.sharing: … set model.attention.score to scaled_dot, dot or cosine"
-    if position == "relative" and score in {"additive", "cosine"}:
+    if position == "relative" and score in {"additive", "cosine", "euclidean"}:
         return "model.attention.position: … choose another score, or rotary"
     if position == "rotary" and score == "additive":
         return "model.attention.position: … choose another score, or sinusoidal"
@@ -42,7 +42,7 @@ def layers(factory: AttentionFactory) -> list[Attention]:
 
 def run(config: AttentionConfig) -> list[Tensor]:
     states, mask = torch.randn(2, 5, WIDTH), torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
-    return [layer(states, layer.context(states, mask)) for layer in layers(build_attention(config, width=WIDTH))]
+    return [layer(states, layer.key_values(states, mask)) for layer in layers(build_attention(config, width=WIDTH))]
 
 
 @pytest.mark.parametrize("kind", ATTENTION)

@@ -88,7 +88,7 @@ def ours_like(theirs: nn.Module, *, heads: int, causal: bool) -> tuple[MultiHead
     config = AttentionConfig(heads=heads, position="none", dropout=0.0)
     ours = build_attention(config, width=WIDTH).self_attention(causal=causal)
     assert isinstance(ours, MultiHeadAttention)
-    projections = ours.score.projections
+    projections = ours.projections
     pairs = [
         (projections.query_projection.weight, theirs.W_query.weight),
         (projections.key_projection.weight, theirs.W_key.weight),
@@ -125,7 +125,7 @@ def test_our_attention_gives_the_numbers_and_gradients_of_the_textbook(name: str
     ours.train(training)
     x = torch.randn(2, LENGTH, WIDTH, requires_grad=True)
     direction = torch.randn(2, LENGTH, WIDTH)
-    expected, found = theirs(x), ours(x, ours.context(x))
+    expected, found = theirs(x), ours(x, ours.key_values(x))
     torch.testing.assert_close(found, expected, **TOLERANCE)
     expected_gradients = torch.autograd.grad((expected * direction).sum(), [x, *(pair[1] for pair in pairs)])
     found_gradients = torch.autograd.grad((found * direction).sum(), [x, *(pair[0] for pair in pairs)])

@@ -135,7 +135,10 @@ class Neighbours(Graph):
     """A graph from any relation between two integers, for combining."""
 
     def __init__(self, related: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:
-        self.neighbours = related  # type: ignore[method-assign]
+        self.related = related
+
+    def neighbours(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        return self.related(query, key)
 
 
 def test_and_keeps_the_edges_of_both_and_or_those_of_either() -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from transformer_mt.attention.graphs import Complete
 from transformer_mt.attention.lesson import Attended, one_head, simple_attention
 from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.positions import Position
+from transformer_mt.attention.positions import NoAttentionPosition
 from transformer_mt.attention.projections import Independent, Unprojected
 from transformer_mt.attention.scores import Dot, ScaledDot
 
@@ -71,18 +71,19 @@ def test_every_word_is_a_mixture_of_all_words(words: Tensor) -> None:
 
 @pytest.mark.usefixtures("float64")
 def test_the_lesson_computes_what_the_model_does(words: Tensor) -> None:
-    for score in (Dot(Unprojected(3)), ScaledDot(Independent(3, 1))):
-        model = MultiHeadAttention(score, Position(), Complete(), width=3, heads=1, dropout=0.0)
+    for projections, formula in ((Unprojected(3), Dot), (Independent(3, 1), ScaledDot)):
+        score = formula(projections.sizes)
+        model = MultiHeadAttention(projections, score, NoAttentionPosition(score), Complete(), dropout=0.0)
         with torch.no_grad():
             model.output_projection.weight.copy_(torch.eye(3))
             model.output_projection.bias.zero_()
-            if isinstance(score.projections, Unprojected):
+            if isinstance(projections, Unprojected):
                 model.value_projection.weight.copy_(torch.eye(3))
                 lesson = simple_attention(words)
             else:
-                query, key = score.projections.query_projection.weight, score.projections.key_projection.weight
+                query, key = projections.query_projection.weight, projections.key_projection.weight
                 lesson = one_head(words, query.T, key.T, model.value_projection.weight.T)
-        torch.testing.assert_close(model(words[None], model.context(words[None]))[0], lesson.contexts)
+        torch.testing.assert_close(model(words[None], model.key_values(words[None]))[0], lesson.contexts)
 
 
 def test_the_first_lesson_prints_what_it_says() -> None:

@@ -7,8 +7,8 @@ from torch.autograd import gradcheck
 
 from transformer_mt.attention import linear
 from transformer_mt.attention.build import build_attention
-from transformer_mt.attention.linear import LinearAttention, LinearContext, feature_map
-from transformer_mt.attention.multihead import Context
+from transformer_mt.attention.linear import LinearAttention, SummedKeyValues, feature_map
+from transformer_mt.attention.multihead import KeyValues
 from transformer_mt.attention.observing import observing
 from transformer_mt.config import AttentionConfig
 
@@ -32,10 +32,10 @@ def padding(*lengths: int, columns: int) -> Tensor:
     return torch.arange(columns) < torch.tensor(lengths)[:, None]
 
 
-def weights_of(attention: LinearAttention, states: Tensor, context: Context) -> Tensor:
+def weights_of(attention: LinearAttention, states: Tensor, key_values: KeyValues) -> Tensor:
     seen: list[Tensor] = []
     with observing(lambda _, weights: seen.append(weights)):
-        attention(states, context)
+        attention(states, key_values)
     (weights,) = seen
     return weights
 
@@ -78,7 +78,7 @@ def test_the_feature_map_is_elu_plus_one_and_never_negative(x: float) -> None:
 def test_linear_attention_follows_the_formula(causal: bool, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "_CHUNK", chunk)
     attention, states, real = build(causal=causal), torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
-    output = attention(states, attention.context(states, real))
+    output = attention(states, attention.key_values(states, real))
     for b in range(2):
         torch.testing.assert_close(output[b], attended(attention, states[b], states[b], real[b]), **TOLERANCE)
 
@@ -88,7 +88,7 @@ def test_linear_attention_to_a_memory_follows_the_formula() -> None:
     attention = build_attention(AttentionConfig(kind="linear", heads=HEADS), width=WIDTH).cross_attention()
     assert isinstance(attention, LinearAttention)
     states, memory, real = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
-    output = attention(states, attention.context(memory, real))
+    output = attention(states, attention.key_values(memory, real))
     for b in range(2):
         torch.testing.assert_close(output[b], attended(attention, states[b], memory[b], real[b]), **TOLERANCE)
 
@@ -98,21 +98,22 @@ def test_linear_attention_to_a_memory_follows_the_formula() -> None:
 def test_weights_are_positive_sum_to_one_and_make_the_output(causal: bool, length: int, seed: int) -> None:
     torch.manual_seed(seed)
     attention, states = build(causal=causal), torch.randn(2, length, WIDTH)
-    context = attention.context(states)
-    weights = weights_of(attention, states, context)
+    key_values = attention.key_values(states)
+    weights = weights_of(attention, states, key_values)
     seen = attention.graph.mask(length, length, device=weights.device).expand_as(weights)
     assert (weights[seen] > 0.0).all()
     assert (weights[~seen] == 0.0).all()
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, length), **TOLERANCE)
-    torch.testing.assert_close(attention.output(weights @ context.values), attention(states, context), **TOLERANCE)
+    expected = attention.output(weights @ key_values.values)
+    torch.testing.assert_close(attention(states, key_values), expected, **TOLERANCE)
 
 
 @pytest.mark.parametrize("length", [63, 64, 65, 131])
 def test_running_sums_are_causal_weights_at_any_length(length: int) -> None:
     attention, states = build(causal=True), torch.randn(2, length, WIDTH)
-    context = attention.context(states)
-    expected = attention.output(weights_of(attention, states, context) @ context.values)
-    torch.testing.assert_close(attention(states, context), expected, **TOLERANCE)
+    key_values = attention.key_values(states)
+    expected = attention.output(weights_of(attention, states, key_values) @ key_values.values)
+    torch.testing.assert_close(attention(states, key_values), expected, **TOLERANCE)
 
 
 @any_chunk
@@ -121,7 +122,7 @@ def test_the_size_of_chunks_changes_no_gradient(chunk: int, monkeypatch: pytest.
     inputs = [states, *attention.parameters()]
 
     def gradients() -> tuple[Tensor, ...]:
-        return torch.autograd.grad(attention(states, attention.context(states)).square().sum(), inputs)
+        return torch.autograd.grad(attention(states, attention.key_values(states)).square().sum(), inputs)
 
     expected = gradients()
     monkeypatch.setattr(linear, "_CHUNK", chunk)
@@ -130,14 +131,14 @@ def test_the_size_of_chunks_changes_no_gradient(chunk: int, monkeypatch: pytest.
 
 def test_a_causal_attention_sees_nothing_of_the_future() -> None:
     attention, states = build(causal=True), torch.randn(2, 7, WIDTH)
-    output = attention(states, attention.context(states))
+    output = attention(states, attention.key_values(states))
     for now in range(7):
         changed = torch.where(torch.arange(7)[:, None] <= now, states, 100.0)
-        found = attention(changed, attention.context(changed))
+        found = attention(changed, attention.key_values(changed))
         torch.testing.assert_close(found[:, : now + 1], output[:, : now + 1], **TOLERANCE)
 
 
-# Contexts
+# Keys and values that are kept
 
 
 @any_chunk
@@ -146,49 +147,49 @@ def test_a_sentence_read_in_parts_is_the_sentence_read_whole(chunk: int, parts: 
     attention, states = build(causal=True), torch.randn(2, sum(parts), WIDTH)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(linear, "_CHUNK", chunk)
-        whole, context, outputs = attention(states, attention.context(states)), None, []
+        whole, key_values, outputs = attention(states, attention.key_values(states)), None, []
         for part in states.split(parts, dim=1):
-            new = attention.context(part)
-            context = new if context is None else context.append(new)
-            outputs.append(attention(part, context))
-        assert context is not None
-        assert context.length == sum(parts)
+            new = attention.key_values(part)
+            key_values = new if key_values is None else key_values.append(new)
+            outputs.append(attention(part, key_values))
+        assert key_values is not None
+        assert key_values.length == sum(parts)
     torch.testing.assert_close(torch.cat(outputs, dim=1), whole, **TOLERANCE)
 
 
 def test_the_past_is_of_one_size_however_long_it_is() -> None:
     attention = build(causal=True)
-    context = attention.context(torch.randn(2, 50, WIDTH)).append(attention.context(torch.randn(2, 1, WIDTH)))
-    assert context.length == 51
-    assert context.sums is not None
-    assert context.sums.shape == (2, HEADS, D, D + 1)
-    assert context.keys.shape == (2, HEADS, 1, D)
+    key_values = attention.key_values(torch.randn(2, 50, WIDTH)).append(attention.key_values(torch.randn(2, 1, WIDTH)))
+    assert key_values.length == 51
+    assert key_values.sums is not None
+    assert key_values.sums.shape == (2, HEADS, D, D + 1)
+    assert key_values.keys.shape == (2, HEADS, 1, D)
 
 
 @either_form
 @pytest.mark.parametrize("masked", [True, False])
-def test_selected_rows_of_a_context_are_those_sentences_alone(causal: bool, masked: bool) -> None:
+def test_selected_rows_of_keys_and_values_are_those_sentences_alone(causal: bool, masked: bool) -> None:
     attention, states, rows = build(causal=causal), torch.randn(3, 5, WIDTH), torch.tensor([2, 0, 2, 1])
-    context = attention.context(states, padding(5, 4, 2, columns=5) if masked else None)
-    expected = attention(states, context)[rows]
-    torch.testing.assert_close(attention(states[rows], context.select(rows)), expected, **TOLERANCE)
+    key_values = attention.key_values(states, padding(5, 4, 2, columns=5) if masked else None)
+    expected = attention(states, key_values)[rows]
+    torch.testing.assert_close(attention(states[rows], key_values.select(rows)), expected, **TOLERANCE)
 
 
 def test_selected_rows_keep_their_past() -> None:
     attention, past, states = build(causal=True), torch.randn(3, 5, WIDTH), torch.randn(3, 2, WIDTH)
     rows = torch.tensor([2, 0, 2, 1])
-    context = attention.context(past).append(attention.context(states))
-    selected = context.select(rows)
-    assert isinstance(selected, LinearContext)
+    key_values = attention.key_values(past).append(attention.key_values(states))
+    selected = key_values.select(rows)
+    assert isinstance(selected, SummedKeyValues)
     assert selected.length == 7
-    torch.testing.assert_close(attention(states[rows], selected), attention(states, context)[rows], **TOLERANCE)
+    torch.testing.assert_close(attention(states[rows], selected), attention(states, key_values)[rows], **TOLERANCE)
 
 
 def test_the_weights_of_a_past_that_has_been_summed_up_cannot_be_seen() -> None:
     attention, states = build(causal=True), torch.randn(2, 5, WIDTH)
-    context = attention.context(states).append(attention.context(states))
+    key_values = attention.key_values(states).append(attention.key_values(states))
     with pytest.raises(AssertionError, match="observe a pass that reads all tokens at once"):
-        weights_of(attention, states, context)
+        weights_of(attention, states, key_values)
 
 
 # Masks and gradients
@@ -198,9 +199,9 @@ def test_the_weights_of_a_past_that_has_been_summed_up_cannot_be_seen() -> None:
 def test_masked_positions_have_no_influence_and_get_no_gradient(causal: bool) -> None:
     attention, mask = build(causal=causal), padding(7, 4, columns=7)
     x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 7, WIDTH, requires_grad=True)
-    output = attention(x, attention.context(y, mask))
+    output = attention(x, attention.key_values(y, mask))
     changed = torch.where(mask[..., None], y, 100.0)
-    torch.testing.assert_close(attention(x, attention.context(changed, mask)), output, rtol=0.0, atol=0.0)
+    torch.testing.assert_close(attention(x, attention.key_values(changed, mask)), output, rtol=0.0, atol=0.0)
     (gradient,) = torch.autograd.grad(output.square().sum(), y)
     assert (gradient[~mask] == 0.0).all()
     assert (gradient[mask] != 0.0).any()
@@ -211,10 +212,10 @@ def test_masked_positions_have_no_influence_and_get_no_gradient(causal: bool) ->
 def test_a_sentence_of_padding_alone_gives_zeros_and_finite_gradients(causal: bool, dtype: torch.dtype) -> None:
     attention = build(causal=causal).to(dtype)
     states = torch.randn(2, 5, WIDTH, dtype=dtype, requires_grad=True)
-    context = attention.context(states, padding(5, 0, columns=5))
-    output = attention(states, context)
+    key_values = attention.key_values(states, padding(5, 0, columns=5))
+    output = attention(states, key_values)
     assert torch.equal(output[1], attention.output_projection.bias.expand(5, WIDTH))
-    assert (weights_of(attention, states, context)[1] == 0.0).all()
+    assert (weights_of(attention, states, key_values)[1] == 0.0).all()
     with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either
         output.square().sum().backward()
     for gradient in (states.grad, *(p.grad for p in attention.parameters())):
@@ -230,7 +231,7 @@ def test_the_gradients_are_the_derivatives(causal: bool, chunk: int, monkeypatch
     states = torch.randn(3, 3, WIDTH, requires_grad=True)
 
     def attend(states: Tensor, *_: Tensor) -> Tensor:
-        output: Tensor = attention(states, attention.context(states, mask))
+        output: Tensor = attention(states, attention.key_values(states, mask))
         return output
 
     # gradcheck varies its inputs in place, so the module sees its parameters change.
@@ -243,7 +244,7 @@ def test_the_gradients_are_the_derivatives(causal: bool, chunk: int, monkeypatch
 def test_states_of_any_size_give_finite_outputs_and_gradients(causal: bool, scale: float, dtype: torch.dtype) -> None:
     attention = build(causal=causal).to(dtype)
     states = (scale * torch.randn(2, 7, WIDTH)).to(dtype).requires_grad_()
-    output = attention(states, attention.context(states))
+    output = attention(states, attention.key_values(states))
     assert output.isfinite().all()
     (gradient,) = torch.autograd.grad(output.sum(), states)
     assert gradient.isfinite().all()

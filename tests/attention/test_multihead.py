@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck
 from torch.nn import functional as F
 
+from transformer_mt.attention import multihead
 from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.graphs import GRAPHS, build_graph
-from transformer_mt.attention.multihead import Context, MultiHeadAttention, masked_softmax
+from transformer_mt.attention.multihead import KeyValues, MultiHeadAttention, masked_softmax
 from transformer_mt.attention.observing import observing
 from transformer_mt.attention.positions import POSITIONS
 from transformer_mt.attention.projections import SHARING
@@ -42,21 +43,22 @@ def build(
 
 
 # Score, graph, position and sharing: every score with every graph, and with each every position and every sharing, as
-# far as they go together (test_build.py says how far).
+# far as they go together (test_combinations.py says how far).
 Variant = tuple[str, str, str, str]
 
 GRAPH = "band(2)"
+REFUSED = {("relative", "additive"), ("relative", "cosine"), ("relative", "euclidean"), ("rotary", "additive")}
 VARIANTS: list[Variant] = [
     *((score, graph, "none", "independent") for score in SCORES for graph in GRAPH_EXAMPLES.values()),
     *(
         (score, GRAPH, POSITION_EXAMPLES[position], "independent")
         for score in SCORES
         for position in POSITIONS
-        if (position, score) not in {("relative", "additive"), ("relative", "cosine"), ("rotary", "additive")}
+        if (position, score) not in REFUSED
     ),
     *(
         (score, GRAPH, position, SHARING_EXAMPLES[sharing])
-        for score in ("dot", "scaled_dot", "cosine")
+        for score in ("dot", "scaled_dot", "cosine", "euclidean")
         for sharing in SHARING
         for position in ("none", "rotary")
     ),
@@ -83,10 +85,12 @@ def test_every_variant_is_among_those_tested() -> None:
     assert {variant[3] for variant in VARIANTS} >= {SHARING_EXAMPLES[name] for name in SHARING}
 
 
-def inner(attention: MultiHeadAttention, states: Tensor, context: Context) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The queries, keys, values and mask that the states and their context come to."""
-    queries, keys = attention.position.rotate(attention.score.projections.queries(states), context.keys)
-    return queries, keys, context.values, attention.mask(states.shape[1], context)
+def inner(
+    attention: MultiHeadAttention, states: Tensor, key_values: KeyValues
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The queries, keys, values and mask that the states come to."""
+    queries, keys = attention.position.rotate(attention.projections.queries(states), key_values.keys)
+    return queries, keys, key_values.values, attention.mask(states.shape[1], key_values)
 
 
 def padding(*lengths: int, columns: int) -> Tensor:
@@ -94,10 +98,10 @@ def padding(*lengths: int, columns: int) -> Tensor:
     return torch.arange(columns) < torch.tensor(lengths)[:, None]
 
 
-def weights_of(attention: MultiHeadAttention, states: Tensor, context: Context) -> Tensor:
+def weights_of(attention: MultiHeadAttention, states: Tensor, key_values: KeyValues) -> Tensor:
     seen: list[Tensor] = []
     with observing(lambda _, weights: seen.append(weights)):
-        attention(states, context)
+        attention(states, key_values)
     (weights,) = seen
     return weights
 
@@ -137,7 +141,7 @@ def test_the_fused_kernel_equals_the_readable_attention(variant: Variant, traini
     def attend(way: str) -> tuple[Tensor, ...]:
         def heads(x: Tensor, y: Tensor) -> Tensor:
             output: Tensor = getattr(attention, way)(
-                *inner(attention, x, attention.context(y, padding(7, 4, columns=7)))
+                *inner(attention, x, attention.key_values(y, padding(7, 4, columns=7)))
             )
             return output
 
@@ -155,7 +159,7 @@ def copied_to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
 
 
 def pairs(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> list[tuple[Tensor, list[Tensor]]]:
-    projections, output = ours.score.projections, ours.output_projection
+    projections, output = ours.projections, ours.output_projection
     stacked = [projections.query_projection.weight, projections.key_projection.weight, ours.value_projection.weight]
     return [
         (theirs.in_proj_weight, stacked),
@@ -174,7 +178,7 @@ def test_multi_head_attention_equals_that_of_torch(graph: str, training: bool) -
     far = None if graph == "complete" else torch.ones(7, 7, dtype=torch.bool).triu(1)
 
     def attend_ours(x: Tensor, y: Tensor) -> Tensor:
-        return ours(x, ours.context(y, mask))
+        return ours(x, ours.key_values(y, mask))
 
     def attend_theirs(x: Tensor, y: Tensor) -> Tensor:
         return theirs(x, y, y, key_padding_mask=~mask, attn_mask=far, average_attn_weights=False)[0]
@@ -185,7 +189,7 @@ def test_multi_head_attention_equals_that_of_torch(graph: str, training: bool) -
     )
     with torch.no_grad():
         expected = theirs(*inputs, inputs[1], key_padding_mask=~mask, attn_mask=far, average_attn_weights=False)[1]
-    torch.testing.assert_close(weights_of(ours, inputs[0], ours.context(inputs[1], mask)), expected, **TOLERANCE)
+    torch.testing.assert_close(weights_of(ours, inputs[0], ours.key_values(inputs[1], mask)), expected, **TOLERANCE)
     attend_ours(*inputs).square().sum().backward()
     attend_theirs(*inputs).square().sum().backward()
     for theirs_parameter, parameters in pairs(ours, theirs):
@@ -201,10 +205,10 @@ def test_attention_is_message_passing_along_the_edges_of_the_graph(variant: Vari
     attention = build(*variant)
     x, y, real = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
     related = build_graph(variant[1]).mask(5, 7, device=torch.device("cpu"))
-    queries, keys, _, _ = inner(attention, x, attention.context(y, real))
+    queries, keys, _, _ = inner(attention, x, attention.key_values(y, real))
     scores = attention.score(queries, keys)
     values = (y @ attention.value_projection.weight.T).reshape(2, 7, HEADS, D)
-    output = attention(x, attention.context(y, real))
+    output = attention(x, attention.key_values(y, real))
     for b in range(2):
         for i in range(5):
             neighbours = [j for j in range(7) if related[i, j] and real[b, j]]
@@ -221,7 +225,7 @@ def test_attention_is_message_passing_along_the_edges_of_the_graph(variant: Vari
 def test_weights_are_a_distribution_over_the_neighbours(variant: Variant) -> None:
     attention = build(*variant)
     states, real = torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
-    weights = weights_of(attention, states, attention.context(states, real))
+    weights = weights_of(attention, states, attention.key_values(states, real))
     mask = (
         (build_graph(variant[1]).mask(7, 7, device=torch.device("cpu")) & real[:, None]).unsqueeze(1).expand_as(weights)
     )
@@ -238,7 +242,7 @@ def test_outputs_lie_in_the_convex_hull_of_the_values(variant: Variant, scale: f
     torch.manual_seed(seed)
     attention = build(*variant)
     queries, keys, values, mask = inner(
-        attention, scale * torch.randn(2, 5, WIDTH), attention.context(torch.randn(2, 7, WIDTH))
+        attention, scale * torch.randn(2, 5, WIDTH), attention.key_values(torch.randn(2, 7, WIDTH))
     )
     heads = attention.attend(queries, keys, values, mask)
     # A point is in the hull when no direction separates it from all values; a query without neighbours gets zero.
@@ -253,29 +257,29 @@ def test_outputs_lie_in_the_convex_hull_of_the_values(variant: Variant, scale: f
 def test_concatenated_heads_through_one_projection_are_the_sum_of_projected_heads(variant: Variant) -> None:
     attention = build(*variant)
     x = torch.randn(2, 7, WIDTH)
-    context = attention.context(x)
-    heads = attention.attend(*inner(attention, x, context))
+    key_values = attention.key_values(x)
+    heads = attention.attend(*inner(attention, x, key_values))
     output = attention.output_projection
     slices = output.weight.split(D, dim=1)
     expected = output.bias + sum(heads[:, head] @ slices[head].T for head in range(HEADS))
-    torch.testing.assert_close(attention(x, context), expected, **TOLERANCE)
+    torch.testing.assert_close(attention(x, key_values), expected, **TOLERANCE)
 
 
 @every_score
 def test_self_attention_alone_does_not_see_the_order(score: str) -> None:
     attention, states, order = build(score), torch.randn(2, 7, WIDTH), torch.randperm(7)
     shuffled = states[:, order]
-    expected = attention(states, attention.context(states))[:, order]
-    torch.testing.assert_close(attention(shuffled, attention.context(shuffled)), expected, **TOLERANCE)
+    expected = attention(states, attention.key_values(states))[:, order]
+    torch.testing.assert_close(attention(shuffled, attention.key_values(shuffled)), expected, **TOLERANCE)
 
 
 @every_variant
 def test_a_causal_attention_sees_nothing_of_the_future(variant: Variant) -> None:
     attention, states = build(*variant, causal=True), torch.randn(2, 7, WIDTH)
-    output = attention(states, attention.context(states))
+    output = attention(states, attention.key_values(states))
     for now in range(7):
         changed = torch.where(torch.arange(7)[:, None] <= now, states, 100.0)
-        found = attention(changed, attention.context(changed))
+        found = attention(changed, attention.key_values(changed))
         torch.testing.assert_close(found[:, : now + 1], output[:, : now + 1], **TOLERANCE)
 
 
@@ -285,9 +289,9 @@ def test_attention_to_a_memory_is_bipartite_and_without_positions(score: str, po
     config = AttentionConfig(heads=HEADS, score=score, graph="band(1)", position=position, dropout=0.0)
     attention = build_attention(config, width=WIDTH).cross_attention()
     states, memory, order = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH), torch.randperm(7)
-    expected = attention(states, attention.context(memory))
-    torch.testing.assert_close(attention(states, attention.context(memory[:, order])), expected, **TOLERANCE)
-    assert (weights_of(attention, states, attention.context(memory)) > 0.0).all()
+    expected = attention(states, attention.key_values(memory))
+    torch.testing.assert_close(attention(states, attention.key_values(memory[:, order])), expected, **TOLERANCE)
+    assert (weights_of(attention, states, attention.key_values(memory)) > 0.0).all()
 
 
 # Masks
@@ -297,9 +301,9 @@ def test_attention_to_a_memory_is_bipartite_and_without_positions(score: str, po
 def test_masked_positions_have_no_influence_and_get_no_gradient(variant: Variant) -> None:
     attention, mask = build(*variant), padding(7, 4, columns=7)
     x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 7, WIDTH, requires_grad=True)
-    output = attention(x, attention.context(y, mask))
+    output = attention(x, attention.key_values(y, mask))
     changed = torch.where(mask[..., None], y, 100.0)
-    torch.testing.assert_close(attention(x, attention.context(changed, mask)), output, rtol=0.0, atol=0.0)
+    torch.testing.assert_close(attention(x, attention.key_values(changed, mask)), output, rtol=0.0, atol=0.0)
     (gradient,) = torch.autograd.grad(output.square().sum(), y)
     assert (gradient[~mask] == 0.0).all()
     assert (gradient[mask] != 0.0).any()
@@ -310,7 +314,7 @@ def test_masked_positions_have_no_influence_and_get_no_gradient(variant: Variant
 def test_a_sentence_of_padding_alone_gives_zeros_and_finite_gradients(variant: Variant, dtype: torch.dtype) -> None:
     attention = build(*variant).to(dtype)
     states = torch.randn(2, 5, WIDTH, dtype=dtype, requires_grad=True)
-    output = attention(states, attention.context(states, padding(5, 0, columns=5)))
+    output = attention(states, attention.key_values(states, padding(5, 0, columns=5)))
     assert torch.equal(output[1], attention.output_projection.bias.expand(5, WIDTH))
     with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either
         output.square().sum().backward()
@@ -344,7 +348,7 @@ def test_positions_outside_every_edge_get_zeros_and_finite_gradients(score: str,
     attention = build(score, "edges(0, 1, 2, 0)").to(dtype)
     states = torch.randn(2, 5, WIDTH, dtype=dtype, requires_grad=True)
     with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either
-        output = attention(states, attention.context(states))
+        output = attention(states, attention.key_values(states))
         output.square().sum().backward()
     alone = output[:, [1, 3, 4]]
     assert torch.equal(alone, attention.output_projection.bias.expand_as(alone))
@@ -386,7 +390,7 @@ def test_the_gradients_of_attention_are_its_derivatives(variant: Variant) -> Non
     x, y = (torch.randn(3, 3, WIDTH, requires_grad=True) for _ in range(2))
 
     def attend(x: Tensor, y: Tensor, *_: Tensor) -> Tensor:
-        output: Tensor = attention(x, attention.context(y, mask))
+        output: Tensor = attention(x, attention.key_values(y, mask))
         return output
 
     # gradcheck varies its inputs in place, so the module sees its parameters change.
@@ -398,28 +402,28 @@ def test_shapes_are_checked_while_tests_run() -> None:
         masked_softmax(torch.randn(2, HEADS, 5, 7), torch.ones(2, 1, 7, 5, dtype=torch.bool))
 
 
-# Contexts
+# Keys and values that are kept
 
 
 @every_variant
 @given(cut=st.integers(1, 6))
-def test_a_context_in_two_parts_equals_the_whole(variant: Variant, cut: int) -> None:
+def test_keys_and_values_in_two_parts_equal_the_whole(variant: Variant, cut: int) -> None:
     attention = build(*variant)
     states = torch.randn(2, 7, WIDTH)
-    whole = attention(states, attention.context(states))
-    context = attention.context(states[:, :cut]).append(attention.context(states[:, cut:]))
-    assert context.length == 7
-    torch.testing.assert_close(attention(states[:, cut:], context), whole[:, cut:], **TOLERANCE)
+    whole = attention(states, attention.key_values(states))
+    key_values = attention.key_values(states[:, :cut]).append(attention.key_values(states[:, cut:]))
+    assert key_values.length == 7
+    torch.testing.assert_close(attention(states[:, cut:], key_values), whole[:, cut:], **TOLERANCE)
 
 
 @every_variant
 @pytest.mark.parametrize("masked", [True, False])
-def test_selected_rows_of_a_context_are_those_sentences_alone(variant: Variant, masked: bool) -> None:
+def test_selected_rows_of_keys_and_values_are_those_sentences_alone(variant: Variant, masked: bool) -> None:
     attention = build(*variant)
     states, rows = torch.randn(3, 5, WIDTH), torch.tensor([2, 0, 2, 1])
     mask = padding(5, 4, 2, columns=5) if masked else None
-    selected = attention.context(states, mask).select(rows)
-    expected = attention(states, attention.context(states, mask))[rows]
+    selected = attention.key_values(states, mask).select(rows)
+    expected = attention(states, attention.key_values(states, mask))[rows]
     torch.testing.assert_close(attention(states[rows], selected), expected, **TOLERANCE)
 
 
@@ -428,11 +432,11 @@ def test_selected_rows_of_a_context_are_those_sentences_alone(variant: Variant, 
 
 def test_dropout_acts_on_the_weights_in_training_and_not_in_evaluation() -> None:
     attention, states = build(dropout=0.5), torch.randn(2, 7, WIDTH)
-    context = attention.context(states)
-    assert not torch.equal(attention(states, context), attention(states, context))
+    key_values = attention.key_values(states)
+    assert not torch.equal(attention(states, key_values), attention(states, key_values))
     expected = build()
     expected.load_state_dict(attention.state_dict())
-    torch.testing.assert_close(attention.eval()(states, context), expected(states, context), rtol=0.0, atol=0.0)
+    torch.testing.assert_close(attention.eval()(states, key_values), expected(states, key_values), rtol=0.0, atol=0.0)
 
 
 @either_way
@@ -451,7 +455,7 @@ def test_dropped_weights_are_zero_and_the_others_are_scaled(way: str) -> None:
 
 def test_the_observer_sees_the_weights_before_dropout() -> None:
     attention, states = build(dropout=0.9), torch.randn(2, 7, WIDTH)
-    weights = weights_of(attention, states, attention.context(states))
+    weights = weights_of(attention, states, attention.key_values(states))
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, 7), **TOLERANCE)
 
 
@@ -465,10 +469,32 @@ def test_an_accelerator_takes_the_fused_kernel_unless_someone_watches(
     for way in ("attend", "attend_fused"):
         original = getattr(attention, way)
         monkeypatch.setattr(attention, way, lambda *inputs, w=way, f=original: (taken.append(w), f(*inputs))[1])
-    attention(states, attention.context(states))
+    attention(states, attention.key_values(states))
     with observing(lambda module, weights: None):
-        attention(states, attention.context(states))
+        attention(states, attention.key_values(states))
     assert taken == ["attend_fused" if variant in FUSED else "attend", "attend"]
+
+
+@pytest.mark.parametrize(
+    ("training", "dropout", "graph", "length", "way"),
+    [
+        (False, 0.3, "band(2)", 7, "attend_blocks"),
+        (True, 0.0, "band(2)", 7, "attend_blocks"),
+        (True, 0.3, "band(2)", 7, "attend_fused"),
+        (False, 0.3, "band(2)", 5, "attend_fused"),
+        (False, 0.3, "causal", 7, "attend_fused"),
+    ],
+)
+def test_blocks_are_skipped_in_long_sentences_over_sparse_graphs_without_dropout(
+    training: bool, dropout: float, graph: str, length: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attention = build(graph=graph, dropout=dropout).to("meta").train(training)
+    states, taken = torch.randn(2, length, WIDTH, device="meta"), []
+    monkeypatch.setattr(multihead, "LONG", 7)
+    for name in ("attend", "attend_fused", "attend_blocks"):
+        monkeypatch.setattr(attention, name, lambda q, k, v, mask, n=name: (taken.append(n), q)[1])
+    attention(states, attention.key_values(states))
+    assert taken == [way]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -478,11 +504,11 @@ def test_an_accelerator_computes_what_the_processor_does(variant: Variant, train
     attention = build(*variant).train(training)
     inputs = torch.randn(3, 7, WIDTH), torch.randn(3, 7, WIDTH)
     mask = padding(7, 4, 0, columns=7)
-    expected = with_gradients(lambda x, y: attention(x, attention.context(y, mask)), *inputs)
+    expected = with_gradients(lambda x, y: attention(x, attention.key_values(y, mask)), *inputs)
     attention.to("cuda")
 
     def attend(x: Tensor, y: Tensor) -> Tensor:
-        output: Tensor = attention(x.cuda(), attention.context(y.cuda(), mask.cuda())).cpu()
+        output: Tensor = attention(x.cuda(), attention.key_values(y.cuda(), mask.cuda())).cpu()
         return output
 
     torch.testing.assert_close(with_gradients(attend, *inputs), expected, **TOLERANCE)

@@ -38,7 +38,7 @@ def ignore(module: nn.Module, weights: Tensor) -> None:
 def test_the_observer_is_shown_the_module_and_its_weights(score: str, graph: str) -> None:
     notes, attention = Notes(), attention_over(graph, score)
     with observing(notes):
-        attention(torch.randn(2, 5, 6), attention.context(torch.randn(2, 7, 6)))
+        attention(torch.randn(2, 5, 6), attention.key_values(torch.randn(2, 7, 6)))
     assert notes.modules == [attention]
     assert [weights.shape for weights in notes.weights] == [(2, 3, 5, 7)]
 
@@ -47,18 +47,18 @@ def test_the_observer_is_shown_the_module_and_its_weights(score: str, graph: str
 @pytest.mark.parametrize("graph", GRAPH_EXAMPLES.values())
 def test_being_watched_changes_nothing(score: str, graph: str) -> None:
     attention, states = attention_over(graph, score), torch.randn(2, 7, 6)
-    unwatched = attention(states, attention.context(states))
+    unwatched = attention(states, attention.key_values(states))
     with observing(ignore):
-        watched = attention(states, attention.context(states))
+        watched = attention(states, attention.key_values(states))
     torch.testing.assert_close(watched, unwatched)
 
 
 @pytest.mark.parametrize("kind", ATTENTION)
 def test_every_kind_of_attention_can_be_watched(kind: str) -> None:
     notes, attention, states = Notes(), attention_over(kind=kind), torch.randn(2, 7, 6)
-    unwatched = attention(states, attention.context(states))
+    unwatched = attention(states, attention.key_values(states))
     with observing(notes):
-        watched = attention(states, attention.context(states))
+        watched = attention(states, attention.key_values(states))
     torch.testing.assert_close(watched, unwatched)
     assert notes.modules == [attention]
     assert [weights.shape for weights in notes.weights] == [(2, 3, 7, 7)]
@@ -73,12 +73,12 @@ def test_nobody_watches_before_and_after() -> None:
 
 def test_an_inner_observer_takes_over_and_hands_back() -> None:
     outer, inner, attention, states = Notes(), Notes(), attention_over(), torch.randn(2, 7, 6)
-    context = attention.context(states)
+    key_values = attention.key_values(states)
     with observing(outer):
-        attention(states[:, :2], context)
+        attention(states[:, :2], key_values)
         with observing(inner):
-            attention(states[:, :3], context)
-        attention(states[:, :5], context)
+            attention(states[:, :3], key_values)
+        attention(states[:, :5], key_values)
     assert [weights.shape[2] for weights in outer.weights] == [2, 5]
     assert [weights.shape[2] for weights in inner.weights] == [3]
 
@@ -97,7 +97,7 @@ def test_an_observer_that_fails_is_removed() -> None:
 
     attention, states = attention_over(), torch.randn(2, 7, 6)
     with pytest.raises(ZeroDivisionError), observing(fail):
-        attention(states, attention.context(states))
+        attention(states, attention.key_values(states))
     assert current_observer() is None
 
 

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from support.variants import POSITION_EXAMPLES
 from torch import Tensor
 
-from transformer_mt.attention.build import build_attention
+from transformer_mt.attention.build import build_attention, build_score
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import (
     POSITIONS,
     AttentionPosition,
-    Position,
+    NoAttentionPosition,
+    NoEmbeddingPosition,
     Relative,
     acts_in_attention,
     build_attention_position,
@@ -23,7 +24,6 @@ from transformer_mt.attention.positions import (
     rotated,
     sinusoids,
 )
-from transformer_mt.attention.scores import build_score
 from transformer_mt.config import AttentionConfig
 from transformer_mt.errors import InputError
 
@@ -63,9 +63,9 @@ def attention_with(position: str, *, score: str = "scaled_dot", graph: str = "co
     return attention
 
 
-def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS) -> Position:
-    config = AttentionConfig(heads=heads, score=score)
-    return build_attention_position(text, build_score(config, width=WIDTH), value_width=D)
+def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS) -> AttentionPosition:
+    _, built = build_score(AttentionConfig(heads=heads, score=score), width=WIDTH)
+    return build_attention_position(text, built)
 
 
 def test_every_position_has_an_example_and_a_formula() -> None:
@@ -134,11 +134,11 @@ def test_a_position_acts_on_the_embeddings_or_in_attention_and_not_in_both(name:
     text = POSITION_EXAMPLES[name]
     inside = position_of(text)
     if acts_in_attention(text):
-        assert type(build_embedding_position(text)) is Position
+        assert type(build_embedding_position(text)) is NoEmbeddingPosition
         assert type(inside) is POSITIONS[name]
     else:
         assert type(build_embedding_position(text)) is POSITIONS[name]
-        assert type(inside) is Position
+        assert type(inside) is NoAttentionPosition
 
 
 @every_position
@@ -149,7 +149,7 @@ def test_only_a_model_without_positions_sees_a_bag_of_words(name: str) -> None:
 
     def read(words: Tensor) -> Tensor:
         states = embedding.embed(words, start=0)
-        output: Tensor = attention(states, attention.context(states))
+        output: Tensor = attention(states, attention.key_values(states))
         return output
 
     assert torch.allclose(read(words[:, order]), read(words)[:, order], **TOLERANCE) == (name == "none")
@@ -180,13 +180,13 @@ def test_rotary_positions_change_no_length(length: int, seed: int) -> None:
     assert torch.equal(turned[1][:, :, 0], keys[:, :, 0])  # position 0 stays where it is
 
 
-@pytest.mark.parametrize("score", ["dot", "scaled_dot", "bilinear", "cosine"])
+@pytest.mark.parametrize("score", ["dot", "scaled_dot", "bilinear", "cosine", "euclidean"])
 @given(seed=st.integers(0, 999))
 def test_rotary_scores_depend_on_the_distance_alone(score: str, seed: int) -> None:
     torch.manual_seed(seed)
     attention = attention_with("rotary", score=score)
     word, other = torch.randn(2, 1, 1, WIDTH).expand(2, 1, 13, WIDTH)  # each at every position
-    projections = attention.score.projections
+    projections = attention.projections
     queries, keys = attention.position.rotate(projections.queries(word), projections.keys(other))
     scores = attention.score(queries, keys)
     for shift in range(-12, 13):
@@ -213,10 +213,10 @@ def test_relative_positions_follow_the_formula(score: str, clip: int, queries: i
     position, states = attention.position, torch.randn(2, 7, WIDTH)
     assert isinstance(position, Relative)
     q, k = (x.expand(2, HEADS, -1, -1) for x in (
-        attention.score.projections.queries(states), attention.score.projections.keys(states)
+        attention.projections.queries(states), attention.projections.keys(states)
     ))  # fmt: skip
     v = attention.values(states)
-    output = attention(states[:, 7 - queries :], attention.context(states))
+    output = attention(states[:, 7 - queries :], attention.key_values(states))
     assert attention.score.scale is not None
     for b, i in product(range(2), range(7 - queries, 7)):
         heads = torch.zeros(HEADS, D)
@@ -235,9 +235,9 @@ def test_relative_positions_follow_the_formula(score: str, clip: int, queries: i
 def test_relative_positions_are_alike_beyond_the_clip_and_learned_within() -> None:
     attention = attention_with("relative(2)")
     states = torch.randn(1, 1, WIDTH).expand(1, 9, WIDTH)  # one word, nine times
-    context = attention.context(states)
-    added = attention.position.add_to_scores(torch.zeros(1, HEADS, 9, 9), attention.score.projections.queries(states))
-    assert context.length == 9
+    key_values = attention.key_values(states)
+    added = attention.position.add_to_scores(torch.zeros(1, HEADS, 9, 9), attention.projections.queries(states))
+    assert key_values.length == 9
     for i in range(9):
         terms = [added[0, 0, i, j].item() for j in range(9)]
         distinct = {round(terms[j], 12) for j in range(9)}
@@ -262,10 +262,10 @@ IN_ATTENTION = [POSITION_EXAMPLES[name] for name, entry in POSITIONS.items() if 
 @given(cut=st.integers(1, 6))
 def test_a_cached_decoder_counts_positions_on(position: str, cut: int) -> None:
     attention, states = attention_with(position, graph="causal"), torch.randn(2, 7, WIDTH)
-    whole = attention(states, attention.context(states))
-    first = attention.context(states[:, :cut])
+    whole = attention(states, attention.key_values(states))
+    first = attention.key_values(states[:, :cut])
     torch.testing.assert_close(attention(states[:, :cut], first), whole[:, :cut], **TOLERANCE)
-    both = first.append(attention.context(states[:, cut:]))
+    both = first.append(attention.key_values(states[:, cut:]))
     torch.testing.assert_close(attention(states[:, cut:], both), whole[:, cut:], **TOLERANCE)
 
 

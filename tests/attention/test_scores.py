@@ -7,10 +7,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from support.variants import SHARING_EXAMPLES
-from torch import Tensor
+from torch import Tensor, nn
 
-from transformer_mt.attention.projections import SHARING, Unprojected, merge_heads, split_heads
-from transformer_mt.attention.scores import SCORES, Bilinear, Cosine, Dot, ScaledDot, Score, build_score
+from transformer_mt.attention.build import build_score, with_projections
+from transformer_mt.attention.projections import (
+    SHARING,
+    Independent,
+    Projections,
+    Unprojected,
+    merge_heads,
+    split_heads,
+)
+from transformer_mt.attention.scores import SCORES, Dot, Score
 from transformer_mt.config import AttentionConfig
 from transformer_mt.errors import InputError
 
@@ -20,8 +28,20 @@ WIDTH, HEADS, D = 6, 3, 2
 TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
 
-def build(score: str = "scaled_dot", sharing: str = "independent", *, width: int = WIDTH, heads: int = HEADS) -> Score:
-    return build_score(AttentionConfig(heads=heads, score=score, sharing=sharing), width=width)
+class Scored(nn.Module):
+    """A score with the projections that give it queries and keys: from states to scores."""
+
+    def __init__(self, projections: Projections, score: Score) -> None:
+        super().__init__()
+        self.projections, self.score = projections, score
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        scores: Tensor = self.score(self.projections.queries(x), self.projections.keys(y))
+        return scores
+
+
+def build(name: str = "scaled_dot", sharing: str = "independent", *, width: int = WIDTH, heads: int = HEADS) -> Scored:
+    return Scored(*build_score(AttentionConfig(heads=heads, score=name, sharing=sharing), width=width))
 
 
 # An independent reading of every formula, one number at a time
@@ -36,14 +56,14 @@ def dot(a: list[Tensor], b: list[Tensor]) -> Tensor:
     return sum((x * y for x, y in zip(a, b, strict=True)), torch.tensor(0.0))
 
 
-def independent(score: Score, x: Tensor, y: Tensor, head: int) -> tuple[list[Tensor], list[Tensor]]:
+def independent(scored: Scored, x: Tensor, y: Tensor, head: int) -> tuple[list[Tensor], list[Tensor]]:
     rows = slice(head * D, head * D + D)
-    projections = score.projections
+    projections = scored.projections
     return times(projections.query_projection.weight[rows], x), times(projections.key_projection.weight[rows], y)
 
 
-def collaborative(score: Score, x: Tensor, y: Tensor, head: int) -> tuple[list[Tensor], list[Tensor]]:
-    projections = score.projections
+def collaborative(scored: Scored, x: Tensor, y: Tensor, head: int) -> tuple[list[Tensor], list[Tensor]]:
+    projections = scored.projections
     q, k = times(projections.query_projection.weight, x), times(projections.key_projection.weight, y)
     return [component * mixed for component, mixed in zip(q, projections.mixing[head], strict=True)], k
 
@@ -52,28 +72,34 @@ def collaborative(score: Score, x: Tensor, y: Tensor, head: int) -> tuple[list[T
 PROJECTED = {"independent": independent, "collaborative": collaborative}
 
 
-def bilinear(score: Score, x: Tensor, y: Tensor, q: list[Tensor], k: list[Tensor], head: int) -> Tensor:
-    matrix = score.projections.query_projection.weight[head * WIDTH : head * WIDTH + WIDTH]  # the transpose of W
+def bilinear(scored: Scored, x: Tensor, y: Tensor, q: list[Tensor], k: list[Tensor], head: int) -> Tensor:
+    matrix = scored.projections.query_projection.weight[head * WIDTH : head * WIDTH + WIDTH]  # the transpose of W
     terms = [x[a] * matrix[b, a] * y[b] for a in range(WIDTH) for b in range(WIDTH)]
     return sum(terms, torch.tensor(0.0)) / math.sqrt(WIDTH)
 
 
-def additive(score: Score, x: Tensor, y: Tensor, q: list[Tensor], k: list[Tensor], head: int) -> Tensor:
-    terms = [score.direction[head, c] * torch.tanh(q[c] + k[c] + score.bias[head, c]) for c in range(D)]
+def additive(scored: Scored, x: Tensor, y: Tensor, q: list[Tensor], k: list[Tensor], head: int) -> Tensor:
+    terms = [scored.score.direction[head, c] * torch.tanh(q[c] + k[c] + scored.score.bias[head, c]) for c in range(D)]
     return sum(terms, torch.tensor(0.0))
 
 
-def cosine(score: Score, x: Tensor, y: Tensor, q: list[Tensor], k: list[Tensor], head: int) -> Tensor:
-    return score.temperature[head] * dot(q, k) / (dot(q, q).sqrt() * dot(k, k).sqrt())
+def cosine(scored: Scored, x: Tensor, y: Tensor, q: list[Tensor], k: list[Tensor], head: int) -> Tensor:
+    return scored.score.temperature[head] * dot(q, k) / (dot(q, q).sqrt() * dot(k, k).sqrt())
+
+
+def euclidean(scored: Scored, x: Tensor, y: Tensor, q: list[Tensor], k: list[Tensor], head: int) -> Tensor:
+    between = [a - b for a, b in zip(q, k, strict=True)]
+    return -dot(between, between) / (2 * math.sqrt(WIDTH / HEADS))
 
 
 # e(x, y) of one head, by the formula of each entry of SCORES.
 FORMULAS: dict[str, Callable[..., Tensor]] = {
-    "dot": lambda score, x, y, q, k, head: dot(q, k),
-    "scaled_dot": lambda score, x, y, q, k, head: dot(q, k) / math.sqrt(WIDTH / HEADS),
+    "dot": lambda scored, x, y, q, k, head: dot(q, k),
+    "scaled_dot": lambda scored, x, y, q, k, head: dot(q, k) / math.sqrt(WIDTH / HEADS),
     "bilinear": bilinear,
     "additive": additive,
     "cosine": cosine,
+    "euclidean": euclidean,
 }
 
 REFUSED = {("bilinear", "collaborative"), ("additive", "collaborative")}
@@ -81,22 +107,17 @@ VARIANTS = [pair for pair in product(SCORES, SHARING) if pair not in REFUSED]
 every_variant = pytest.mark.parametrize(("name", "sharing"), VARIANTS)
 
 
-def formula(name: str, sharing: str, score: Score, x: Tensor, y: Tensor, head: int) -> Tensor:
-    q, k = ([], []) if name == "bilinear" else PROJECTED[sharing](score, x, y, head)
-    return FORMULAS[name](score, x, y, q, k, head)
+def formula(name: str, sharing: str, scored: Scored, x: Tensor, y: Tensor, head: int) -> Tensor:
+    q, k = ([], []) if name == "bilinear" else PROJECTED[sharing](scored, x, y, head)
+    return FORMULAS[name](scored, x, y, q, k, head)
 
 
-def scores_of(score: Score, queries: Tensor, keys: Tensor) -> Tensor:
-    scores: Tensor = score(score.projections.queries(queries), score.projections.keys(keys))
-    return scores
-
-
-def randomised(score: Score) -> Score:
+def randomised(scored: Scored) -> Scored:
     """With no parameter at a start that hides it, such as a bias of zero."""
     with torch.no_grad():
-        for parameter in score.parameters():
+        for parameter in scored.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-    return score
+    return scored
 
 
 def test_every_score_and_sharing_has_a_formula() -> None:
@@ -107,62 +128,63 @@ def test_every_score_and_sharing_has_a_formula() -> None:
 
 @every_variant
 def test_scores_follow_the_formula(name: str, sharing: str) -> None:
-    score = randomised(build(name, SHARING_EXAMPLES[sharing]))
+    scored = randomised(build(name, SHARING_EXAMPLES[sharing]))
     x, y = torch.randn(2, 5, WIDTH), torch.randn(2, 3, WIDTH)
-    found = scores_of(score, x, y)
+    found = scored(x, y)
     assert found.shape == (2, HEADS, 5, 3)
     for b, head, i, j in product(range(2), range(HEADS), range(5), range(3)):
-        expected = formula(name, sharing, score, x[b, i], y[b, j], head)
+        expected = formula(name, sharing, scored, x[b, i], y[b, j], head)
         torch.testing.assert_close(found[b, head, i, j], expected, **TOLERANCE)
 
 
 @every_variant
 def test_scores_have_the_gradients_of_their_formula(name: str, sharing: str) -> None:
-    score = randomised(build(name, SHARING_EXAMPLES[sharing]))
+    scored = randomised(build(name, SHARING_EXAMPLES[sharing]))
     x, y = torch.randn(1, 3, WIDTH, requires_grad=True), torch.randn(1, 2, WIDTH, requires_grad=True)
     direction = torch.randn(1, HEADS, 3, 2)
     total = sum(
-        direction[0, head, i, j] * formula(name, sharing, score, x[0, i], y[0, j], head)
+        direction[0, head, i, j] * formula(name, sharing, scored, x[0, i], y[0, j], head)
         for head, i, j in product(range(HEADS), range(3), range(2))
     )
     assert isinstance(total, Tensor)
-    inputs = [x, y, *score.parameters()]
+    inputs = [x, y, *scored.parameters()]
     expected = torch.autograd.grad(total, inputs)
-    found = torch.autograd.grad((direction * scores_of(score, x, y)).sum(), inputs)
+    found = torch.autograd.grad((direction * scored(x, y)).sum(), inputs)
     torch.testing.assert_close(found, expected, **TOLERANCE)
 
 
 @every_variant
 def test_the_scale_is_the_factor_in_front_of_the_dot_product(name: str, sharing: str) -> None:
-    score = build(name, SHARING_EXAMPLES[sharing])
-    assert (score.scale is None) == (name in {"additive", "cosine"})
-    if score.scale is not None:
-        queries, keys = (
-            score.projections.queries(torch.randn(2, 7, WIDTH)),
-            score.projections.keys(torch.randn(2, 5, 6)),
-        )
-        expected = score.scale * torch.einsum("bhqd,bhkd->bhqk", queries, keys.expand(2, HEADS, -1, -1))
-        torch.testing.assert_close(score(queries, keys), expected, **TOLERANCE)
+    scored, x, y = build(name, SHARING_EXAMPLES[sharing]), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
+    scale = scored.score.scale
+    assert (scale is None) == (name in {"additive", "cosine", "euclidean"})
+    if scale is not None:
+        queries, keys = scored.projections.queries(x), scored.projections.keys(y).expand(2, HEADS, -1, -1)
+        expected = scale * torch.einsum("bhqd,bhkd->bhqk", queries, keys)
+        torch.testing.assert_close(scored(x, y), expected, **TOLERANCE)
 
 
 @every_variant
 def test_every_sentence_is_scored_alone(name: str, sharing: str) -> None:
-    score = build(name, SHARING_EXAMPLES[sharing])
+    scored = build(name, SHARING_EXAMPLES[sharing])
     x, y = torch.randn(3, 7, WIDTH), torch.randn(3, 5, WIDTH)
-    alone = torch.cat([scores_of(score, x[b : b + 1], y[b : b + 1]) for b in range(3)])
-    torch.testing.assert_close(scores_of(score, x, y), alone, **TOLERANCE)
+    alone = torch.cat([scored(x[b : b + 1], y[b : b + 1]) for b in range(3)])
+    torch.testing.assert_close(scored(x, y), alone, **TOLERANCE)
 
 
-@pytest.mark.parametrize(("name", "sharing"), [pair for pair in VARIANTS if pair[0] not in {"dot", "additive"}])
+UNSCALED = {"dot", "additive", "euclidean"}
+
+
+@pytest.mark.parametrize(("name", "sharing"), [pair for pair in VARIANTS if pair[0] not in UNSCALED])
 def test_scores_of_random_vectors_have_variance_one(name: str, sharing: str) -> None:
-    score = build(
+    scored = build(
         name, {"independent": "independent", "collaborative": "collaborative(64)"}[sharing], width=128, heads=2
     )
     with torch.no_grad():
-        for parameter in score.projections.parameters():
+        for parameter in scored.projections.parameters():
             if parameter.ndim == 2 and parameter.shape[1] == 128:
                 parameter.normal_(std=128**-0.5)  # so that queries and keys have variance one
-    spread = scores_of(score, torch.randn(2, 101, 128), torch.randn(2, 101, 128)).var().item()
+    spread = scored(torch.randn(2, 101, 128), torch.randn(2, 101, 128)).var().item()
     assert 0.7 < spread < 1.4
 
 
@@ -170,12 +192,12 @@ def test_scores_of_random_vectors_have_variance_one(name: str, sharing: str) -> 
 
 
 def test_heads_that_mix_alike_are_one_head_over_shared_projections() -> None:
-    score = build("dot", "collaborative(5)")
+    scored = build("dot", "collaborative(5)")
     with torch.no_grad():
-        score.projections.mixing.fill_(1.0)
+        scored.projections.mixing.fill_(1.0)
     x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    shared = score.projections.query_projection(x) @ score.projections.key_projection(y).transpose(1, 2)
-    torch.testing.assert_close(scores_of(score, x, y), shared[:, None].expand(-1, HEADS, -1, -1), **TOLERANCE)
+    shared = scored.projections.query_projection(x) @ scored.projections.key_projection(y).transpose(1, 2)
+    torch.testing.assert_close(scored(x, y), shared[:, None].expand(-1, HEADS, -1, -1), **TOLERANCE)
 
 
 @pytest.mark.parametrize("name", ["dot", "scaled_dot"])
@@ -184,7 +206,7 @@ def test_heads_that_each_mix_their_own_block_are_independent(name: str) -> None:
     blocks = torch.eye(HEADS).repeat_interleave(D, dim=1)
     mixed.load_state_dict({**separate.state_dict(), "projections.mixing": blocks})
     x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    torch.testing.assert_close(scores_of(mixed, x, y), scores_of(separate, x, y), rtol=0.0, atol=1e-14)
+    torch.testing.assert_close(mixed(x, y), separate(x, y), rtol=0.0, atol=1e-14)
 
 
 def test_shared_keys_are_kept_once_for_all_heads() -> None:
@@ -195,8 +217,8 @@ def test_shared_keys_are_kept_once_for_all_heads() -> None:
 
 
 def test_shared_projections_need_fewer_weights() -> None:
-    def size(score: Score) -> int:
-        return sum(parameter.numel() for parameter in score.parameters())
+    def size(scored: Scored) -> int:
+        return sum(parameter.numel() for parameter in scored.parameters())
 
     assert size(build()) == 2 * WIDTH * WIDTH
     assert size(build(sharing="collaborative(3)")) == 2 * WIDTH * 3 + HEADS * 3
@@ -220,6 +242,21 @@ def test_every_head_needs_a_shared_feature() -> None:
     )
 
 
+@pytest.mark.parametrize("name", SCORES)
+def test_a_formula_that_projects_has_its_own_projections_and_others_have_those_that_are_chosen(name: str) -> None:
+    chosen = Unprojected(WIDTH)
+    projections, score = with_projections(SCORES[name], chosen)
+    assert (projections is chosen) == (name not in {"bilinear", "additive"})
+    assert (projections.sizes.width, projections.sizes.heads) == (WIDTH, 1)
+    assert score.sizes is projections.sizes
+    assert Scored(projections, score)(torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)).shape == (2, 1, 7, 5)
+
+
+def test_projections_that_a_formula_prescribes_are_not_made_twice() -> None:
+    chosen = Independent(WIDTH, HEADS)
+    assert with_projections(SCORES["additive"], chosen)[0] is chosen
+
+
 # What sets the scores apart
 
 
@@ -229,7 +266,7 @@ def test_scaling_is_a_temperature_and_dot_alone_is_sharper(seed: int) -> None:
     plain, scaled = build("dot", width=128, heads=2), build("scaled_dot", width=128, heads=2)
     scaled.load_state_dict(plain.state_dict())
     x = 2.0 * torch.randn(1, 11, 128)
-    sharp, soft = scores_of(plain, x, x), scores_of(scaled, x, x)
+    sharp, soft = plain(x, x), scaled(x, x)
     torch.testing.assert_close((sharp / math.sqrt(64)).softmax(-1), soft.softmax(-1))  # temperature √d
 
     def entropy(scores: Tensor) -> Tensor:
@@ -239,36 +276,54 @@ def test_scaling_is_a_temperature_and_dot_alone_is_sharper(seed: int) -> None:
 
 
 def test_the_bilinear_form_is_a_dot_product_whose_keys_are_the_states() -> None:
-    score, x, y = build("bilinear"), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    queries, keys = score.projections.queries(x), score.projections.keys(y)
+    scored, x, y = build("bilinear"), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
+    queries, keys = scored.projections.queries(x), scored.projections.keys(y)
     assert torch.equal(keys[:, 0], y)
-    torch.testing.assert_close(score(queries, keys), Dot(score.projections)(queries, keys) / math.sqrt(WIDTH))
-    assert isinstance(score, Bilinear)
+    torch.testing.assert_close(scored(x, y), Dot(scored.score.sizes)(queries, keys) / math.sqrt(WIDTH))
 
 
 @given(stretch=st.floats(0.01, 100.0), seed=st.integers(0, 999))
 def test_cosine_does_not_see_how_long_the_states_are(stretch: float, seed: int) -> None:
     torch.manual_seed(seed)
-    score, x, y = build("cosine"), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    torch.testing.assert_close(scores_of(score, stretch * x, y / stretch), scores_of(score, x, y), **TOLERANCE)
-    assert isinstance(score, Cosine)
-    assert (scores_of(score, x, y).abs() <= score.temperature[:, None, None] + 1e-10).all()
+    scored, x, y = build("cosine"), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
+    torch.testing.assert_close(scored(stretch * x, y / stretch), scored(x, y), **TOLERANCE)
+    assert (scored(x, y).abs() <= scored.score.temperature[:, None, None] + 1e-10).all()
 
 
 def test_cosine_of_a_vector_without_direction_is_zero() -> None:
-    score, x = build("cosine"), torch.zeros(1, 2, WIDTH, requires_grad=True)
-    scores = scores_of(score, x, torch.randn(1, 3, WIDTH))
+    scored, x = build("cosine"), torch.zeros(1, 2, WIDTH, requires_grad=True)
+    scores = scored(x, torch.randn(1, 3, WIDTH))
     assert (scores == 0.0).all()
     scores.sum().backward()
     assert x.grad is not None
     assert x.grad.isfinite().all()
 
 
-def test_states_can_speak_for_themselves() -> None:
-    x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    torch.testing.assert_close(scores_of(Dot(Unprojected(WIDTH)), x, y)[:, 0], x @ y.transpose(1, 2), **TOLERANCE)
-    scaled = scores_of(ScaledDot(Unprojected(WIDTH)), x, y)[:, 0]
-    torch.testing.assert_close(scaled, x @ y.transpose(1, 2) / math.sqrt(WIDTH), **TOLERANCE)
+@given(seed=st.integers(0, 999), length=st.floats(0.1, 10.0))
+def test_distances_to_keys_of_one_length_weigh_as_scaled_products_do(seed: int, length: float) -> None:
+    torch.manual_seed(seed)
+    distance, scaled = build("euclidean").score, build("scaled_dot").score
+    queries = torch.randn(2, HEADS, 7, D)
+    keys = length * nn.functional.normalize(torch.randn(2, HEADS, 5, D), dim=-1)
+    torch.testing.assert_close(distance(queries, keys).softmax(-1), scaled(queries, keys).softmax(-1), **TOLERANCE)
+    keys[:, :, 0] *= 2.0
+    assert not torch.allclose(distance(queries, keys).softmax(-1), scaled(queries, keys).softmax(-1))
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_only_a_score_that_does_not_multiply_needs_a_vector_for_every_pair(name: str) -> None:
+    score, sizes = build(name).score, []
+    queries, keys = (torch.randn(1, HEADS, n, score.sizes.key_width, requires_grad=True) for n in (31, 29))
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: (sizes.append(x.numel()), x)[1], lambda x: x):
+        score(queries, keys)
+    assert (max(sizes) > HEADS * 31 * 29) == (not score.multiplies)
+
+
+def test_scores_of_unprojected_states_are_the_products_of_the_states() -> None:
+    x, y, states = torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH), Unprojected(WIDTH)
+    plain, scaled = (Scored(*with_projections(SCORES[name], states)) for name in ("dot", "scaled_dot"))
+    torch.testing.assert_close(plain(x, y)[:, 0], x @ y.transpose(1, 2), **TOLERANCE)
+    torch.testing.assert_close(scaled(x, y)[:, 0], x @ y.transpose(1, 2) / math.sqrt(WIDTH), **TOLERANCE)
 
 
 def test_heads_are_split_and_merged_side_by_side() -> None:

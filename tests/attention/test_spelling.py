@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
 
+from transformer_mt.attention.build import build_score
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.positions import build_attention_position, build_embedding_position
-from transformer_mt.attention.scores import build_score
 from transformer_mt.attention.spelling import spelled, usage
 from transformer_mt.config import AttentionConfig
 from transformer_mt.errors import InputError
@@ -41,8 +41,8 @@ def build_sharing(text: str) -> object:
 
 
 def build_positions(text: str) -> object:
-    score = build_score(AttentionConfig(), width=8)
-    return build_embedding_position(text), build_attention_position(text, score, value_width=2)
+    _, score = build_score(AttentionConfig(), width=8)
+    return build_embedding_position(text), build_attention_position(text, score)
 
 
 BUILDERS: dict[str, Callable[[str], object]] = {

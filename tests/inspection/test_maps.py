@@ -30,10 +30,10 @@ def test_the_row_of_a_piece_holds_the_weights_it_was_written_with(model: Seq2Seq
     source = torch.tensor([[*tokenizer.encode(SOURCE), EOS]])
     target = tokenizer.encode(TARGET)
     maps = attend_pair(model, tokenizer, SOURCE, TARGET)
-    memory = model.eval().encode(source)
+    state = model.eval().start(source)
     for row in (0, 3, len(target)):
         with record_attention(model) as step:
-            model.decode(torch.tensor([[BOS, *target[:row]]]), memory)
+            model.decode(torch.tensor([[BOS, *target[:row]]]), state)
         for layer, weights in enumerate(step["cross"]):
             torch.testing.assert_close(maps.stacks["cross"].weights[layer, :, row], weights[0, :, -1])
 

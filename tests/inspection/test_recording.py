@@ -92,9 +92,9 @@ def test_nested_recordings_each_see_what_happens_while_they_are_open(
     model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
 ) -> None:
     with record_attention(model.eval()) as outer:
-        memory = model.encode(source)
+        state = model.start(source)
         with record_attention(model) as inner:
-            model.decode(target, memory)
+            model.decode(target, state)
     assert not inner["encoder"]
     assert len(outer["encoder"]) == LAYERS["encoder"]
     for stack in ("decoder", "cross"):
@@ -117,9 +117,9 @@ def test_decoding_in_steps_records_the_same_as_decoding_at_once(
     with record_attention(model.eval()) as at_once:
         model(source, target)
     with record_attention(model) as in_steps:
-        memory, state = model.encode(source), None
+        state = model.start(source)
         for tokens in target.split((1, 3, 1), dim=1):
-            _, state = model.decode(tokens, memory, state)
+            _, state = model.decode(tokens, state)
     for stack, layers in at_once.items():
         for one, other in zip(layers, in_steps[stack], strict=True):
             torch.testing.assert_close(one, other)
@@ -136,10 +136,8 @@ def test_two_passes_in_one_recording_are_refused(model: Seq2Seq, source: torch.T
 
 def test_a_search_that_drops_sentences_is_refused(model: Seq2Seq, source: torch.Tensor) -> None:
     with record_attention(model) as maps:
-        memory = model.encode(source)
-        _, state = model.decode(torch.full((B, 1), BOS), memory)
-        rows = torch.tensor([2, 0])
-        model.decode(torch.full((2, 1), 9), memory.select(rows), state.select(rows))
+        _, state = model.decode(torch.full((B, 1), BOS), model.start(source))
+        model.decode(torch.full((2, 1), 9), state.select(torch.tensor([2, 0])))
     with pytest.raises(ValueError, match="or a search"):
         maps["cross"]
 

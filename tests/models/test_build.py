@@ -1,11 +1,24 @@
+import inspect
 import math
+from collections.abc import Iterable
 
 import pytest
 import torch
 from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
 
+from transformer_mt.attention.build import ATTENTION, AttentionFactory
+from transformer_mt.attention.graphs import GRAPHS, Graph
+from transformer_mt.attention.linear import LinearAttention
+from transformer_mt.attention.multihead import Attention, MultiHeadAttention
+from transformer_mt.attention.positions import POSITIONS, AttentionPosition, EmbeddingPosition, NoAttentionPosition
+from transformer_mt.attention.projections import SHARING, Projections
+from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.errors import InputError
+from transformer_mt.models.blocks import NORMS, RESIDUALS, Norm, Residual
 from transformer_mt.models.build import build_model, build_transformer
+from transformer_mt.models.recurrent import FinalStates, RecurrentSeq2Seq, SourceAttention, SourceReader
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.transformer import Transformer
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -90,6 +103,32 @@ def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: 
 )
 def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, nearest: str) -> None:
     assert message(f"{key}={name}") == f"{key}: there is no {name!r}; did you mean {nearest}?"
+
+
+@pytest.mark.parametrize(
+    ("interface", "variants"),
+    [
+        (Graph, GRAPHS.values()),
+        (Projections, SHARING.values()),
+        (Score, SCORES.values()),
+        (EmbeddingPosition, [entry for entry in POSITIONS.values() if issubclass(entry, EmbeddingPosition)]),
+        (
+            AttentionPosition,
+            [NoAttentionPosition, *(e for e in POSITIONS.values() if issubclass(e, AttentionPosition))],
+        ),
+        (AttentionFactory, ATTENTION.values()),
+        (Attention, [MultiHeadAttention, LinearAttention]),
+        (Norm, NORMS.values()),
+        (Residual, RESIDUALS.values()),
+        (SourceReader, [SourceAttention, FinalStates]),
+        (Seq2Seq, [Transformer, RecurrentSeq2Seq]),
+    ],
+)
+def test_an_interface_is_none_of_its_variants(interface: type, variants: Iterable[type]) -> None:
+    assert inspect.isabstract(interface)
+    for variant in variants:
+        assert issubclass(variant, interface)
+        assert not inspect.isabstract(variant)
 
 
 def test_a_model_can_be_built_without_memory_for_its_weights() -> None:

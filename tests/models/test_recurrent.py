@@ -7,9 +7,10 @@ from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config,
 from support.variants import RECURRENT
 from torch import Tensor, nn
 
+from transformer_mt.attention.scores import SCORES
 from transformer_mt.errors import InputError
-from transformer_mt.models.build import build_recurrent
-from transformer_mt.models.recurrent import RECURRENT_SCORES, Cell, Encoder, Readout, Recurrent
+from transformer_mt.models.build import RECURRENT_SCORES, build_recurrent
+from transformer_mt.models.recurrent import Cell, Encoder, Readout, RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Memory
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -20,7 +21,7 @@ D = 6
 every_score = pytest.mark.parametrize("score", RECURRENT_SCORES)
 
 
-def recurrent(*overrides: str) -> Recurrent:
+def recurrent(*overrides: str) -> RecurrentSeq2Seq:
     """A tiny model whose biases are not zero, in evaluation mode."""
     model = build_recurrent(tiny_config(RECURRENT, *overrides), VOCABULARY).eval()
     for parameter in model.parameters():
@@ -92,23 +93,35 @@ def dot(reader: nn.Module, s: Tensor, h: Tensor) -> Tensor:
 
 
 def bilinear(reader: nn.Module, s: Tensor, h: Tensor) -> Tensor:
-    matrix = reader.score.projections.query_projection.weight
-    return sum(s[i] * matrix[j, i] * h[j] for i in range(D) for j in range(D))
+    matrix = reader.projections.query_projection.weight
+    return sum(s[i] * matrix[j, i] * h[j] for i in range(D) for j in range(D)) / math.sqrt(D)
 
 
 def additive(reader: nn.Module, s: Tensor, h: Tensor) -> Tensor:
     score = reader.score
-    queries, keys = score.projections.query_projection.weight, score.projections.key_projection.weight
+    queries, keys = reader.projections.query_projection.weight, reader.projections.key_projection.weight
     return score.direction[0] @ (queries @ s + keys @ h + score.bias[0]).tanh()
 
 
-FORMULAS: dict[str, Formula] = {"dot": dot, "bilinear": bilinear, "additive": additive}
+def cosine(reader: nn.Module, s: Tensor, h: Tensor) -> Tensor:
+    return reader.score.temperature[0] * nn.functional.cosine_similarity(s, h, dim=0)
 
 
-@pytest.mark.parametrize("score", [name for name in RECURRENT_SCORES if name != "none"])
+# e(s, h) of a recurrent decoder, by the formula of each entry of SCORES, for one head of width D.
+FORMULAS: dict[str, Formula] = {
+    "dot": dot,
+    "scaled_dot": lambda reader, s, h: s @ h / math.sqrt(D),
+    "bilinear": bilinear,
+    "additive": additive,
+    "cosine": cosine,
+    "euclidean": lambda reader, s, h: -(s - h).square().sum() / (2 * math.sqrt(D)),
+}
+
+
+@pytest.mark.parametrize("score", SCORES)
 def test_the_context_is_the_mean_of_the_states_weighted_by_the_softmax_of_the_formula(score: str) -> None:
     reader, memory, states = recurrent(f"model.score={score}").decoder.reader, memory_of(5, 3), torch.randn(2, D)
-    contexts = reader(states, reader.context(memory))
+    contexts = reader(states, reader.key_values(memory))
     for row, length in enumerate((5, 3)):
         h = memory.states[row, :length]
         exponentials = [FORMULAS[score](reader, states[row], h[k]).exp() for k in range(length)]
@@ -116,23 +129,19 @@ def test_the_context_is_the_mean_of_the_states_weighted_by_the_softmax_of_the_fo
         torch.testing.assert_close(contexts[row], expected, **TOLERANCE)
 
 
-def test_a_product_of_states_is_not_divided_by_the_root_of_the_width() -> None:
-    for score in ("dot", "bilinear"):
-        assert recurrent(f"model.score={score}").decoder.reader.score.scale == 1.0
-
-
 def test_without_attention_the_decoder_reads_only_the_two_final_states() -> None:
     model, memory = recurrent("model.score=none"), memory_of(5, 3)
     reader = model.decoder.reader
     for row, last in enumerate((4, 2)):
         expected = torch.cat((memory.states[row, last, : D // 2], memory.states[row, 0, D // 2 :]))
-        torch.testing.assert_close(reader(torch.randn(2, D), reader.context(memory))[row], expected, **TOLERANCE)
+        torch.testing.assert_close(reader(torch.randn(2, D), reader.key_values(memory))[row], expected, **TOLERANCE)
     others = memory_of(5, 3).states
     others[:, 0, D // 2 :] = memory.states[:, 0, D // 2 :]
     others[[0, 1], [4, 2], : D // 2] = memory.states[[0, 1], [4, 2], : D // 2]
     target = targets(7, 4)
-    logits, _ = model.decode(target, memory)
-    torch.testing.assert_close(model.decode(target, Memory(others, memory.mask))[0], logits, **TOLERANCE)
+    logits, _ = model.decode(target, model.decoder.start(memory))
+    other, _ = model.decode(target, model.decoder.start(Memory(others, memory.mask)))
+    torch.testing.assert_close(other, logits, **TOLERANCE)
     assert model.attention_stacks() == {}
 
 
@@ -155,11 +164,11 @@ def test_the_decoder_equals_the_cells_of_torch_one_token_after_another(score: st
     model, memory, target = recurrent(f"model.score={score}"), memory_of(5, 3), targets(7, 7)
     decoder, (low, high) = model.decoder, model.decoder.cells
     with torch.no_grad():
-        logits, state = model.decode(target, memory)
+        logits, state = model.decode(target, decoder.start(memory))
         start = decoder.start_projection(memory.states[:, 0, D // 2 :]).tanh()
         below, above = start[:, :D], start[:, D:]
         for t in range(7):
-            context = decoder.reader(above, decoder.reader.context(memory))
+            context = decoder.reader(above, decoder.reader.key_values(memory))
             embedded = math.sqrt(D) * model.target_embedding.table.weight[target[:, t]]
             inputs = torch.cat((embedded, context), dim=1)
             weight = torch.cat((low.input_gates.weight, decoder.context_gates.weight), dim=1)

@@ -61,7 +61,7 @@ class Reference(nn.Module):
 
 
 def attention_pairs(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> Pairs:
-    projections = ours.score.projections
+    projections = ours.projections
     stacked = [projections.query_projection.weight, projections.key_projection.weight, ours.value_projection.weight]
     return [(theirs.in_proj_weight, stacked), *pairs(theirs.out_proj, ours.output_projection)]
 

@@ -5,9 +5,9 @@ from itertools import product
 from typing import Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
+from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL
 
 CELLS = 10_007
@@ -15,24 +15,21 @@ CELLS = 10_007
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The source's key and the tokens read."""
+    """The source's key and the tokens read; `selected` is the model's, which notes the rows of every selection."""
 
     key: Tensor
     tokens: Tensor
-
-    @property
-    def length(self) -> int:
-        return self.tokens.shape[1]
+    selected: list[int]
 
     def select(self, rows: Tensor) -> Self:
-        return type(self)(self.key[rows], self.tokens[rows])
+        self.selected.append(len(rows))
+        return type(self)(self.key[rows], self.tokens[rows], self.selected)
 
 
 class TableModel(Seq2Seq):
     """Logits from a random table, at a hash of the source and the target so far.
 
-    It fails when a row's state and memory are of different sentences, and notes how many sentences each call encoded
-    and what shape each call decoded.
+    It notes how many sentences each call started, what shape each call decoded and how many rows each selection had.
     """
 
     def __init__(self, *, vocabulary: int, seed: int, scale: float = 1.5, max_length: int = 31) -> None:
@@ -40,31 +37,31 @@ class TableModel(Seq2Seq):
         generator = torch.Generator().manual_seed(seed)
         self.max_length = max_length
         self.register_buffer("table", scale * torch.randn(CELLS, vocabulary, generator=generator, dtype=torch.float64))
-        self.encoded: list[int] = []
+        self.started: list[int] = []
         self.decoded: list[tuple[int, int]] = []
+        self.selected: list[int] = []
 
-    def encode(self, source: Tensor) -> Memory:
-        self.encoded.append(len(source))
-        mask = source != PAD
+    def attention_stacks(self) -> dict[str, list[nn.Module]]:
+        return {}
+
+    def start(self, source: Tensor) -> TableState:
+        self.started.append(len(source))
         place = torch.arange(1, source.shape[1] + 1)
-        key = (source**2 * place * mask).sum(dim=1)
-        return Memory(key[:, None, None].expand(-1, source.shape[1], 1).double(), mask)
+        key = (source**2 * place * (source != PAD)).sum(dim=1)
+        return TableState(key, source[:, :0], self.selected)
 
-    def decode(self, target: Tensor, memory: Memory, state: State | None = None) -> tuple[Tensor, TableState]:
+    def decode(self, target: Tensor, state: State) -> tuple[Tensor, TableState]:
         self.decoded.append((target.shape[0], target.shape[1]))
-        key = memory.states[:, 0, 0].long()
-        tokens = target
-        if state is not None:
-            assert isinstance(state, TableState)
-            assert torch.equal(state.key, key)
-            tokens = torch.cat((state.tokens, target), dim=1)
+        assert isinstance(state, TableState)
+        tokens = torch.cat((state.tokens, target), dim=1)
         assert torch.all(tokens[:, 0] == BOS)
         assert not torch.any(tokens == EOS)
-        cell, cells = key, []
+        cell, cells = state.key, []
         for token in tokens.T:
             cell = (cell * 31 + token + 7) % CELLS
             cells.append(cell)
-        return self.table[torch.stack(cells, dim=1)[:, -target.shape[1] :]], TableState(key, tokens)
+        logits = self.table[torch.stack(cells, dim=1)[:, -target.shape[1] :]]
+        return logits, TableState(state.key, tokens, self.selected)
 
 
 def words(vocabulary: int) -> list[int]:

@@ -6,7 +6,7 @@ from transformer_mt.attention.build import ATTENTION
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config import load_config
 from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
-from transformer_mt.models.recurrent import RECURRENT_SCORES
+from transformer_mt.models.build import RECURRENT_SCORES
 
 GRAPH_EXAMPLES = {
     "complete": "complete",

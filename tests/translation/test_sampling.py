@@ -30,6 +30,10 @@ def test_top_p_keeps_the_fewest_that_reach_p(logits: torch.Tensor, p: float) -> 
         assert kept == [value if value in nucleus else -math.inf for value in row]
 
 
+def test_of_two_equal_tokens_one_has_half_of_the_probability_and_is_enough() -> None:
+    assert keep_top_p(torch.zeros(3, 2, dtype=torch.float64), 0.5).isfinite().sum(dim=1).tolist() == [1, 1, 1]
+
+
 def test_top_k_keeps_exactly_k_of_equals() -> None:
     assert keep_top_k(torch.zeros(2, 5), 3).isfinite().sum(dim=1).tolist() == [3, 3]
 

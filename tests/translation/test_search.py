@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from transformer_mt.translation.search import Hypothesis, beam_search, length_pe
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
-EVERYTHING = 27  # the open hypotheses of three words each, when max_length is 4
+EVERYTHING = 27  # the live hypotheses of three words each, when max_length is 4
 
 seeds = st.integers(0, 2**32)
 alphas = st.sampled_from([0.0, 0.6, 1.0, 2.5])
@@ -33,16 +34,16 @@ def ranked(model: TableModel, source: Tensor, candidates: list[tuple[int, ...]],
 def textbook_beam(model: TableModel, source: Tensor, *, beam: int, alpha: float, max_length: int) -> list[Hypothesis]:
     """Without a cache, a batch, or any early stop: every hypothesis is followed to its end."""
     ended: list[tuple[int, ...]] = []
-    open_ones: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+    live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     for length in range(1, max_length + 1):
-        steps = []
-        for tokens, total in open_ones:
+        candidates = []
+        for tokens, total in live:
             following = model(source[None], torch.tensor([[BOS, *tokens]])).log_softmax(dim=-1)[0, -1]
             allowed = [EOS] if length == max_length else [EOS, *words(VOCABULARY)]
-            steps += [((*tokens, token), total + float(following[token])) for token in allowed]
-        steps = sorted(steps, key=lambda step: -step[1])[:beam]
-        ended += [tokens[:-1] for tokens, _ in steps if tokens[-1] == EOS]
-        open_ones = [step for step in steps if step[0][-1] != EOS]
+            candidates += [((*tokens, token), total + float(following[token])) for token in allowed]
+        candidates = sorted(candidates, key=lambda candidate: -candidate[1])[:beam]
+        ended += [tokens[:-1] for tokens, _ in candidates if tokens[-1] == EOS]
+        live = [candidate for candidate in candidates if candidate[0][-1] != EOS]
     return ranked(model, source, ended, alpha)
 
 
@@ -153,10 +154,22 @@ def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -
     assert model.decoded[1:] == [(sum(length >= step for length in lengths), 1) for step in steps]
 
 
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_step_selects_from_the_state_once_and_only_where_hypotheses_moved(beam: int) -> None:
+    model = table(5)
+    beam_search(model, SOURCE, beam=beam, alpha=1.0, max_length=31, n_best=1)
+    rows = [count for count, _ in model.decoded]
+    assert model.started == [3]
+    assert len(model.selected) < len(rows)
+    assert set(model.selected) <= set(rows[1:])
+    if beam == 1:  # rows only ever leave
+        assert model.selected == [now for before, now in pairwise(rows) if now != before]
+
+
 def test_search_is_exact_in_float32_under_autocast() -> None:
     class Coarse(TableModel):
-        def decode(self, target, memory, state=None):  # type: ignore[no-untyped-def]
-            logits, state = super().decode(target, memory, state)
+        def decode(self, target, state):  # type: ignore[no-untyped-def]
+            logits, state = super().decode(target, state)
             return logits.bfloat16(), state
 
     model = Coarse(vocabulary=VOCABULARY, seed=3)
@@ -170,7 +183,7 @@ def test_search_is_exact_in_float32_under_autocast() -> None:
 
 
 def sum_in_float64(model: TableModel, source: Tensor, tokens: tuple[int, ...]) -> float:
-    logits = TableModel.decode(model, torch.tensor([[BOS, *tokens]]), model.encode(source[None]))[0][0]
+    logits = TableModel.decode(model, torch.tensor([[BOS, *tokens]]), model.start(source[None]))[0][0]
     return sum(float(row.log_softmax(0)[token]) for row, token in zip(logits, [*tokens, EOS], strict=True))
 
 
@@ -193,7 +206,7 @@ def process_probabilities(
 
 @pytest.mark.parametrize(("temperature", "top_k"), [(1.0, 0), (0.5, 0), (2.0, 2)])
 def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k: int) -> None:
-    model, draws = table(7), 4000
+    model, num_samples = table(7), 4000
     drawn = sample(
         model,
         SOURCE,
@@ -202,7 +215,7 @@ def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k:
         top_p=1.0,
         alpha=1.0,
         max_length=3,
-        draws=draws,
+        num_samples=num_samples,
         generators=generators(1, 2, 3),
     )
     for source, hypotheses in zip(SOURCE, drawn, strict=True):
@@ -210,11 +223,40 @@ def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k:
         expected = process_probabilities(model, source, max_length=3, temperature=temperature, kept=top_k or VOCABULARY)
         assert set(tokens) <= {choice for choice, probability in expected.items() if probability > 0}
         chi_square = sum(
-            (tokens.count(choice) - draws * probability) ** 2 / (draws * probability)
+            (tokens.count(choice) - num_samples * probability) ** 2 / (num_samples * probability)
             for choice, probability in expected.items()
             if probability > 0
         )
         assert chi_square < 45  # with twelve degrees of freedom, exceeded once in 100 000
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "top_p", "expected"),
+    [
+        # Of the two likeliest the first has 4/7 and is enough for 0.5; before that cut it had 0.4, and was not.
+        (1.0, 2, 0.5, {4}),
+        # Tempered, the probabilities are 0.33, 0.28, 0.23 and 0.16, and 0.65 takes three; untempered it takes two.
+        (2.0, 0, 0.65, {4, 5, 6}),
+    ],
+)
+def test_logits_are_tempered_then_cut_to_the_likeliest_k_then_to_the_nucleus(
+    temperature: float, top_k: int, top_p: float, expected: set[int]
+) -> None:
+    model = table(1)
+    model.table[:, [4, 5, 6, EOS]] = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64).log()
+    drawn = sample(
+        model,
+        SOURCE,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        alpha=1.0,
+        max_length=2,
+        num_samples=101,
+        generators=generators(1, 2, 3),
+    )
+    for hypotheses in drawn:
+        assert {hypothesis.tokens for hypothesis in hypotheses} == {(token,) for token in expected}
 
 
 def test_samples_report_the_models_own_log_probability() -> None:
@@ -227,7 +269,7 @@ def test_samples_report_the_models_own_log_probability() -> None:
         top_p=0.9,
         alpha=0.6,
         max_length=7,
-        draws=5,
+        num_samples=5,
         generators=generators(1, 2, 3),
         prefix=(5, 6),
     )
@@ -252,7 +294,7 @@ def test_sampling_without_any_freedom_is_greedy(temperature: float, top_k: int, 
         top_p=top_p,
         alpha=1.0,
         max_length=11,
-        draws=2,
+        num_samples=2,
         generators=generators(1, 2, 3),
     )
     for source, hypotheses in zip(SOURCE, drawn, strict=True):
@@ -262,7 +304,7 @@ def test_sampling_without_any_freedom_is_greedy(temperature: float, top_k: int, 
 def test_sampling_is_a_function_of_the_sentence_and_its_generator() -> None:
     model = table(13)
 
-    def drawn(source: Tensor, seeds: tuple[int, ...], draws: int) -> list[list[Hypothesis]]:
+    def drawn(source: Tensor, seeds: tuple[int, ...], num_samples: int) -> list[list[Hypothesis]]:
         return sample(
             model,
             source,
@@ -271,7 +313,7 @@ def test_sampling_is_a_function_of_the_sentence_and_its_generator() -> None:
             top_p=1.0,
             alpha=1.0,
             max_length=11,
-            draws=draws,
+            num_samples=num_samples,
             generators=generators(*seeds),
         )
 

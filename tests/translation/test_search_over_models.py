@@ -1,12 +1,16 @@
 """The search over every kind of model there is: the cache of a real decoder follows the hypotheses."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import pytest
 import torch
 from support.table_model import all_translations, log_probability
+from torch import Tensor, nn
 
 from transformer_mt.config import AttentionConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.models.build import MODELS, build_model
-from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer import EOS, PAD
 from transformer_mt.translation.search import beam_search, sample
 
@@ -22,6 +26,35 @@ CONFIGS: dict[str, ModelConfig] = {
     ),
     "recurrent": RecurrentConfig(width=12, max_length=31),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SealedState:
+    """Offers a search nothing but what the protocol promises."""
+
+    sealed: State
+
+    def select(self, rows: Tensor) -> Self:
+        return type(self)(self.sealed.select(rows))
+
+
+class SealedModel(Seq2Seq):
+    """Another model, of whose state a search sees only `select`."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        super().__init__()
+        self.model, self.max_length = model, model.max_length
+
+    def attention_stacks(self) -> dict[str, list[nn.Module]]:
+        return self.model.attention_stacks()
+
+    def start(self, source: Tensor) -> SealedState:
+        return SealedState(self.model.start(source))
+
+    def decode(self, target: Tensor, state: State) -> tuple[Tensor, SealedState]:
+        assert isinstance(state, SealedState)
+        logits, following = self.model.decode(target, state.sealed)
+        return logits, SealedState(following)
 
 
 @pytest.fixture(params=sorted(MODELS))
@@ -60,6 +93,11 @@ def test_batched_beam_is_one_by_one_beam_and_agrees_with_teacher_forcing(model: 
             assert hypothesis.log_probability == pytest.approx(log_probability(model, source, hypothesis.tokens))
 
 
+def test_search_reorders_nothing_but_the_state(model: Seq2Seq) -> None:
+    expected = beam_search(model, SOURCE, beam=4, alpha=1.0, max_length=13, n_best=4)
+    assert beam_search(SealedModel(model), SOURCE, beam=4, alpha=1.0, max_length=13, n_best=4) == expected
+
+
 def test_samples_agree_with_teacher_forcing(model: Seq2Seq) -> None:
     drawn = sample(
         model,
@@ -69,7 +107,7 @@ def test_samples_agree_with_teacher_forcing(model: Seq2Seq) -> None:
         top_p=0.9,
         alpha=1.0,
         max_length=13,
-        draws=3,
+        num_samples=3,
         generators=[torch.Generator().manual_seed(seed) for seed in (1, 2, 3)],
     )
     for row, hypotheses in zip(SOURCE, drawn, strict=True):

@@ -107,7 +107,7 @@ def test_search_widens_until_enough_texts_differ(model: TableModel, tokenizer: T
     model.table[:, EOS] += 5.0
     translator = translate_with(model, Forgetful(tokenizer._model))
     found = translator.translate(["help", "Can you?"], SearchConfig(beam=1, n_best=3, sample=sampling, max_length=7))
-    assert 1 < len(model.encoded) <= ATTEMPTS
+    assert 1 < len(model.started) <= ATTEMPTS
     for translations in found:
         assert len({translation.text for translation in translations}) == 3
 
@@ -115,13 +115,13 @@ def test_search_widens_until_enough_texts_differ(model: TableModel, tokenizer: T
 def test_search_gives_up_after_a_few_attempts(translator: Translator, model: TableModel) -> None:
     found = translator.translate(["help", "Can you?"], SearchConfig(n_best=3, max_length=1))
     assert [len(translations) for translations in found] == [1, 1]
-    assert model.encoded == [2] * ATTEMPTS
+    assert model.started == [2] * ATTEMPTS
 
 
 def test_best_of_equal_texts_is_kept(model: TableModel, tokenizer: Tokenizer) -> None:
     model.table[:, EOS] += 7.0
     (found,) = translate_with(model, Forgetful(tokenizer._model)).translate(["help"], SearchConfig(n_best=2, beam=8))
-    assert model.encoded == [1]
+    assert model.started == [1]
     source = torch.tensor([[*tokenizer.encode("help"), EOS]])
     (hypotheses,) = beam_search(model, source, beam=8, alpha=1.0, max_length=31, n_best=4)
     texts = ["x" * min(len(hypothesis.tokens), 3) for hypothesis in hypotheses]
@@ -137,11 +137,13 @@ def test_translations_begin_with_the_prefix(translator: Translator) -> None:
 
 
 def test_prefix_that_leaves_no_room_is_an_input_error(translator: Translator, tokenizer: Tokenizer) -> None:
-    search = SearchConfig(max_length=3)
-    with pytest.raises(InputError) as caught:
-        translator.translate(["help"], search, prefix="The old")
     tokens = len(tokenizer.encode("The old"))
-    assert str(caught.value) == f"--prefix: {tokens} tokens, but a translation has at most 2; shorten it"
+    for limit in (tokens, tokens - 1):
+        with pytest.raises(InputError) as caught:
+            translator.translate(["help"], SearchConfig(max_length=limit), prefix="The old")
+        assert str(caught.value) == f"--prefix: {tokens} tokens, but a translation has at most {limit - 1}; shorten it"
+    ((found,),) = translator.translate(["help"], SearchConfig(max_length=tokens + 1), prefix="The old")
+    assert found.text == "The old"
 
 
 def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokenizer: Tokenizer) -> None:
@@ -178,13 +180,13 @@ def test_model_evaluates_during_translation_and_then_trains_as_before(
     model: TableModel, tokenizer: Tokenizer, training: bool
 ) -> None:
     seen = []
-    encode = model.encode
+    start = model.start
 
     def watched(source: torch.Tensor):  # type: ignore[no-untyped-def]
         seen.append((model.training, torch.is_inference_mode_enabled()))
-        return encode(source)
+        return start(source)
 
-    model.encode = watched  # type: ignore[method-assign]
+    model.start = watched  # type: ignore[method-assign]
     model.train(training)
     translate_with(model, tokenizer).translate(["help"], GREEDY)
     assert seen == [(False, True)]

@@ -1,18 +1,24 @@
 """From the configuration to the attention layers of a model: the one place where score, position and graph meet."""
 
+from abc import ABC, abstractmethod
+from functools import partial
 from typing import ClassVar
+
+from typing_extensions import override
 
 from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
-from transformer_mt.attention.positions import Position, acts_in_attention, build_attention_position
-from transformer_mt.attention.scores import build_score
+from transformer_mt.attention.positions import NoAttentionPosition, acts_in_attention, build_attention_position
+from transformer_mt.attention.projections import SHARING, Independent, Projections
+from transformer_mt.attention.scores import SCORES, Score
+from transformer_mt.attention.spelling import spelled
 from transformer_mt.config import AttentionConfig
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
 
 
-class AttentionFactory:
+class AttentionFactory(ABC):
     """Makes the attention layers of a model, each with weights of its own.
 
     Choices that do not go together raise `InputError` with the reason, at the latest with the first layer.
@@ -21,37 +27,34 @@ class AttentionFactory:
     def __init__(self, config: AttentionConfig, *, width: int) -> None:
         self.config, self.width = config, width
 
+    @abstractmethod
     def self_attention(self, *, causal: bool) -> Attention:
         """A layer whose queries are among its keys; a causal one sees nothing of the future."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cross_attention(self) -> Attention:
         """A layer from the decoder to the memory: a bipartite graph, without positions."""
-        raise NotImplementedError
 
 
 class SoftmaxFactory(AttentionFactory):
-    """Multi-head attention with the configured score, position and graph."""
+    """Multi-head attention with the configured score, position and graph; the memory's graph is complete."""
 
     def __init__(self, config: AttentionConfig, *, width: int) -> None:
         super().__init__(config, width=width)
         self.graph = build_graph(config.graph)
 
+    @override
     def self_attention(self, *, causal: bool) -> MultiHeadAttention:
-        """With positions, over the configured graph; see `AttentionFactory`."""
-        config, width = self.config, self.width
-        score = build_score(config, width=width)
-        position = build_attention_position(config.position, score, value_width=width // config.heads)
+        projections, score = build_score(self.config, width=self.width)
+        position = build_attention_position(self.config.position, score)
         graph = self.graph & Causal() if causal else self.graph
-        return MultiHeadAttention(score, position, graph, width=width, heads=config.heads, dropout=config.dropout)
+        return MultiHeadAttention(projections, score, position, graph, dropout=self.config.dropout)
 
+    @override
     def cross_attention(self) -> MultiHeadAttention:
-        """Over the complete bipartite graph; see `AttentionFactory`."""
-        config, width = self.config, self.width
-        score = build_score(config, width=width)
-        return MultiHeadAttention(
-            score, Position(), Complete(), width=width, heads=config.heads, dropout=config.dropout
-        )
+        projections, score = build_score(self.config, width=self.width)
+        position = NoAttentionPosition(score)
+        return MultiHeadAttention(projections, score, position, Complete(), dropout=self.config.dropout)
 
 
 class LinearFactory(AttentionFactory):
@@ -77,12 +80,12 @@ class LinearFactory(AttentionFactory):
             )
         super().__init__(config, width=width)
 
+    @override
     def self_attention(self, *, causal: bool) -> LinearAttention:
-        """By running sums when causal; see `AttentionFactory`."""
         return LinearAttention(width=self.width, heads=self.config.heads, causal=causal)
 
+    @override
     def cross_attention(self) -> LinearAttention:
-        """The memory summed up once; see `AttentionFactory`."""
         return self.self_attention(causal=False)
 
 
@@ -92,3 +95,27 @@ ATTENTION: dict[str, type[AttentionFactory]] = {"softmax": SoftmaxFactory, "line
 def build_attention(config: AttentionConfig, *, width: int) -> AttentionFactory:
     """The factory of the attention layers that the configuration describes, for a model of that width."""
     return lookup(ATTENTION, config.kind, key="model.attention.kind")(config, width=width)
+
+
+def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Score]:
+    """The configured score, and the projections that make its queries and keys.
+
+    Raises `InputError` for a sharing of heads that the score cannot have.
+    """
+    score = lookup(SCORES, config.score, key="model.attention.score")
+    sharing = {name: partial(entry, width, config.heads) for name, entry in SHARING.items()}
+    chosen = spelled(config.sharing, sharing, key="model.attention.sharing")
+    if score.prescribed is not None and not isinstance(chosen, Independent):
+        raise InputError(
+            f"model.attention.sharing: {config.sharing} mixes the features of a product of queries and keys, which the "
+            f"score {config.score} does not have; set model.attention.score to scaled_dot, dot or cosine"
+        )
+    return with_projections(score, chosen)
+
+
+def with_projections(score: type[Score], chosen: Projections) -> tuple[Projections, Score]:
+    """The score, and the projections that its formula prescribes or, where it prescribes none, the chosen ones."""
+    projections = chosen
+    if score.prescribed is not None and not isinstance(chosen, score.prescribed):
+        projections = score.prescribed(chosen.sizes.width, chosen.sizes.heads)
+    return projections, score(projections.sizes)

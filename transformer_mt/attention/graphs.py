@@ -5,16 +5,18 @@ graph, subclass `Graph` and enter it in `GRAPHS`; its arguments are the whole nu
 """
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
+from typing_extensions import override
 
 from transformer_mt.attention.spelling import spelled
 
 
-class Graph:
+class Graph(ABC):
     """A neighbourhood relation, as one function of index tensors that broadcast against each other.
 
     Being a function and not a matrix, it can build a dense mask of any size or serve as a block-mask function. Graphs
@@ -23,9 +25,9 @@ class Graph:
 
     sparse: bool = True
 
+    @abstractmethod
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         """True where the query position may attend to the key position."""
-        raise NotImplementedError
 
     def mask(self, queries: int, keys: int, *, device: torch.device) -> Bool[Tensor, "Q K"]:
         """The dense mask of the last `queries` of `keys` positions, which is what a cached decoder asks for."""
@@ -46,8 +48,8 @@ class Intersection(Graph):
         self.left, self.right = left, right
         self.sparse = left.sparse or right.sparse
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True where both are."""
         return self.left.neighbours(query, key) & self.right.neighbours(query, key)
 
 
@@ -58,8 +60,8 @@ class Union(Graph):
         self.left, self.right = left, right
         self.sparse = left.sparse and right.sparse
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True where either is."""
         return self.left.neighbours(query, key) | self.right.neighbours(query, key)
 
 
@@ -68,8 +70,8 @@ class Complete(Graph):
 
     sparse = False
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True everywhere."""
         return (query == query) & (key == key)
 
 
@@ -78,8 +80,8 @@ class Causal(Graph):
 
     sparse = False
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True on and below the diagonal."""
         return key <= query
 
 
@@ -90,8 +92,8 @@ class Band(Graph):
         _require(reach >= 0, "the reach must be at least 0")
         self.reach = reach
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True within the band around the diagonal."""
         return (query - key).abs() <= self.reach
 
 
@@ -105,8 +107,8 @@ class Strided(Graph):
         _require(stride > 0, "the stride must be at least 1")
         self.stride = stride
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True near the diagonal and on every l-th diagonal."""
         distance = query - key
         return (distance.abs() < self.stride) | (distance % self.stride == 0)
 
@@ -124,8 +126,8 @@ class Fixed(Graph):
         )
         self.block, self.last = block, last
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True within a block and in the last columns of every block."""
         same = query.div(self.block, rounding_mode="floor") == key.div(self.block, rounding_mode="floor")
         return same | (key % self.block >= self.block - self.last)
 
@@ -141,8 +143,8 @@ class Grid(Graph):
         _require(columns > 0, "there must be at least 1 column")
         self.columns = columns
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True where the two are the same or touch, at a corner too."""
         rows = query.div(self.columns, rounding_mode="floor") - key.div(self.columns, rounding_mode="floor")
         columns = query % self.columns - key % self.columns
         return (rows.abs() <= 1) & (columns.abs() <= 1)
@@ -158,8 +160,8 @@ class Edges(Graph):
         _require(len(positions) % 2 == 0, "an edge is two positions, a query's and a key's")
         self.edges = frozenset(zip(positions[::2], positions[1::2], strict=True))
 
+    @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        """True at the given edges."""
         related = (query != query) & (key != key)  # False everywhere, in the shape of both
         for i, j in self.edges:
             related = related | ((query == i) & (key == j))

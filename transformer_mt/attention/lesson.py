@@ -21,7 +21,7 @@ class Attended(NamedTuple):
 
 
 def simple_attention(x: Float[Tensor, "N D"]) -> Attended:
-    """Attention without any weights to learn: the words speak for themselves.
+    """Attention without any weights to learn: the products of the words themselves.
 
     1. Scores, e_ij = x_i · x_j: two vectors that point the same way have a large product.
     2. Weights, α_ij = exp(e_ij) / Σ_j exp(e_ij), the softmax: all positive, and every row sums to one.

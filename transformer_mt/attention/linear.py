@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
+from typing_extensions import override
 
 from transformer_mt.attention.graphs import Causal, Complete
-from transformer_mt.attention.multihead import Attention, Context
+from transformer_mt.attention.multihead import Attention, KeyValues
 from transformer_mt.attention.observing import current_observer
 from transformer_mt.attention.projections import Independent
 
@@ -18,7 +19,7 @@ _CHUNK = 64
 
 
 @dataclass(frozen=True, slots=True)
-class LinearContext(Context):
+class SummedKeyValues(KeyValues):
     """The keys φ(k_j) and values of new positions, and Σ φ(k_j)ᵀ [v_j, 1] over all positions before them.
 
     The sums have one size however long the past is.
@@ -28,16 +29,17 @@ class LinearContext(Context):
     before: int = 0
 
     @property
+    @override
     def length(self) -> int:
-        """The number of positions, summed up or new."""
         return self.before + self.keys.shape[2]
 
-    def append(self, other: Context) -> Self:
-        """The new positions of this context summed up, and those of `other` as the new ones."""
+    @override
+    def append(self, other: KeyValues) -> Self:
+        """The new positions summed up, and those of `other` as the new ones."""
         return type(self)(other.keys, other.values, other.mask, self.total(), self.length)
 
+    @override
     def select(self, rows: Int[Tensor, " N"]) -> Self:
-        """The context of the sentences `rows`."""
         mask = None if self.mask is None else self.mask[rows]
         sums = None if self.sums is None else self.sums[rows]
         return type(self)(self.keys[rows], self.values[rows], mask, sums, self.before)
@@ -62,38 +64,40 @@ class LinearAttention(Attention):
         self.causal = causal
         self.projections = Independent(width, heads)
 
-    def context(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> LinearContext:
-        """φ(K), zero at padding, and the values; see `Attention`."""
+    @override
+    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> SummedKeyValues:
+        """φ(K), zero at padding, and the values."""
         keys = feature_map(self.projections.keys(states))
         if mask is not None:
             keys = keys.masked_fill(~mask[:, None, :, None], 0.0)
-        return LinearContext(keys, self.values(states), mask)
+        return SummedKeyValues(keys, self.values(states), mask)
 
-    def forward(self, states: Float[Tensor, "B Q D"], context: Context) -> Float[Tensor, "B Q D"]:
-        """Attend to the sums of all positions or, in the causal form, of those up to each state; see `Attention`."""
-        assert isinstance(context, LinearContext)
+    @override
+    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+        """Attend to the sums of all positions or, in the causal form, of those up to each state."""
+        assert isinstance(key_values, SummedKeyValues)
         queries = feature_map(self.projections.queries(states))
         if observer := current_observer():
-            weights = self.weights(queries, context)
+            weights = self.weights(queries, key_values)
             observer(self, weights)
-            return self.output(weights @ context.values)
-        products = self.running(queries, context) if self.causal else queries @ context.total()
+            return self.output(weights @ key_values.values)
+        products = self.running(queries, key_values) if self.causal else queries @ key_values.total()
         return self.output(normalized(products))
 
-    def running(self, queries: Float[Tensor, "B H Q d"], context: LinearContext) -> Float[Tensor, "B H Q d1"]:
-        """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk; the queries are the context's new positions."""
-        sums, products = context.sums, []
+    def running(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q d1"]:
+        """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk; the queries are the new positions."""
+        sums, products = key_values.sums, []
         for start in range(0, queries.shape[2], _CHUNK):
-            q, k, v = (x[:, :, start : start + _CHUNK] for x in (queries, context.keys, context.values))
+            q, k, v = (x[:, :, start : start + _CHUNK] for x in (queries, key_values.keys, key_values.values))
             product = (q @ k.transpose(-1, -2)).tril() @ with_ones(v)
             products.append(product if sums is None else product + q @ sums)
             sums = summed(k, v) if sums is None else sums + summed(k, v)
         return torch.cat(products, dim=2)
 
-    def weights(self, queries: Float[Tensor, "B H Q d"], context: LinearContext) -> Float[Tensor, "B H Q K"]:
+    def weights(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q K"]:
         """The weights written out, over positions that have not been summed up yet."""
-        assert context.sums is None, "the past has been summed up; observe a pass that reads all tokens at once"
-        similarities = queries @ context.keys.transpose(-1, -2)
+        assert key_values.sums is None, "the past has been summed up; observe a pass that reads all tokens at once"
+        similarities = queries @ key_values.keys.transpose(-1, -2)
         if self.causal:
             similarities = similarities.tril()
         return normalized(torch.cat((similarities, similarities.sum(dim=-1, keepdim=True)), dim=-1))

@@ -1,5 +1,6 @@
 """Multi-head attention over keys and values that are projected once and kept."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -10,11 +11,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from typing_extensions import override
 
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.attention.observing import current_observer
-from transformer_mt.attention.positions import Position
-from transformer_mt.attention.projections import merge_heads, split_heads
+from transformer_mt.attention.positions import AttentionPosition
+from transformer_mt.attention.projections import Projections, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
 from transformer_mt.dropout import Dropout
 
@@ -23,8 +25,8 @@ LONG = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What there is to attend to: keys and values, and which positions are real (None: all of them).
+class KeyValues:
+    """The keys and values that queries attend to, and which positions are real (None: all of them).
 
     In a decoder this is the key–value cache.
     """
@@ -38,19 +40,19 @@ class Context:
         """The number of positions, padding included."""
         return self.keys.shape[2]
 
-    def append(self, other: "Context") -> Self:
-        """This context, then `other`. Neither has a mask: a decoder has read only real tokens."""
+    def append(self, other: "KeyValues") -> Self:
+        """These positions, then those of `other`. Neither has a mask: a decoder has read only real tokens."""
         assert self.mask is None
         assert other.mask is None
         keys = torch.cat((self.keys, other.keys), dim=2)
         return type(self)(keys, torch.cat((self.values, other.values), dim=2))
 
     def select(self, rows: Int[Tensor, " N"]) -> Self:
-        """The context of the sentences `rows`."""
+        """The keys and values of the sentences `rows`."""
         return type(self)(self.keys[rows], self.values[rows], None if self.mask is None else self.mask[rows])
 
 
-class Attention(nn.Module):
+class Attention(nn.Module, ABC):
     """What the layers of a model know of attention: values and heads are projected here, the rest is the variant's.
 
     Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be other
@@ -65,16 +67,16 @@ class Attention(nn.Module):
         self.value_projection = nn.Linear(width, width, bias=False)
         self.output_projection = nn.Linear(width, width)
 
-    def context(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> Context:
+    @abstractmethod
+    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
         """Project states to the keys and values that queries will attend to; mask is True at real tokens."""
-        raise NotImplementedError
 
-    def forward(self, states: Float[Tensor, "B Q D"], context: Context) -> Float[Tensor, "B Q D"]:
-        """Attend from every state to its neighbours in the context.
+    @abstractmethod
+    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+        """Attend from every state to its neighbours among the keys.
 
-        In self-attention the states are the last Q positions of the context.
+        In self-attention the states are the last Q positions of the keys.
         """
-        raise NotImplementedError
 
     def values(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K d"]:
         """V = X W_v, split into heads."""
@@ -82,8 +84,7 @@ class Attention(nn.Module):
 
     def output(self, heads: Float[Tensor, "B H Q d"]) -> Float[Tensor, "B Q D"]:
         """[head_1 ‖ … ‖ head_H] W_o + b."""
-        output: Tensor = self.output_projection(merge_heads(heads))
-        return output
+        return self.output_projection(merge_heads(heads))
 
 
 class MultiHeadAttention(Attention):
@@ -95,22 +96,24 @@ class MultiHeadAttention(Attention):
     """
 
     def __init__(
-        self, score: Score, position: Position, graph: Graph, *, width: int, heads: int, dropout: float
+        self, projections: Projections, score: Score, position: AttentionPosition, graph: Graph, *, dropout: float
     ) -> None:
-        super().__init__(width=width, heads=heads)
+        super().__init__(width=projections.sizes.width, heads=projections.sizes.heads)
         self.score = score
+        self.projections = projections
         self.position = position
         self.graph = graph
         self.dropout = Dropout(dropout)
 
-    def context(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> Context:
-        """The keys of the score, not yet rotated, and the values; see `Attention`."""
-        return Context(self.score.projections.keys(states), self.values(states), mask)
+    @override
+    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
+        # The keys are not yet rotated: when they are, their positions among all keys are known.
+        return KeyValues(self.projections.keys(states), self.values(states), mask)
 
-    def forward(self, states: Float[Tensor, "B Q D"], context: Context) -> Float[Tensor, "B Q D"]:
-        """Attend from every state to its neighbours in the context; see `Attention`."""
-        queries, keys = self.position.rotate(self.score.projections.queries(states), context.keys)
-        mask = self.mask(states.shape[1], context)
+    @override
+    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+        queries, keys = self.position.rotate(self.projections.queries(states), key_values.keys)
+        mask = self.mask(states.shape[1], key_values)
         # On a CPU the plain products are faster than the fused kernel, three times in bfloat16 on short sentences.
         fusable = self.score.scale is not None and not self.position.adds_terms
         if not fusable or states.device.type == "cpu" or current_observer():
@@ -119,12 +122,12 @@ class MultiHeadAttention(Attention):
             attend = self.attend_blocks
         else:
             attend = self.attend_fused
-        return self.output(attend(queries, keys, context.values, mask))
+        return self.output(attend(queries, keys, key_values.values, mask))
 
-    def mask(self, queries: int, context: Context) -> Bool[Tensor, "#B 1 Q K"]:
+    def mask(self, queries: int, key_values: KeyValues) -> Bool[Tensor, "#B 1 Q K"]:
         """True where a query may attend: a neighbour in the graph, and no padding."""
-        mask = self.graph.mask(queries, context.length, device=context.keys.device)[None, None]
-        return mask if context.mask is None else mask & context.mask[:, None, None, :]
+        mask = self.graph.mask(queries, key_values.length, device=key_values.keys.device)[None, None]
+        return mask if key_values.mask is None else mask & key_values.mask[:, None, None, :]
 
     def attend(
         self,
@@ -151,10 +154,9 @@ class MultiHeadAttention(Attention):
         """The same in one kernel, for scores that are scaled dot products and positions that add no terms."""
         dropout = self.dropout.probability if self._drops() else 0.0
         keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
-        heads: Tensor = F.scaled_dot_product_attention(
+        return F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=self.score.scale
         )
-        return heads
 
     def attend_blocks(
         self,

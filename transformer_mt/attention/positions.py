@@ -1,15 +1,17 @@
 """How a model knows the order of its tokens, which attention alone does not see.
 
-A position acts either on the embeddings or inside every self-attention. To add one, subclass `Position` or
-`AttentionPosition`, override the hooks where it acts, and enter it in `POSITIONS`.
+A position acts either on the embeddings or inside every self-attention. To add one, subclass `EmbeddingPosition` or
+`AttentionPosition` and enter it in `POSITIONS`.
 """
 
+from abc import ABC, abstractmethod
 from functools import partial
 from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from typing_extensions import override
 
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.spelling import spelled
@@ -18,19 +20,51 @@ from transformer_mt.names import lookup
 KEY = "model.attention.position"
 
 
-class Position(nn.Module):
-    """An encoding of positions; this one does nothing: `none`, with which the encoder sees a bag of words."""
+class EmbeddingPosition(nn.Module, ABC):
+    """A position added to the embeddings, or nothing at all."""
+
+    def __init__(self) -> None:  # no numbers: `sinusoidal(5)` is refused by the signature
+        super().__init__()
+
+    @abstractmethod
+    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
+        """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
+
+
+class NoEmbeddingPosition(EmbeddingPosition):
+    """`none`, with which the encoder sees a bag of words; also beside positions that act inside attention."""
+
+    @override
+    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
+        return embeddings
+
+
+class Sinusoidal(EmbeddingPosition):
+    """x_i = √D e_i + pe_i; pe_{i,2t} = sin(i / 10000^{2t/D}), pe_{i,2t+1} = cos(i / 10000^{2t/D}).
+
+    Vaswani et al. 2017, §3.5. Computed afresh for the positions asked for: there is no table to outgrow.
+    """
+
+    @override
+    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
+        _, length, width = embeddings.shape
+        encoding = sinusoids(start, length, width=width, device=embeddings.device)
+        return embeddings + encoding.to(embeddings.dtype)
+
+
+class AttentionPosition(nn.Module, ABC):
+    """A position inside self-attention: one for each layer, made for its score.
+
+    A subclass overrides the hooks where it acts. Its constructor takes the numbers of its spelling and raises
+    `ValueError` with the reason where score and position do not go together.
+    """
 
     # Whether it adds to scores or heads, which a fused kernel cannot.
     adds_terms: ClassVar[bool] = False
 
-    def __init__(self) -> None:
+    @abstractmethod
+    def __init__(self, score: Score, *numbers: int) -> None:
         super().__init__()
-
-    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
-        """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
-        del start
-        return embeddings
 
     def rotate(
         self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]
@@ -42,39 +76,20 @@ class Position(nn.Module):
         self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
     ) -> Float[Tensor, "B H Q K"]:
         """The scores with a term for every pair of positions."""
-        del queries
         return scores
 
     def add_to_heads(
         self, heads: Float[Tensor, "B H Q d"], weights: Float[Tensor, "B H Q K"]
     ) -> Float[Tensor, "B H Q d"]:
         """The heads with the values that the positions themselves contribute."""
-        del weights
         return heads
 
 
-class Sinusoidal(Position):
-    """x_i = √D e_i + pe_i; pe_{i,2t} = sin(i / 10000^{2t/D}), pe_{i,2t+1} = cos(i / 10000^{2t/D}).
+class NoAttentionPosition(AttentionPosition):
+    """No position inside attention: in every attention to a memory, and where positions act on the embeddings."""
 
-    Vaswani et al. 2017, §3.5. Computed afresh for the positions asked for: there is no table to outgrow.
-    """
-
-    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
-        """The embeddings plus the sinusoids, in the embeddings' own precision."""
-        _, length, width = embeddings.shape
-        encoding = sinusoids(start, length, width=width, device=embeddings.device)
-        return embeddings + encoding.to(embeddings.dtype)
-
-
-class AttentionPosition(Position):
-    """A position inside self-attention: one for each layer, made for its score and the width of its values.
-
-    Raises `ValueError` with the reason where score and position do not go together.
-    """
-
-    def __init__(self, score: Score, value_width: int) -> None:
-        super().__init__()
-        del score, value_width
+    def __init__(self, score: Score) -> None:
+        super().__init__(score)
 
 
 class Relative(AttentionPosition):
@@ -85,8 +100,8 @@ class Relative(AttentionPosition):
 
     adds_terms = True
 
-    def __init__(self, score: Score, value_width: int, clip: int) -> None:
-        super().__init__(score, value_width)
+    def __init__(self, score: Score, clip: int) -> None:
+        super().__init__(score)
         if score.scale is None:
             raise ValueError(
                 "it adds to the keys of a dot product, which this score is not; choose another score, or rotary"
@@ -94,20 +109,20 @@ class Relative(AttentionPosition):
         if clip < 1:
             raise ValueError("the clip distance must be at least 1")
         self.scale, self.clip = score.scale, clip
-        self.to_keys = nn.Embedding(2 * clip + 1, score.projections.key_width)
-        self.to_values = nn.Embedding(2 * clip + 1, value_width)
+        self.to_keys = nn.Embedding(2 * clip + 1, score.sizes.key_width)
+        self.to_values = nn.Embedding(2 * clip + 1, score.sizes.value_width)
 
+    @override
     def add_to_scores(
         self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
     ) -> Float[Tensor, "B H Q K"]:
-        """Scores plus scale · q_i·a^K_c."""
         encodings = self.to_keys(self._clipped(scores))  # Q K dk
         return scores + torch.einsum("bhqd,qkd->bhqk", queries * self.scale, encodings.to(queries.dtype))
 
+    @override
     def add_to_heads(
         self, heads: Float[Tensor, "B H Q d"], weights: Float[Tensor, "B H Q K"]
     ) -> Float[Tensor, "B H Q d"]:
-        """Heads plus Σ_j α_ij a^V_c."""
         encodings = self.to_values(self._clipped(weights))  # Q K d
         return heads + torch.einsum("bhqk,qkd->bhqd", weights, encodings.to(weights.dtype))
 
@@ -122,21 +137,21 @@ class Rotary(AttentionPosition):
     Su et al. 2021, §3.2.2: q_i·k_j then depends on positions through j − i alone.
     """
 
-    def __init__(self, score: Score, value_width: int) -> None:
-        super().__init__(score, value_width)
+    def __init__(self, score: Score) -> None:
+        super().__init__(score)
         if not score.multiplies:
             raise ValueError(
                 "it turns queries against keys, which this score does not multiply; choose another score, or sinusoidal"
             )
-        if score.projections.key_width % 2:
+        if score.sizes.key_width % 2:
             raise ValueError(
-                f"it turns pairs of features, and a head has {score.projections.key_width}; make their number even"
+                f"it turns pairs of features, and a head has {score.sizes.key_width}; make their number even"
             )
 
+    @override
     def rotate(
         self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]
     ) -> tuple[Float[Tensor, "B H Q dk"], Float[Tensor, "B #H K dk"]]:
-        """Each turned by its own position; lengths stay what they are."""
         start = keys.shape[2] - queries.shape[2]
         return rotated(queries, start=start), rotated(keys, start=0)
 
@@ -148,17 +163,17 @@ class Alibi(AttentionPosition):
     """
 
     adds_terms = True
+    slopes: Tensor
 
-    def __init__(self, score: Score, value_width: int) -> None:
-        super().__init__(score, value_width)
-        heads = score.projections.heads
-        self.slopes: Tensor
+    def __init__(self, score: Score) -> None:
+        super().__init__(score)
+        heads = score.sizes.heads
         self.register_buffer("slopes", 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads), persistent=False)
 
+    @override
     def add_to_scores(
         self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
     ) -> Float[Tensor, "B H Q K"]:
-        """Scores minus slope times distance."""
         apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
         return scores - (self.slopes[:, None, None] * apart).to(scores.dtype)
 
@@ -190,8 +205,8 @@ def distances(queries: int, keys: int, *, device: torch.device) -> Int[Tensor, "
     return torch.arange(keys, device=device) - torch.arange(keys - queries, keys, device=device)[:, None]
 
 
-POSITIONS: dict[str, type[Position]] = {
-    "none": Position,
+POSITIONS: dict[str, type[EmbeddingPosition] | type[AttentionPosition]] = {
+    "none": NoEmbeddingPosition,
     "sinusoidal": Sinusoidal,
     "alibi": Alibi,
     "relative": Relative,
@@ -205,24 +220,22 @@ def acts_in_attention(text: str) -> bool:
     return issubclass(lookup(POSITIONS, name, key=KEY), AttentionPosition)
 
 
-def build_embedding_position(text: str) -> Position:
+def build_embedding_position(text: str) -> EmbeddingPosition:
     """What the position that the configuration names does to the embeddings."""
     if acts_in_attention(text):
-        return Position()
-    on_embeddings = {name: entry for name, entry in POSITIONS.items() if not issubclass(entry, AttentionPosition)}
+        return NoEmbeddingPosition()
+    on_embeddings = {name: entry for name, entry in POSITIONS.items() if issubclass(entry, EmbeddingPosition)}
     return spelled(text, on_embeddings, key=KEY)
 
 
-def build_attention_position(text: str, score: Score, *, value_width: int) -> Position:
+def build_attention_position(text: str, score: Score) -> AttentionPosition:
     """What the position that the configuration names does in a self-attention with this score.
 
     Raises `InputError` where they do not go together.
     """
     if not acts_in_attention(text):
-        return Position()
+        return NoAttentionPosition(score)
     in_attention = {
-        name: partial(entry, score, value_width)
-        for name, entry in POSITIONS.items()
-        if issubclass(entry, AttentionPosition)
+        name: partial(entry, score) for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)
     }
     return spelled(text, in_attention, key=KEY)

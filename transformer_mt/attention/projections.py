@@ -4,44 +4,61 @@ To add a way of sharing, subclass `Projections` and enter it in `SHARING`.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from typing_extensions import override
 
 
-class Projections(nn.Module):
-    """The queries and keys of H heads, made from states of width D. `key_width` is that of one head's, d_k."""
+@dataclass(frozen=True, slots=True)
+class HeadSizes:
+    """The number of heads H, the width of one head's queries and keys, d_k, and that of its values, d = D/H."""
 
-    def __init__(self, *, width: int, heads: int, key_width: int) -> None:
+    heads: int
+    key_width: int
+    value_width: int
+
+    @property
+    def width(self) -> int:
+        """D, that of the states."""
+        return self.heads * self.value_width
+
+
+class Projections(nn.Module, ABC):
+    """The queries and keys of H heads, made from states of width D."""
+
+    def __init__(self, sizes: HeadSizes) -> None:
         super().__init__()
-        self.width, self.heads, self.key_width = width, heads, key_width
+        self.sizes = sizes
 
+    @abstractmethod
     def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q dk"]:
         """Every head's queries."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B #H K dk"]:
         """Every head's keys, or those that all share."""
-        raise NotImplementedError
 
 
 class Independent(Projections):
     """Q = X W_q and K = X W_k, cut into H heads of width D/H (Vaswani et al. 2017, §3.2.2)."""
 
     def __init__(self, width: int, heads: int) -> None:
-        super().__init__(width=width, heads=heads, key_width=width // heads)
+        super().__init__(HeadSizes(heads, key_width=width // heads, value_width=width // heads))
         self.query_projection = nn.Linear(width, width, bias=False)
         self.key_projection = nn.Linear(width, width, bias=False)
 
+    @override
     def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q dk"]:
-        """X W_q, split into heads."""
-        return split_heads(self.query_projection(states), self.heads)
+        return split_heads(self.query_projection(states), self.sizes.heads)
 
+    @override
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K dk"]:
-        """X W_k, split into heads."""
-        return split_heads(self.key_projection(states), self.heads)
+        return split_heads(self.key_projection(states), self.sizes.heads)
 
 
 class Collaborative(Projections):
@@ -54,50 +71,48 @@ class Collaborative(Projections):
     def __init__(self, width: int, heads: int, shared: int) -> None:
         if shared < heads:
             raise ValueError(f"the shared width must be at least the number of heads, {heads}")
-        super().__init__(width=width, heads=heads, key_width=shared)
+        super().__init__(HeadSizes(heads, key_width=shared, value_width=width // heads))
         self.query_projection = nn.Linear(width, shared, bias=False)
         self.key_projection = nn.Linear(width, shared, bias=False)
         self.mixing = nn.Parameter(torch.randn(heads, shared) * math.sqrt(width / (heads * shared)))
 
+    @override
     def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q dk"]:
-        """X W_q diag(μ_r) for each head."""
-        queries: Tensor = self.query_projection(states)
-        return queries[:, None] * self.mixing[:, None]  # B Q m -> B H Q m
+        return self.query_projection(states)[:, None] * self.mixing[:, None]  # B Q m -> B H Q m
 
+    @override
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
-        """X W_k, once."""
-        keys: Tensor = self.key_projection(states)
-        return keys[:, None]
+        return self.key_projection(states)[:, None]
 
 
 class QueriesOnly(Projections):
     """Q_r = X W_r with a full D × D matrix a head, and K = X: the two halves of x_i W_r x_jᵀ."""
 
     def __init__(self, width: int, heads: int) -> None:
-        super().__init__(width=width, heads=heads, key_width=width)
+        super().__init__(HeadSizes(heads, key_width=width, value_width=width // heads))
         self.query_projection = nn.Linear(width, heads * width, bias=False)
 
+    @override
     def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q dk"]:
-        """X W_r for each head."""
-        return split_heads(self.query_projection(states), self.heads)
+        return split_heads(self.query_projection(states), self.sizes.heads)
 
+    @override
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
-        """The states themselves."""
         return states[:, None]
 
 
 class Unprojected(Projections):
-    """Q = X and K = X for one head: the states speak for themselves, as in Luong et al. 2015."""
+    """Q = X and K = X for one head: the states themselves, as in Luong et al. 2015."""
 
     def __init__(self, width: int) -> None:
-        super().__init__(width=width, heads=1, key_width=width)
+        super().__init__(HeadSizes(1, key_width=width, value_width=width))
 
+    @override
     def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B 1 Q dk"]:
-        """The states themselves."""
         return states[:, None]
 
+    @override
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
-        """The states themselves."""
         return states[:, None]
 
 

@@ -4,40 +4,37 @@ To add a score, subclass `Score` and enter it in `SCORES`.
 """
 
 import math
-from functools import partial
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+from typing_extensions import override
 
-from transformer_mt.attention.projections import SHARING, Independent, Projections, QueriesOnly
-from transformer_mt.attention.spelling import spelled
-from transformer_mt.config import AttentionConfig
-from transformer_mt.errors import InputError
-from transformer_mt.names import lookup
+from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly
 
 
-class Score(nn.Module):
-    """e(q, k) between the queries and keys that `projections` makes.
+class Score(nn.Module, ABC):
+    """e(q, k) of the queries and keys of heads of those sizes.
 
     `scale` is the factor in front of the dot product for scores of the form scale · q·k, which a fused kernel can
-    compute; None for the others. `multiplies` says whether queries meet keys in inner products alone.
+    compute; None for the others. `multiplies` says whether queries meet keys in inner products alone. `prescribed` are
+    the projections that the formula itself prescribes; None where the model chooses them.
     """
 
     scale: float | None = None
     multiplies: ClassVar[bool] = True
-    # The projections that the formula itself prescribes; None where the configuration chooses how heads share them.
-    prescribed: ClassVar[type[Projections] | None] = None
+    prescribed: ClassVar[type[Independent] | type[QueriesOnly] | None] = None
 
-    def __init__(self, projections: Projections) -> None:
+    def __init__(self, sizes: HeadSizes) -> None:
         super().__init__()
-        self.projections = projections
+        self.sizes = sizes
 
+    @abstractmethod
     def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
         """e(q, k) of every query with every key."""
-        raise NotImplementedError
 
 
 class Dot(Score):
@@ -45,8 +42,9 @@ class Dot(Score):
 
     scale: float = 1.0
 
+    @override
     def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
-        """scale · Q Kᵀ. The scale goes to the queries, the smaller matrix."""
+        # The scale goes to the queries, the smaller matrix.
         return (queries * self.scale) @ keys.transpose(-1, -2)
 
 
@@ -57,37 +55,39 @@ class ScaledDot(Dot):
     its gradient vanishes.
     """
 
-    def __init__(self, projections: Projections) -> None:
-        super().__init__(projections)
-        self.scale = 1.0 / math.sqrt(projections.width // projections.heads)
+    def __init__(self, sizes: HeadSizes) -> None:
+        super().__init__(sizes)
+        self.scale = 1.0 / math.sqrt(sizes.value_width)
 
 
 class Bilinear(Dot):
     """Bilinear form: e(x_i, x_j) = x_i W x_jᵀ / √D, one full W a head; keys are not projected.
 
-    Luong et al. 2015, §3.1 ("general"), whose recurrent states are bounded and need no 1/√D.
+    Luong et al. 2015, §3.1 ("general"), there without 1/√D. A recurrent model has it too: the formula is the same in
+    both models.
     """
 
     prescribed = QueriesOnly
 
-    def __init__(self, projections: Projections) -> None:
-        super().__init__(projections)
-        self.scale = 1.0 / math.sqrt(projections.width)
+    def __init__(self, sizes: HeadSizes) -> None:
+        super().__init__(sizes)
+        self.scale = 1.0 / math.sqrt(sizes.key_width)
 
 
 class Additive(Score):
     """Additive score: e(q, k) = vᵀ tanh(W_q x_i + W_k x_j + b), one v and b a head (Bahdanau et al. 2014, §A.1.2)."""
 
     multiplies = False
+    prescribed = Independent
 
-    def __init__(self, projections: Projections) -> None:
-        super().__init__(projections)
-        heads, width = projections.heads, projections.key_width
-        self.bias = nn.Parameter(torch.zeros(heads, width))
-        self.direction = nn.Parameter(torch.randn(heads, width) / math.sqrt(width))
+    def __init__(self, sizes: HeadSizes) -> None:
+        super().__init__(sizes)
+        self.bias = nn.Parameter(torch.zeros(sizes.heads, sizes.key_width))
+        self.direction = nn.Parameter(torch.randn(sizes.heads, sizes.key_width) / math.sqrt(sizes.key_width))
 
+    @override
     def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
-        """vᵀ tanh(q + k + b), with a vector for every pair: more memory than any product."""
+        # A vector for every pair: more memory than any product.
         pairs = (queries + self.bias[:, None])[:, :, :, None] + keys[:, :, None]  # B H Q K dk
         return torch.einsum("bhqkd,hd->bhqk", pairs.tanh(), self.direction.to(pairs.dtype))
 
@@ -95,17 +95,36 @@ class Additive(Score):
 class Cosine(Score):
     """Cosine: e(q, k) = τ q·k / (‖q‖ ‖k‖), one learned τ a head: the dot product with the norms removed.
 
-    τ starts at √d, which gives random vectors scores of variance one, as the scaled dot product does.
+    τ starts at √d, which gives random vectors scores of variance one, as the scaled dot product does. A vector without
+    direction has the score zero.
     """
 
-    def __init__(self, projections: Projections) -> None:
-        super().__init__(projections)
-        self.temperature = nn.Parameter(torch.full((projections.heads,), math.sqrt(projections.key_width)))
+    def __init__(self, sizes: HeadSizes) -> None:
+        super().__init__(sizes)
+        self.temperature = nn.Parameter(torch.full((sizes.heads,), math.sqrt(sizes.key_width)))
 
+    @override
     def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
-        """τ cos(q, k); zero for a vector without direction."""
         directions = F.normalize(queries, dim=-1) * self.temperature[:, None, None]
         return directions @ F.normalize(keys, dim=-1).transpose(-1, -2)
+
+
+class Euclidean(Score):
+    """Negative squared distance: e(q, k) = −‖q − k‖² / (2√d), d = D/H the width of a head.
+
+    −‖q − k‖² = 2 q·k − ‖q‖² − ‖k‖², and softmax ignores what is the same for all keys: where all keys have one length,
+    the weights are those of the scaled dot product. Where they have not, a long key no longer wins by its length.
+    """
+
+    def __init__(self, sizes: HeadSizes) -> None:
+        super().__init__(sizes)
+        self.temperature = math.sqrt(sizes.value_width)
+
+    @override
+    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+        # Multiplied out, which needs no vector q − k for every pair.
+        squares = queries.square().sum(-1)[..., :, None] + keys.square().sum(-1)[..., None, :]  # B H Q K
+        return (queries @ keys.transpose(-1, -2) - squares / 2) / self.temperature
 
 
 SCORES: dict[str, type[Score]] = {
@@ -114,23 +133,5 @@ SCORES: dict[str, type[Score]] = {
     "bilinear": Bilinear,
     "additive": Additive,
     "cosine": Cosine,
+    "euclidean": Euclidean,
 }
-
-
-def build_score(config: AttentionConfig, *, width: int) -> Score:
-    """The score that the configuration names, over the projections that it or the configuration prescribes.
-
-    Raises `InputError` for a sharing of heads that the score cannot have.
-    """
-    score = lookup(SCORES, config.score, key="model.attention.score")
-    sharing = {name: partial(entry, width, config.heads) for name, entry in SHARING.items()}
-    projections = spelled(config.sharing, sharing, key="model.attention.sharing")
-    if score.prescribed is None and (score.multiplies or isinstance(projections, Independent)):
-        return score(projections)
-    if isinstance(projections, Independent):
-        assert score.prescribed is not None
-        return score(score.prescribed(width=width, heads=config.heads))  # type: ignore[call-arg]
-    raise InputError(
-        f"model.attention.sharing: {config.sharing} mixes the features of a product of queries and keys, which the "
-        f"score {config.score} does not have; set model.attention.score to scaled_dot, dot or cosine"
-    )

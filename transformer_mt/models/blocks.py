@@ -1,23 +1,48 @@
 """What stands around attention in a layer: norms, residuals and feed-forward networks, each chosen by name."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar, cast
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+from typing_extensions import override
 
 from transformer_mt.dropout import Dropout
 
+Layer = TypeVar("Layer", bound=nn.Module)
 
-class Norm(nn.Module):
-    """Brings the features of every token to one scale; this one does nothing: `none`."""
+
+class Layers(nn.ModuleList, Generic[Layer]):
+    """Layers of one kind, one above the other."""
+
+    def __init__(self, layers: Iterable[Layer]) -> None:
+        super().__init__(layers)
+
+    @override
+    def __iter__(self) -> Iterator[Layer]:
+        return cast("Iterator[Layer]", super().__iter__())
+
+
+class Norm(nn.Module, ABC):
+    """Brings the features of every token to one scale."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.width = width
 
+    @abstractmethod
     def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
         """The states on their new scale; mask is True at real tokens."""
-        del mask
+
+
+class NoNorm(Norm):
+    """y = x."""
+
+    @override
+    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
         return x
 
 
@@ -29,9 +54,8 @@ class LayerNorm(Norm):
         self.weight = nn.Parameter(torch.ones(width))
         self.bias = nn.Parameter(torch.zeros(width))
 
+    @override
     def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
-        """Each token by itself, so padding does not matter."""
-        del mask
         return F.layer_norm(x, (self.width,), self.weight, self.bias)
 
 
@@ -42,9 +66,8 @@ class RMSNorm(Norm):
         super().__init__(width)
         self.weight = nn.Parameter(torch.ones(width))
 
+    @override
     def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
-        """Each token by itself, so padding does not matter."""
-        del mask
         return F.rms_norm(x, (self.width,), self.weight, eps=1e-6)
 
 
@@ -56,20 +79,21 @@ class BatchNorm(Norm):
     what follows.
     """
 
+    mean: Tensor
+    variance: Tensor
+
     def __init__(self, width: int) -> None:
         super().__init__(width)
         self.weight = nn.Parameter(torch.ones(width))
         self.bias = nn.Parameter(torch.zeros(width))
-        self.mean: Tensor
-        self.variance: Tensor
         self.register_buffer("mean", torch.zeros(width))
         self.register_buffer("variance", torch.ones(width))
 
+    @override
     def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
         """Over real tokens alone; padding is put on the same scale and counts for nothing."""
         mean, variance = self.measured(x, mask) if self.training else (self.mean, self.variance)
-        y: Tensor = (x - mean) * (variance + 1e-5).rsqrt() * self.weight + self.bias
-        return y
+        return (x - mean) * (variance + 1e-5).rsqrt() * self.weight + self.bias
 
     def measured(
         self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
@@ -85,7 +109,7 @@ class BatchNorm(Norm):
         return mean, variance
 
 
-class Residual(nn.Module):
+class Residual(nn.Module, ABC):
     """A layer with a path around it, in two halves: `y = layer(residual.before(x))`, then `x = residual.after(x, y)`.
 
     `ends_in_norm` says whether what comes out has been normalised, so that a stack needs no norm at its end.
@@ -98,15 +122,15 @@ class Residual(nn.Module):
         self.norm = norm
         self.dropout = Dropout(dropout)
 
+    @abstractmethod
     def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
         """What the layer reads."""
-        raise NotImplementedError
 
+    @abstractmethod
     def after(
         self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
     ) -> Float[Tensor, "B N D"]:
         """x with what the layer made of it."""
-        raise NotImplementedError
 
 
 class PreNorm(Residual):
@@ -114,17 +138,15 @@ class PreNorm(Residual):
 
     ends_in_norm = False
 
+    @override
     def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
-        """norm(x)."""
-        h: Tensor = self.norm(x, mask)
-        return h
+        return self.norm(x, mask)
 
+    @override
     def after(
         self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
     ) -> Float[Tensor, "B N D"]:
-        """x + dropout(y)."""
-        h: Tensor = x + self.dropout(y)
-        return h
+        return x + self.dropout(y)
 
 
 class PostNorm(Residual):
@@ -132,16 +154,15 @@ class PostNorm(Residual):
 
     ends_in_norm = True
 
+    @override
     def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
-        """x itself."""
         return x
 
+    @override
     def after(
         self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
     ) -> Float[Tensor, "B N D"]:
-        """norm(x + dropout(y))."""
-        h: Tensor = self.norm(x + self.dropout(y), mask)
-        return h
+        return self.norm(x + self.dropout(y), mask)
 
 
 class ReLU(nn.Sequential):
@@ -170,12 +191,11 @@ class SwiGLU(nn.Module):
         self.value = nn.Linear(width, hidden, bias=False)
         self.output = nn.Linear(hidden, width, bias=False)
 
+    @override
     def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
-        """Every token by itself."""
-        y: Tensor = self.output(F.silu(self.gate(x)) * self.value(x))
-        return y
+        return self.output(F.silu(self.gate(x)) * self.value(x))
 
 
-NORMS: dict[str, type[Norm]] = {"layer": LayerNorm, "batch": BatchNorm, "rms": RMSNorm, "none": Norm}
+NORMS: dict[str, type[Norm]] = {"layer": LayerNorm, "batch": BatchNorm, "rms": RMSNorm, "none": NoNorm}
 RESIDUALS: dict[str, type[Residual]] = {"pre_norm": PreNorm, "post_norm": PostNorm}
 ACTIVATIONS: dict[str, type[ReLU] | type[GELU] | type[SwiGLU]] = {"relu": ReLU, "gelu": GELU, "swiglu": SwiGLU}

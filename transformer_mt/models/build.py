@@ -6,15 +6,20 @@ from typing import Any
 
 from torch import nn
 
-from transformer_mt.attention.build import build_attention
+from transformer_mt.attention.build import build_attention, with_projections
 from transformer_mt.attention.positions import build_embedding_position
+from transformer_mt.attention.projections import Unprojected
+from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.errors import InputError
-from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, Norm, Residual
-from transformer_mt.models.recurrent import RECURRENT_SCORES, Recurrent
+from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, NoNorm, Residual
+from transformer_mt.models.recurrent import FinalStates, RecurrentSeq2Seq, SourceAttention, SourceReader
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.models.transformer import Parts, Transformer
+from transformer_mt.models.transformer import LayerFactory, Transformer
 from transformer_mt.names import lookup
+
+# What a recurrent decoder may look at the source with: any score, or no attention at all.
+RECURRENT_SCORES: dict[str, type[Score] | None] = {**SCORES, "none": None}
 
 
 def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
@@ -29,7 +34,7 @@ def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transf
     """A Transformer; the three matrices of the vocabulary are shared as `tied` says."""
     source_table, target_table = tables(config, vocabulary_size)
     return Transformer(
-        build_parts(config),
+        build_layer_factory(config),
         source_table=source_table,
         target_table=target_table,
         tie_output=config.tied != "none",
@@ -41,7 +46,7 @@ def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transf
     )
 
 
-def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> Recurrent:
+def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentSeq2Seq:
     """A recurrent encoder–decoder with the configured score, or without attention; `tied` as in a Transformer."""
     if config.width % 2:
         raise InputError(
@@ -49,8 +54,8 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> Recurrent:
             f"set model.width to {config.width + 1}"
         )
     source_table, target_table = tables(config, vocabulary_size)
-    return Recurrent(
-        lookup(RECURRENT_SCORES, config.score, key="model.score")(config.width),
+    return RecurrentSeq2Seq(
+        build_source_reader(config),
         source_table=source_table,
         target_table=target_table,
         tie_output=config.tied != "none",
@@ -61,7 +66,16 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> Recurrent:
     )
 
 
-def build_parts(config: TransformerConfig) -> Parts:
+def build_source_reader(config: RecurrentConfig) -> SourceReader:
+    """Attention to the source with the configured score, or none.
+
+    Queries and keys are the states themselves (Luong et al. 2015, §3.1) where the formula does not project them.
+    """
+    score = lookup(RECURRENT_SCORES, config.score, key="model.score")
+    return FinalStates() if score is None else SourceAttention(*with_projections(score, Unprojected(config.width)))
+
+
+def build_layer_factory(config: TransformerConfig) -> LayerFactory:
     """What the layers of a Transformer are made of."""
     require_divisible(config.width, config.attention.heads)
     norm = lookup(NORMS, config.norm, key="model.norm")
@@ -71,11 +85,11 @@ def build_parts(config: TransformerConfig) -> Parts:
     def make_residual() -> Residual:
         return residual(norm(config.width), dropout=config.dropout)
 
-    return Parts(
+    return LayerFactory(
         attention=build_attention(config.attention, width=config.width),
         feed_forward=partial(feed_forward, width=config.width, hidden=config.feedforward),
         residual=make_residual,
-        norm=partial(Norm if residual.ends_in_norm else norm, config.width),
+        norm=partial(NoNorm if residual.ends_in_norm else norm, config.width),
     )
 
 

@@ -1,9 +1,6 @@
-"""The recurrent encoder–decoder, with attention (Bahdanau et al. 2014; Luong et al. 2015) or without.
+"""The recurrent encoder–decoder, with attention (Bahdanau et al. 2014; Luong et al. 2015) or without."""
 
-To add an attention, subclass `SourceReader` and enter it in `RECURRENT_SCORES`.
-"""
-
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -11,36 +8,38 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from typing_extensions import override
 
-from transformer_mt.attention.multihead import Context, masked_softmax
+from transformer_mt.attention.multihead import KeyValues, masked_softmax
 from transformer_mt.attention.observing import current_observer
-from transformer_mt.attention.positions import Position
-from transformer_mt.attention.projections import Independent, QueriesOnly, Unprojected
-from transformer_mt.attention.scores import Additive, Dot, Score
+from transformer_mt.attention.positions import NoEmbeddingPosition
+from transformer_mt.attention.projections import Projections
+from transformer_mt.attention.scores import Score
 from transformer_mt.dropout import Dropout
+from transformer_mt.models.blocks import Layers
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
 from transformer_mt.models.transformer import Embedding
 from transformer_mt.tokenizer import PAD
 
 
-class SourceReader(nn.Module):
-    """What the decoder sees of the source before each target token: c_t, of width D.
+class SourceReader(nn.Module, ABC):
+    """What the decoder sees of the source before each target token: the context c_t, of width D.
 
     `has_weights` says whether it looks at one state more than at another.
     """
 
     has_weights: ClassVar[bool]
 
-    def context(self, memory: Memory) -> Context:
+    @abstractmethod
+    def key_values(self, memory: Memory) -> KeyValues:
         """What there is to read, made once a sentence."""
-        raise NotImplementedError
 
-    def forward(self, state: Float[Tensor, "B D"], context: Context) -> Float[Tensor, "B D"]:
+    @abstractmethod
+    def forward(self, state: Float[Tensor, "B D"], source: KeyValues) -> Float[Tensor, "B D"]:
         """c_t; the state is s_{t−1} of the decoder's last layer."""
-        raise NotImplementedError
 
 
-class RecurrentAttention(SourceReader):
+class SourceAttention(SourceReader):
     """c_t = Σ_k α_tk h_k, α_t = softmax(e(s_{t−1}, h_k)) over the real source tokens (Bahdanau et al. 2014, §3.1).
 
     The values are the encoder's states themselves. A source without any token gives zeros.
@@ -48,22 +47,23 @@ class RecurrentAttention(SourceReader):
 
     has_weights = True
 
-    def __init__(self, score: Score) -> None:
+    def __init__(self, projections: Projections, score: Score) -> None:
         super().__init__()
         self.score = score
+        self.projections = projections
 
-    def context(self, memory: Memory) -> Context:
-        """The score's keys, and the states as values."""
-        return Context(self.score.projections.keys(memory.states), memory.states[:, None], memory.mask)
+    @override
+    def key_values(self, memory: Memory) -> KeyValues:
+        return KeyValues(self.projections.keys(memory.states), memory.states[:, None], memory.mask)
 
-    def forward(self, state: Float[Tensor, "B D"], context: Context) -> Float[Tensor, "B D"]:
-        """Attend from one decoder state to the source."""
-        assert context.mask is not None
-        queries = self.score.projections.queries(state[:, None])  # B D -> B 1 1 dk
-        weights = masked_softmax(self.score(queries, context.keys), context.mask[:, None, None])
+    @override
+    def forward(self, state: Float[Tensor, "B D"], source: KeyValues) -> Float[Tensor, "B D"]:
+        assert source.mask is not None
+        queries = self.projections.queries(state[:, None])  # B D -> B 1 1 dk
+        weights = masked_softmax(self.score(queries, source.keys), source.mask[:, None, None])
         if observer := current_observer():
             observer(self, weights)
-        return (weights @ context.values)[:, 0, 0]
+        return (weights @ source.values)[:, 0, 0]
 
 
 class FinalStates(SourceReader):
@@ -75,27 +75,17 @@ class FinalStates(SourceReader):
 
     has_weights = False
 
-    def context(self, memory: Memory) -> Context:
+    @override
+    def key_values(self, memory: Memory) -> KeyValues:
         """The two states, side by side, as the only thing to read."""
         forward, backward = memory.states.chunk(2, dim=-1)
         last = (memory.mask.sum(dim=1) - 1).clamp(min=0)
         ends = torch.cat((forward[torch.arange(len(last), device=last.device), last], backward[:, 0]), dim=-1)
-        return Context(ends[:, None, None], ends[:, None, None])
+        return KeyValues(ends[:, None, None], ends[:, None, None])
 
-    def forward(self, state: Float[Tensor, "B D"], context: Context) -> Float[Tensor, "B D"]:
-        """The same whatever the decoder's state."""
-        del state
-        return context.values[:, 0, 0]
-
-
-# From the width to the attention. Luong's "general" form s W h is the dot product with projected queries. The states
-# are bounded, |h| < 1, and the products go without the factor 1/√D that a Transformer needs.
-RECURRENT_SCORES: dict[str, Callable[[int], SourceReader]] = {
-    "dot": lambda width: RecurrentAttention(Dot(Unprojected(width))),
-    "bilinear": lambda width: RecurrentAttention(Dot(QueriesOnly(width, heads=1))),
-    "additive": lambda width: RecurrentAttention(Additive(Independent(width, heads=1))),
-    "none": lambda width: FinalStates(),
-}
+    @override
+    def forward(self, state: Float[Tensor, "B D"], source: KeyValues) -> Float[Tensor, "B D"]:
+        return source.values[:, 0, 0]
 
 
 class Encoder(nn.Module):
@@ -106,9 +96,7 @@ class Encoder(nn.Module):
 
     def __init__(self, *, width: int, layers: int, dropout: float) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(
-            nn.GRU(width, width // 2, batch_first=True, bidirectional=True) for _ in range(layers)
-        )
+        self.layers = Layers(nn.GRU(width, width // 2, batch_first=True, bidirectional=True) for _ in range(layers))
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "B S D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B S D"]:
@@ -152,15 +140,14 @@ class Cell(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class RecurrentState:
-    """The state of every decoder layer, what it reads of the source, and how many target tokens have been read."""
+    """The state of every decoder layer, and what they read of the source."""
 
     layers: tuple[Float[Tensor, "B D"], ...]
-    context: Context
-    length: int
+    source: KeyValues
 
     def select(self, rows: Int[Tensor, " N"]) -> Self:
         """The state of the hypotheses `rows`."""
-        return type(self)(tuple(layer[rows] for layer in self.layers), self.context.select(rows), self.length)
+        return type(self)(tuple(layer[rows] for layer in self.layers), self.source.select(rows))
 
 
 class Decoder(nn.Module):
@@ -174,7 +161,7 @@ class Decoder(nn.Module):
         self.reader = reader
         self.start_projection = nn.Linear(width // 2, layers * width)
         self.context_gates = nn.Linear(width, 3 * width, bias=False)
-        self.cells = nn.ModuleList(Cell(width) for _ in range(layers))
+        self.cells = Layers(Cell(width) for _ in range(layers))
         self.dropout = Dropout(dropout)
 
     def start(self, memory: Memory) -> RecurrentState:
@@ -184,21 +171,21 @@ class Decoder(nn.Module):
         """
         backward = memory.states[:, 0].chunk(2, dim=-1)[1]
         layers = self.start_projection(backward).tanh().chunk(len(self.cells), dim=-1)
-        return RecurrentState(layers, self.reader.context(memory), 0)
+        return RecurrentState(layers, self.reader.key_values(memory))
 
     def forward(
         self, embedded: Float[Tensor, "B T D"], state: RecurrentState
     ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T D"], RecurrentState]:
         """s_t of the last layer and c_t for every target token, and the state that has read them."""
-        token_gates = self.cells[0].get_submodule("input_gates")(embedded)  # B T 3D, at once
+        first, *_ = self.cells
+        token_gates = first.input_gates(embedded)  # B T 3D, at once
         layers, states, contexts = state.layers, [], []
         for gates in token_gates.unbind(dim=1):
-            context = self.reader(layers[-1], state.context)
+            context = self.reader(layers[-1], state.source)
             layers = self.step(layers, gates + self.context_gates(context))
             states.append(layers[-1])
             contexts.append(context)
-        length = state.length + embedded.shape[1]
-        return torch.stack(states, dim=1), torch.stack(contexts, dim=1), RecurrentState(layers, state.context, length)
+        return torch.stack(states, dim=1), torch.stack(contexts, dim=1), RecurrentState(layers, state.source)
 
     def step(
         self, layers: tuple[Float[Tensor, "B D"], ...], gates: Float[Tensor, "B 3*D"]
@@ -207,7 +194,7 @@ class Decoder(nn.Module):
         first, *others = self.cells
         following = [first(layers[0], gates)]
         for cell, state in zip(others, layers[1:], strict=True):
-            following.append(cell(state, cell.get_submodule("input_gates")(self.dropout(following[-1]))))
+            following.append(cell(state, cell.input_gates(self.dropout(following[-1]))))
         return tuple(following)
 
 
@@ -227,11 +214,11 @@ class Readout(nn.Module):
         self, states: Float[Tensor, "B T D"], contexts: Float[Tensor, "B T D"], embedded: Float[Tensor, "B T D"]
     ) -> Float[Tensor, "B T D"]:
         """Every target token by itself."""
-        units: Tensor = self.projection(torch.cat((states, contexts, embedded), dim=-1))
+        units = self.projection(torch.cat((states, contexts, embedded), dim=-1))
         return units.reshape(*states.shape, 2).amax(dim=-1)  # B T 2D -> B T D
 
 
-class Recurrent(Seq2Seq):
+class RecurrentSeq2Seq(Seq2Seq):
     """A recurrent encoder–decoder: source and target are read one token after another; logits t_j W + b.
 
     Bahdanau et al. 2014; embeddings and output matrix are scaled and shared as in our Transformer.
@@ -252,8 +239,8 @@ class Recurrent(Seq2Seq):
         super().__init__()
         vocabulary, width = target_table.weight.shape
         self.max_length = max_length
-        self.source_embedding = Embedding(source_table, Position(), dropout=dropout)
-        self.target_embedding = Embedding(target_table, Position(), dropout=dropout)
+        self.source_embedding = Embedding(source_table, NoEmbeddingPosition(), dropout=dropout)
+        self.target_embedding = Embedding(target_table, NoEmbeddingPosition(), dropout=dropout)
         self.encoder = Encoder(width=width, layers=encoder_layers, dropout=dropout)
         self.decoder = Decoder(reader, width=width, layers=decoder_layers, dropout=dropout)
         self.readout = Readout(width)
@@ -265,22 +252,22 @@ class Recurrent(Seq2Seq):
         if tie_output:
             self.output.weight = target_table.weight
 
+    @override
     def attention_stacks(self) -> dict[str, list[nn.Module]]:
-        """Attention from the decoder to the source, where the model has it; see `Seq2Seq`."""
         return {"cross": [self.decoder.reader]} if self.decoder.reader.has_weights else {}
 
     def encode(self, source: Int[Tensor, "B S"]) -> Memory:
-        """Read the source sentences; see `Seq2Seq`. The states are zero at padding."""
+        """The states of the source tokens, zero at padding."""
         mask = source != PAD
         states = self.encoder(self.source_embedding(source), mask.sum(dim=1))
         return Memory(states.masked_fill(~mask[:, :, None], 0.0), mask)
 
-    def decode(
-        self, target: Int[Tensor, "B T"], memory: Memory, state: State | None = None
-    ) -> tuple[Float[Tensor, "B T V"], RecurrentState]:
-        """Logits after each new target token, and the state that has read them; see `Seq2Seq`."""
-        if state is None:
-            state = self.decoder.start(memory)
+    @override
+    def start(self, source: Int[Tensor, "B S"]) -> RecurrentState:
+        return self.decoder.start(self.encode(source))
+
+    @override
+    def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], RecurrentState]:
         assert isinstance(state, RecurrentState)
         embedded = self.target_embedding(target)
         states, contexts, following = self.decoder(embedded, state)

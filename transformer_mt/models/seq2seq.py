@@ -1,9 +1,10 @@
-"""What training and search know of a model: it encodes a source once and decodes a target against it."""
+"""What training and search know of a model: it reads a source once, then target tokens."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -12,57 +13,50 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the decoder looks at: one state a source token, and which of them are real (True) or padding."""
+    """What an encoder hands to its decoder: one state a source token, and which of them are real (True) or padding."""
 
     states: Float[Tensor, "B S D"]
     mask: Bool[Tensor, "B S"]
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
-        """The memory of the sentences `rows`; a row may come several times."""
-        return type(self)(self.states[rows], self.mask[rows])
-
 
 @runtime_checkable
 class State(Protocol):
-    """What a decoder remembers of the target tokens it has read, so that each is read once."""
-
-    @property
-    def length(self) -> int:
-        """How many target tokens have been read."""
+    """What a decoder remembers of the source and of the target tokens it has read, so that each is read once."""
 
     def select(self, rows: Int[Tensor, " N"]) -> "State":
         """The state of the hypotheses `rows`; a row may come several times."""
 
 
-class Seq2Seq(nn.Module):
-    """An encoder–decoder. Subclasses implement both halves; padding is marked by the token `tokenizer.PAD`."""
+class Seq2Seq(nn.Module, ABC):
+    """An encoder–decoder, read in two steps: `state = start(source)`, then `logits, state = decode(target, state)`.
+
+    Padding is marked by the token `tokenizer.PAD`.
+    """
 
     max_length: int
 
+    @abstractmethod
     def attention_stacks(self) -> dict[str, list[nn.Module]]:
         """The attention modules of each stack, first layer first, for inspection.
 
         `encoder` and `decoder` attend to themselves, `cross` from the decoder to the memory; a model has those it has.
         """
-        raise NotImplementedError
 
-    def encode(self, source: Int[Tensor, "B S"]) -> Memory:
-        """Read the source sentences."""
-        raise NotImplementedError
+    @abstractmethod
+    def start(self, source: Int[Tensor, "B S"]) -> State:
+        """Read the source sentences; nothing of the target yet."""
 
-    def decode(
-        self, target: Int[Tensor, "B T"], memory: Memory, state: State | None = None
-    ) -> tuple[Float[Tensor, "B T V"], State]:
+    @abstractmethod
+    def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], State]:
         """Logits of the token after each token of `target`, and the state that has read them.
 
-        Without a state, `target` starts the sentence (with `BOS`); with one, it continues what the state has read. A
-        target row ends with padding only in training, where no state is carried on.
+        `target` continues what the state has read; after `start` it begins with `BOS`. The given state stays as it is.
+        A target row ends with padding only in training, where no state is carried on.
         """
-        raise NotImplementedError
 
     def forward(self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Logits of the token after each token of `target`, for training: teacher forcing."""
-        logits, _ = self.decode(target, self.encode(source))
+        logits, _ = self.decode(target, self.start(source))
         return logits
 
 

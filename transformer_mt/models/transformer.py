@@ -7,12 +7,13 @@ from typing import Self
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from typing_extensions import override
 
 from transformer_mt.attention.build import AttentionFactory
-from transformer_mt.attention.multihead import Context
-from transformer_mt.attention.positions import Position
+from transformer_mt.attention.multihead import KeyValues
+from transformer_mt.attention.positions import EmbeddingPosition
 from transformer_mt.dropout import Dropout
-from transformer_mt.models.blocks import Norm, Residual
+from transformer_mt.models.blocks import Layers, Norm, Residual
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
 from transformer_mt.tokenizer import PAD
 
@@ -20,7 +21,7 @@ from transformer_mt.tokenizer import PAD
 class Embedding(nn.Module):
     """x_i = √D e_i, then the position encoding, then dropout (Vaswani et al. 2017, §3.4, §3.5, §5.4)."""
 
-    def __init__(self, table: nn.Embedding, position: Position, *, dropout: float) -> None:
+    def __init__(self, table: nn.Embedding, position: EmbeddingPosition, *, dropout: float) -> None:
         super().__init__()
         self.table = table
         self.position = position
@@ -29,12 +30,11 @@ class Embedding(nn.Module):
     def forward(self, tokens: Int[Tensor, "B N"], *, start: int = 0) -> Float[Tensor, "B N D"]:
         """Embed tokens that stand at the positions start, start + 1, …"""
         scaled = self.table(tokens) * math.sqrt(self.table.embedding_dim)
-        embedded: Tensor = self.dropout(self.position.embed(scaled, start=start))
-        return embedded
+        return self.dropout(self.position.embed(scaled, start=start))
 
 
 @dataclass(frozen=True)
-class Parts:
+class LayerFactory:
     """Makes what every layer consists of, each time with weights of its own."""
 
     attention: AttentionFactory
@@ -46,16 +46,16 @@ class Parts:
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network, each in a residual."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, factory: LayerFactory) -> None:
         super().__init__()
-        self.self_attention = parts.attention.self_attention(causal=False)
-        self.feed_forward = parts.feed_forward()
-        self.self_residual, self.feed_forward_residual = parts.residual(), parts.residual()
+        self.self_attention = factory.attention.self_attention(causal=False)
+        self.feed_forward = factory.feed_forward()
+        self.self_residual, self.feed_forward_residual = factory.residual(), factory.residual()
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
         """One layer over the source; mask is True at real tokens."""
         h = self.self_residual.before(x, mask)
-        x = self.self_residual.after(x, self.self_attention(h, self.self_attention.context(h, mask)), mask)
+        x = self.self_residual.after(x, self.self_attention(h, self.self_attention.key_values(h, mask)), mask)
         h = self.feed_forward_residual.before(x, mask)
         return self.feed_forward_residual.after(x, self.feed_forward(h), mask)
 
@@ -64,8 +64,8 @@ class EncoderLayer(nn.Module):
 class LayerState:
     """What a decoder layer can attend to: the target tokens it has read (None: none yet) and the memory."""
 
-    target: Context | None
-    memory: Context
+    target: KeyValues | None
+    memory: KeyValues
 
     def select(self, rows: Int[Tensor, " N"]) -> Self:
         """The state of the hypotheses `rows`."""
@@ -75,24 +75,24 @@ class LayerState:
 class DecoderLayer(nn.Module):
     """Causal self-attention, then attention to the memory, then a feed-forward network, each in a residual."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, factory: LayerFactory) -> None:
         super().__init__()
-        self.self_attention = parts.attention.self_attention(causal=True)
-        self.cross_attention = parts.attention.cross_attention()
-        self.feed_forward = parts.feed_forward()
-        self.self_residual, self.cross_residual = parts.residual(), parts.residual()
-        self.feed_forward_residual = parts.residual()
+        self.self_attention = factory.attention.self_attention(causal=True)
+        self.cross_attention = factory.attention.cross_attention()
+        self.feed_forward = factory.feed_forward()
+        self.self_residual, self.cross_residual = factory.residual(), factory.residual()
+        self.feed_forward_residual = factory.residual()
 
     def start(self, memory: Memory) -> LayerState:
         """The state before the first target token: the memory's keys and values, projected once."""
-        return LayerState(None, self.cross_attention.context(memory.states, memory.mask))
+        return LayerState(None, self.cross_attention.key_values(memory.states, memory.mask))
 
     def forward(
         self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"], state: LayerState
     ) -> tuple[Float[Tensor, "B T D"], LayerState]:
         """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
         h = self.self_residual.before(x, mask)
-        new = self.self_attention.context(h)
+        new = self.self_attention.key_values(h)
         target = new if state.target is None else state.target.append(new)
         x = self.self_residual.after(x, self.self_attention(h, target), mask)
         h = self.cross_residual.before(x, mask)
@@ -123,12 +123,12 @@ class Transformer(Seq2Seq):
 
     def __init__(
         self,
-        parts: Parts,
+        factory: LayerFactory,
         *,
         source_table: nn.Embedding,
         target_table: nn.Embedding,
         tie_output: bool,
-        position: Position,
+        position: EmbeddingPosition,
         encoder_layers: int,
         decoder_layers: int,
         dropout: float,
@@ -139,10 +139,10 @@ class Transformer(Seq2Seq):
         self.max_length = max_length
         self.source_embedding = Embedding(source_table, position, dropout=dropout)
         self.target_embedding = Embedding(target_table, position, dropout=dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(parts) for _ in range(encoder_layers))
-        self.encoder_norm = parts.norm()
-        self.decoder = nn.ModuleList(DecoderLayer(parts) for _ in range(decoder_layers))
-        self.decoder_norm = parts.norm()
+        self.encoder = Layers(EncoderLayer(factory) for _ in range(encoder_layers))
+        self.encoder_norm = factory.norm()
+        self.decoder = Layers(DecoderLayer(factory) for _ in range(decoder_layers))
+        self.decoder_norm = factory.norm()
         self.apply(_initialise)
         self.output = nn.Linear(width, vocabulary)
         nn.init.normal_(self.output.weight, std=width**-0.5)
@@ -150,31 +150,30 @@ class Transformer(Seq2Seq):
         if tie_output:
             self.output.weight = target_table.weight
 
+    @override
     def attention_stacks(self) -> dict[str, list[nn.Module]]:
-        """All three stacks; see `Seq2Seq`."""
         return {
-            "encoder": [layer.get_submodule("self_attention") for layer in self.encoder],
-            "decoder": [layer.get_submodule("self_attention") for layer in self.decoder],
-            "cross": [layer.get_submodule("cross_attention") for layer in self.decoder],
+            "encoder": [layer.self_attention for layer in self.encoder],
+            "decoder": [layer.self_attention for layer in self.decoder],
+            "cross": [layer.cross_attention for layer in self.decoder],
         }
 
     def encode(self, source: Int[Tensor, "B S"]) -> Memory:
-        """Read the source sentences; see `Seq2Seq`."""
+        """The states of the source tokens."""
         mask = source != PAD
         x = self.source_embedding(source)
         for layer in self.encoder:
             x = layer(x, mask)
         return Memory(self.encoder_norm(x, mask), mask)
 
-    def decode(
-        self, target: Int[Tensor, "B T"], memory: Memory, state: State | None = None
-    ) -> tuple[Float[Tensor, "B T V"], DecoderState]:
-        """Logits after each new target token, and the state that has read them; see `Seq2Seq`.
+    @override
+    def start(self, source: Int[Tensor, "B S"]) -> DecoderState:
+        memory = self.encode(source)
+        return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0)
 
-        Padding at the end of target rows needs no mask in attention: causality hides it from every real token.
-        """
-        if state is None:
-            state = self.start(memory)
+    @override
+    def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], DecoderState]:
+        """Padding at the end of target rows needs no mask in attention: causality hides it from every real token."""
         assert isinstance(state, DecoderState)
         mask = target != PAD
         x = self.target_embedding(target, start=state.length)
@@ -183,10 +182,6 @@ class Transformer(Seq2Seq):
             x, layer_state = layer(x, mask, layer_state)
             layers.append(layer_state)
         return self.output(self.decoder_norm(x, mask)), DecoderState(tuple(layers), state.length + target.shape[1])
-
-    def start(self, memory: Memory) -> DecoderState:
-        """The state of all layers before the first target token."""
-        return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0)  # type: ignore[operator]
 
 
 def _initialise(module: nn.Module) -> None:

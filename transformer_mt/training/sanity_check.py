@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from transformer_mt.batching import Batch
-from transformer_mt.models.seq2seq import Memory
 from transformer_mt.tokenizer import PAD
 from transformer_mt.training.session import TrainingSession
 
@@ -97,8 +96,6 @@ def _shape(output: object) -> str:
     match output:
         case Tensor():
             return "×".join(map(str, output.shape))
-        case Memory():
-            return _shape(output.states)
         case (Tensor() as first, *_):
             return _shape(first)
     return ""

@@ -1,7 +1,7 @@
 """Beam search and sampling over any `Seq2Seq`: token ids in, token ids out.
 
-Letters: B sentences, N open hypotheses of all sentences together (the rows the decoder works on), C continuations of
-them by one token. A hypothesis leaves the decoder as soon as it ends or cannot win, so N shrinks on the way.
+Letters: B sentences, N live hypotheses of all sentences together (the rows the decoder works on), C candidates, which
+continue them by one token. A hypothesis leaves the decoder as soon as it ends or cannot win, so N shrinks on the way.
 """
 
 from bisect import insort
@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
+from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer import BOS, EOS, PAD, UNK
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
 
@@ -46,9 +46,9 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The `n_best` best hypotheses that a beam finds for each source sentence, best first.
 
-    Each step keeps the `beam` likeliest continuations of a sentence. Those by `EOS` are finished; the others stay open
-    as long as they can still beat the `n_best`-th finished one, so stopping early never changes the result. A beam of
-    one is greedy search, and one that holds every open hypothesis is exhaustive. Fewer than `n_best` come back where
+    Each step keeps the `beam` likeliest candidates of a sentence. Those that end in `EOS` are finished; the others stay
+    live as long as they can still beat the `n_best`-th finished one, so stopping early never changes the result. A beam
+    of one is greedy search, and one that holds every live hypothesis is exhaustive. Fewer than `n_best` come back where
     the beam is narrower than that or no more exist.
 
     `max_length` counts `EOS`. Every hypothesis begins with the prefix, which is shorter than that; its tokens count in
@@ -56,18 +56,18 @@ def beam_search(
     """
     assert len(prefix) < max_length
     finished: list[list[Hypothesis]] = [[] for _ in source]
-    open_ones = _Open.start(model, source, prefix)
+    live = _Live.start(model, source, prefix)
     for length in range(len(prefix) + 1, max_length + 1):
-        steps = _best_steps(open_ones, open_ones.choices(last=length == max_length), beam=beam, sentences=len(source))
-        ended = steps.token == EOS
-        _finish(finished, open_ones, steps.select(ended), penalty=length_penalty(length, alpha), n_best=n_best)
-        # A continuation cannot raise a log-probability, and the longest has the largest penalty to divide it by.
-        bound = steps.log_probability / length_penalty(max_length, alpha)
+        candidates = _best_candidates(live, live.choices(last=length == max_length), beam=beam, sentences=len(source))
+        ended = candidates.token == EOS
+        _finish(finished, live, candidates.select(ended), penalty=length_penalty(length, alpha), n_best=n_best)
+        # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
+        bound = candidates.log_probability / length_penalty(max_length, alpha)
         to_beat = [best[-1].score if len(best) == n_best else -torch.inf for best in finished]
-        steps = steps.select(~ended & (bound > bound.new_tensor(to_beat)[steps.origin]))
-        if len(steps.token) == 0:
+        candidates = candidates.select(~ended & (bound > bound.new_tensor(to_beat)[candidates.origin]))
+        if len(candidates.token) == 0:
             break
-        open_ones = open_ones.extend(model, steps)
+        live = live.extend(model, candidates)
     return finished
 
 
@@ -80,54 +80,54 @@ def sample(
     top_p: float,
     alpha: float,
     max_length: int,
-    draws: int,
+    num_samples: int,
     generators: Sequence[torch.Generator],
     prefix: tuple[int, ...] = (),
 ) -> list[list[Hypothesis]]:
-    """`draws` independent hypotheses for each source sentence, in the order drawn; the same may come several times.
+    """`num_samples` independent hypotheses for each source sentence, in the order drawn; the same may come again.
 
     Tokens are drawn from softmax(logits / `temperature`), cut to `top_k` (0: uncut), then to `top_p`. The
     log-probabilities are the model's own, neither tempered nor cut. The random numbers of sentence i come from
-    `generators[i]`, on the CPU: its result depends on no other sentence in the batch, and the first of many draws are
-    what few draws give. `max_length` and `prefix` are as in `beam_search`.
+    `generators[i]`, on the CPU: its result depends on no other sentence in the batch, and the first of many samples are
+    what fewer samples give. `max_length` and `prefix` are as in `beam_search`.
     """
     assert len(prefix) < max_length
-    # B·n L: a row for each draw, a column for each step.
-    uniform = torch.cat([torch.rand(draws, max_length, generator=own, dtype=torch.float32) for own in generators])
+    # B·n L: a row for each sample, a column for each step.
+    uniform = torch.cat([torch.rand(num_samples, max_length, generator=own, dtype=torch.float32) for own in generators])
     finished: list[list[Hypothesis]] = [[] for _ in uniform]
-    open_ones = _Open.start(model, source, prefix).repeat(draws)
+    live = _Live.start(model, source, prefix).repeat(num_samples)
     for length in range(len(prefix) + 1, max_length + 1):
         # In float64 on the CPU, so that every device draws alike.
-        choices = open_ones.choices(last=length == max_length).cpu().double()
+        choices = live.choices(last=length == max_length).cpu().double()
         logits = keep_top_p(keep_top_k(temper(choices, temperature), top_k), top_p)
-        token = draw(logits, uniform[open_ones.origin.cpu(), length - 1])
-        steps = open_ones.steps(token.to(source.device))
-        ended = steps.token == EOS
-        _finish(finished, open_ones, steps.select(ended), penalty=length_penalty(length, alpha), n_best=1)
-        steps = steps.select(~ended)
-        if len(steps.token) == 0:
+        token = draw(logits, uniform[live.origin.cpu(), length - 1])
+        candidates = live.candidates(token.to(source.device))
+        ended = candidates.token == EOS
+        _finish(finished, live, candidates.select(ended), penalty=length_penalty(length, alpha), n_best=1)
+        candidates = candidates.select(~ended)
+        if len(candidates.token) == 0:
             break
-        open_ones = open_ones.extend(model, steps)
+        live = live.extend(model, candidates)
     drawn = [hypothesis for (hypothesis,) in finished]
-    return [drawn[first : first + draws] for first in range(0, len(drawn), draws)]
+    return [drawn[first : first + num_samples] for first in range(0, len(drawn), num_samples)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
-    """Continuations: which search each belongs to, the open hypothesis it continues, by which token, ln p with it."""
+class _Candidates:
+    """For each candidate its search, the live hypothesis it continues, the token it adds, and ln p with that."""
 
     origin: Int[Tensor, " C"]
     parent: Int[Tensor, " C"]
     token: Int[Tensor, " C"]
     log_probability: Float[Tensor, " C"]
 
-    def select(self, kept: Bool[Tensor, " C"]) -> "_Steps":
-        return _Steps(self.origin[kept], self.parent[kept], self.token[kept], self.log_probability[kept])
+    def select(self, kept: Bool[Tensor, " C"]) -> "_Candidates":
+        return _Candidates(self.origin[kept], self.parent[kept], self.token[kept], self.log_probability[kept])
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
-    """The open hypotheses, in order of the searches (sentences or draws) they belong to.
+class _Live:
+    """The live hypotheses, in order of the searches (sentences or samples) they belong to.
 
     `tokens` begin with `BOS`; `following` has ln p of every token after them.
     """
@@ -136,21 +136,19 @@ class _Open:
     tokens: Int[Tensor, "N T"]
     log_probability: Float[Tensor, " N"]
     following: Float[Tensor, "N V"]
-    memory: Memory
     state: State
 
     @classmethod
-    def start(cls, model: Seq2Seq, source: Int[Tensor, "B S"], prefix: tuple[int, ...]) -> "_Open":
+    def start(cls, model: Seq2Seq, source: Int[Tensor, "B S"], prefix: tuple[int, ...]) -> "_Live":
         """One hypothesis for each sentence: the prefix."""
-        memory = model.encode(source)
         tokens = source.new_tensor([[BOS, *prefix]]).repeat(len(source), 1)
-        logits, state = model.decode(tokens, memory)
+        logits, state = model.decode(tokens, model.start(source))
         following = _log_softmax(logits)  # B 1+P V
         of_prefix = following[:, :-1].gather(2, tokens[:, 1:, None]).sum(dim=(1, 2))
         origin = torch.arange(len(source), device=source.device)
-        return cls(origin, tokens, of_prefix, following[:, -1], memory, state)
+        return cls(origin, tokens, of_prefix, following[:, -1], state)
 
-    def repeat(self, times: int) -> "_Open":
+    def repeat(self, times: int) -> "_Live":
         """Every hypothesis several times, each as a search of its own."""
         rows = self.origin.repeat_interleave(times)
         return replace(
@@ -159,7 +157,6 @@ class _Open:
             tokens=self.tokens[rows],
             log_probability=self.log_probability[rows],
             following=self.following[rows],
-            memory=self.memory.select(rows),
             state=self.state.select(rows),
         )
 
@@ -170,28 +167,28 @@ class _Open:
         barred[EOS] = False
         return self.following.masked_fill(barred, -torch.inf)
 
-    def steps(self, token: Int[Tensor, " N"]) -> _Steps:
+    def candidates(self, token: Int[Tensor, " N"]) -> _Candidates:
         """The continuation of each hypothesis by its token."""
         log_probability = self.log_probability + self.following.gather(1, token[:, None]).squeeze(1)
-        return _Steps(self.origin, torch.arange(len(token), device=token.device), token, log_probability)
+        return _Candidates(self.origin, torch.arange(len(token), device=token.device), token, log_probability)
 
-    def extend(self, model: Seq2Seq, steps: _Steps) -> "_Open":
-        """Take the steps: each becomes an open hypothesis."""
-        memory, state = self.memory, self.state
-        if not torch.equal(steps.parent, torch.arange(len(self.tokens), device=steps.parent.device)):
-            memory, state = memory.select(steps.parent), state.select(steps.parent)
-        tokens = torch.cat((self.tokens[steps.parent], steps.token[:, None]), dim=1)
-        logits, state = model.decode(steps.token[:, None], memory, state)
-        return _Open(steps.origin, tokens, steps.log_probability, _log_softmax(logits[:, -1]), memory, state)
+    def extend(self, model: Seq2Seq, candidates: _Candidates) -> "_Live":
+        """The live hypotheses that the candidates become."""
+        state = self.state
+        if not torch.equal(candidates.parent, torch.arange(len(self.tokens), device=candidates.parent.device)):
+            state = state.select(candidates.parent)
+        tokens = torch.cat((self.tokens[candidates.parent], candidates.token[:, None]), dim=1)
+        logits, state = model.decode(candidates.token[:, None], state)
+        return _Live(candidates.origin, tokens, candidates.log_probability, _log_softmax(logits[:, -1]), state)
 
 
-def _best_steps(open_ones: _Open, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Steps:
-    """The `beam` likeliest continuations of each sentence (all, where it has fewer), in order of the sentences."""
-    origin = open_ones.origin
+def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Candidates:
+    """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences."""
+    origin = live.origin
     first = torch.searchsorted(origin, torch.arange(sentences, device=origin.device))  # B: where its hypotheses begin
     place = torch.arange(len(origin), device=origin.device) - first[origin]  # N: which of its sentence's it is
-    # N V -> N k: a hypothesis has at most `beam` continuations among the best of its sentence.
-    best, token = (open_ones.log_probability[:, None] + choices).topk(min(beam, choices.shape[1]))
+    # N V -> N k: a hypothesis has at most `beam` candidates among the best of its sentence.
+    best, token = (live.log_probability[:, None] + choices).topk(min(beam, choices.shape[1]))
     width = best.shape[1]
     table = best.new_full((sentences, beam, width), -torch.inf)
     table[origin, place] = best
@@ -199,12 +196,12 @@ def _best_steps(open_ones: _Open, choices: Float[Tensor, "N V"], *, beam: int, s
     sentence, rank = (log_probability > -torch.inf).nonzero(as_tuple=True)  # -> C
     index = index[sentence, rank]
     parent = first[sentence] + index // width
-    return _Steps(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
+    return _Candidates(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
 
 
-def _finish(finished: list[list[Hypothesis]], open_ones: _Open, ended: _Steps, *, penalty: float, n_best: int) -> None:
-    """File the ended continuations under their searches, of which each keeps its `n_best`."""
-    tokens = open_ones.tokens[ended.parent, 1:].tolist()
+def _finish(finished: list[list[Hypothesis]], live: _Live, ended: _Candidates, *, penalty: float, n_best: int) -> None:
+    """File the ended candidates under their searches, of which each keeps its `n_best`."""
+    tokens = live.tokens[ended.parent, 1:].tolist()
     for origin, ids, log_probability in zip(ended.origin.tolist(), tokens, ended.log_probability.tolist(), strict=True):
         hypothesis = Hypothesis(tuple(ids), log_probability, log_probability / penalty)
         insort(finished[origin], hypothesis, key=_descending)

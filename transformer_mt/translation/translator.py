@@ -98,7 +98,7 @@ class Translator:
         Every translation begins with the prefix. A sentence without any text has one translation, without text. The
         model's `max_length` limits a translation too. Hypotheses of different subwords can have the same text, so with
         n_best > 1 the beam is at least 2 n_best wide, and twice that and again, up to `ATTEMPTS` times, while too few
-        texts are found; fewer than `n_best` come back if that does not help. It is the same with draws.
+        texts are found; fewer than `n_best` come back if that does not help. It is the same with samples.
 
         The result for a sentence depends on no other, but for rounding; a sampled one depends on the seed and the
         number of the sentence. Raises `InputError`, before anything is translated, for a sentence that is too long,
@@ -192,7 +192,7 @@ class Translator:
             top_p=search.top_p,
             alpha=search.length_penalty,
             max_length=max_length,
-            draws=count,
+            num_samples=count,
             generators=[_generator(search.seed, sentence.number) for sentence in batch],
             prefix=prefix,
         )
