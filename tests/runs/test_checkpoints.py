@@ -11,7 +11,7 @@ from support.small_training import opened
 from support.variants import VARIANTS, Variant
 from torch import Tensor
 
-from transformer_mt.config import TrainingConfig
+from transformer_mt.config import CHOSEN, TrainingConfig
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.runs.checkpoints import Checkpoint
 from transformer_mt.runs.directory import METRICS, MODEL, Run
@@ -102,6 +102,18 @@ def test_stopped_training_goes_on_bit_for_bit(tmp_path: Path, averaging: str) ->
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
 def test_every_variant_goes_on_bit_for_bit(tmp_path: Path, variant: Variant) -> None:
     assert_resumable(tmp_path, (4,), *variant, *HARDEST, "training.token_masking=0.1")
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        f"{field}.name={name}"
+        for field in ("objective", "optimizer", "schedule")
+        for name in list(CHOSEN[field][1])[1:]  # the first is the default
+    ],
+)
+def test_every_objective_optimizer_and_schedule_goes_on_bit_for_bit(tmp_path: Path, choice: str) -> None:
+    assert_resumable(tmp_path, (4,), choice, "training.accumulation_steps=2")
 
 
 def test_training_can_be_stopped_before_the_first_validation_and_between_two(tmp_path: Path) -> None:

@@ -69,9 +69,9 @@ def _make(name: str, numbers: list[int], text: str, table: Mapping[str, Callable
         raise InputError(f"{key}: {text!r}: {error}") from None
 
 
-def usage(name: str, entry: Callable[..., object]) -> str:
-    """How an entry is written, as in `fixed(block, last)`."""
-    parameters = inspect.signature(entry).parameters.values()
+def usage(name: str, entry: Callable[..., object], *, given: int = 0) -> str:
+    """How an entry is written, as in `fixed(block, last)`; the program itself gives the first `given` arguments."""
+    parameters = list(inspect.signature(entry).parameters.values())[given:]
     words = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
     return f"{name}({', '.join(words)})" if words else name
 

@@ -56,28 +56,33 @@ def explain(key: str, resolved: Config) -> Iterator[str]:
     if found := choices(key):
         yield "choices:"
         width = max(map(len, found))
-        for choice, variant in found.items():
-            yield f"  {choice:{width}}  {_first_line(variant)}".rstrip()
+        for spelling, variant in found.items():
+            yield f"  {spelling:{width}}  {_first_line(variant)}".rstrip()
 
 
 def choices(key: str) -> Mapping[str, Any]:
-    """The variants that a key chooses from, by name; none where it is no choice from a table."""
+    """The variants that a key chooses from, by how they are written; none where it is no choice from a table."""
     from transformer_mt.attention.build import ATTENTION
     from transformer_mt.attention.graphs import GRAPHS
-    from transformer_mt.attention.positions import POSITIONS
+    from transformer_mt.attention.positions import POSITIONS, AttentionPosition
     from transformer_mt.attention.projections import SHARING
     from transformer_mt.attention.scores import SCORES
+    from transformer_mt.attention.spelling import usage
     from transformer_mt.device import PRECISIONS
     from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
+    from transformer_mt.models.recurrent import FinalStates
     from transformer_mt.training.averaging import AVERAGING
     from transformer_mt.training.reports import VALIDATION_SCORES
 
     tables: dict[str, Mapping[str, Any]] = {
         "model.attention.kind": ATTENTION,
         "model.attention.score": SCORES,
-        "model.attention.sharing": SHARING,
-        "model.attention.position": POSITIONS,
-        "model.attention.graph": GRAPHS,
+        "model.attention.sharing": {usage(name, entry, given=2): entry for name, entry in SHARING.items()},
+        "model.attention.position": {
+            usage(name, entry, given=issubclass(entry, AttentionPosition)): entry for name, entry in POSITIONS.items()
+        },
+        "model.attention.graph": {usage(name, entry): entry for name, entry in GRAPHS.items()},
+        "model.score": {**SCORES, "none": FinalStates},
         "model.norm": NORMS,
         "model.residual": RESIDUALS,
         "model.activation": ACTIVATIONS,
