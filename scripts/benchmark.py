@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional as F
 
 from transformer_mt.attention.build import SoftmaxFactory
-from transformer_mt.config import AttentionConfig, TransformerConfig
+from transformer_mt.config.sections import AttentionConfig, TransformerConfig
 from transformer_mt.device import choose_device, choose_precision, compute_in
 from transformer_mt.dropout import Dropout
 from transformer_mt.models.build import build_model

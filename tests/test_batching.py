@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from transformer_mt.batching import EncodedPairs, encode_pairs, fixed_batches, mix_seed, plan_batches
-from transformer_mt.config import TokenizerConfig
+from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, Sampling, Tokenizer

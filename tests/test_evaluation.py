@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt import evaluation
-from transformer_mt.config import AttentionConfig, SearchConfig, TokenizerConfig, TransformerConfig
+from transformer_mt.config.sections import AttentionConfig, SearchConfig, TokenizerConfig, TransformerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_attention, score_texts

@@ -7,7 +7,8 @@ import pytest
 from typer.main import get_command
 
 from transformer_mt.cli.main import app
-from transformer_mt.config import Config, load_config
+from transformer_mt.config.sections import Config
+from transformer_mt.config.toml import load_config
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "transformer_mt"

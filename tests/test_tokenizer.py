@@ -13,7 +13,7 @@ import sentencepiece
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transformer_mt.config import TokenizerConfig
+from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, UNK, Sampling, Tokenizer

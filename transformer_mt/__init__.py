@@ -14,61 +14,45 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 if TYPE_CHECKING:
-    from transformer_mt.config import Config, SearchConfig, load_config
-    from transformer_mt.corpus.load import Corpus, load_corpus
-    from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.errors import TmtError
-    from transformer_mt.evaluation import Scores, evaluate
-    from transformer_mt.inspection.maps import AttentionMaps, attend_pair
-    from transformer_mt.inspection.recording import record_attention
-    from transformer_mt.training.session import TrainingSession, open_training
-    from transformer_mt.translation.translator import Translation, Translator
+    from transformer_mt.config.sections import Config as Config
+    from transformer_mt.config.sections import SearchConfig as SearchConfig
+    from transformer_mt.config.toml import load_config as load_config
+    from transformer_mt.corpus.load import Corpus as Corpus
+    from transformer_mt.corpus.load import load_corpus as load_corpus
+    from transformer_mt.corpus.pairs import SentencePair as SentencePair
+    from transformer_mt.errors import TmtError as TmtError
+    from transformer_mt.evaluation import Scores as Scores
+    from transformer_mt.evaluation import evaluate as evaluate
+    from transformer_mt.inspection.maps import AttentionMaps as AttentionMaps
+    from transformer_mt.inspection.maps import attend_pair as attend_pair
+    from transformer_mt.inspection.recording import record_attention as record_attention
+    from transformer_mt.training.session import TrainingSession as TrainingSession
+    from transformer_mt.training.session import open_training as open_training
+    from transformer_mt.translation.translator import Translation as Translation
+    from transformer_mt.translation.translator import Translator as Translator
 
-_WHERE = {
-    "AttentionMaps": "inspection.maps",
-    "Config": "config",
-    "Corpus": "corpus.load",
-    "Scores": "evaluation",
-    "SearchConfig": "config",
-    "SentencePair": "corpus.pairs",
-    "TmtError": "errors",
-    "TrainingSession": "training.session",
-    "Translation": "translation.translator",
-    "Translator": "translation.translator",
-    "attend_pair": "inspection.maps",
-    "evaluate": "evaluation",
-    "load_config": "config",
-    "load_corpus": "corpus.load",
-    "open_training": "training.session",
-    "record_attention": "inspection.recording",
+_NAMES = {
+    "config.sections": ("Config", "SearchConfig"),
+    "config.toml": ("load_config",),
+    "corpus.load": ("Corpus", "load_corpus"),
+    "corpus.pairs": ("SentencePair",),
+    "errors": ("TmtError",),
+    "evaluation": ("Scores", "evaluate"),
+    "inspection.maps": ("AttentionMaps", "attend_pair"),
+    "inspection.recording": ("record_attention",),
+    "training.session": ("TrainingSession", "open_training"),
+    "translation.translator": ("Translation", "Translator"),
 }
-
-__all__ = [
-    "AttentionMaps",
-    "Config",
-    "Corpus",
-    "Scores",
-    "SearchConfig",
-    "SentencePair",
-    "TmtError",
-    "TrainingSession",
-    "Translation",
-    "Translator",
-    "attend_pair",
-    "evaluate",
-    "load_config",
-    "load_corpus",
-    "open_training",
-    "record_attention",
-]
+_MODULE = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = list(_MODULE)
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for; torch takes a second."""
-    if name not in _WHERE:
+    if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_WHERE]
+    return [*globals(), *_MODULE]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from transformer_mt.config import SearchConfig
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.alignment import head_error_rates

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from transformer_mt.config import TokenizerConfig
+from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError

@@ -8,7 +8,7 @@ from transformer_mt.attention.build import build_score
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import NoAttentionPosition
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 
 WIDTH, HEADS = 6, 3
 

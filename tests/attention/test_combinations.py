@@ -11,7 +11,7 @@ from transformer_mt.attention.build import ATTENTION, AttentionFactory, build_at
 from transformer_mt.attention.multihead import Attention
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition
 from transformer_mt.attention.scores import SCORES
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 
 WIDTH, HEADS = 6, 3

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 
 pytestmark = pytest.mark.usefixtures("float64")
 

@@ -10,7 +10,7 @@ from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.linear import LinearAttention, SummedKeyValues, feature_map
 from transformer_mt.attention.multihead import KeyValues
 from transformer_mt.attention.observing import observing
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 
 pytestmark = pytest.mark.usefixtures("float64")
 

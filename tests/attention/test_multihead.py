@@ -19,7 +19,7 @@ from transformer_mt.attention.observing import observing
 from transformer_mt.attention.positions import POSITIONS
 from transformer_mt.attention.projections import SHARING
 from transformer_mt.attention.scores import SCORES
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 
 pytestmark = pytest.mark.usefixtures("float64")
 

@@ -9,7 +9,7 @@ from transformer_mt.attention.build import ATTENTION, build_attention
 from transformer_mt.attention.multihead import Attention
 from transformer_mt.attention.observing import Observer, current_observer, observing
 from transformer_mt.attention.scores import SCORES
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 
 
 class Notes:

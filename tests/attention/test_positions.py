@@ -24,7 +24,7 @@ from transformer_mt.attention.positions import (
     rotated,
     sinusoids,
 )
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("float64")

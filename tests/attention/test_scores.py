@@ -19,7 +19,7 @@ from transformer_mt.attention.projections import (
     split_heads,
 )
 from transformer_mt.attention.scores import SCORES, Dot, Score
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("float64")

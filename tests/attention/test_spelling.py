@@ -11,7 +11,7 @@ from transformer_mt.attention.build import build_score
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.positions import build_attention_position, build_embedding_position
 from transformer_mt.attention.spelling import spelled, usage
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 
 

@@ -2,7 +2,7 @@ import pytest
 from support.command_line import Tmt
 
 from transformer_mt.cli.search_options import OPTIONS, SearchOptions
-from transformer_mt.config import SearchConfig
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 
 

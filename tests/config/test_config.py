@@ -9,18 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from transformer_mt.config import (
-    CHOSEN,
-    Config,
-    RecurrentConfig,
-    SearchConfig,
-    Section,
-    TransformerConfig,
-    differences,
-    dump_config,
-    explanation,
-    load_config,
-)
+from transformer_mt.config.sections import CHOSEN, Config, RecurrentConfig, SearchConfig, Section, TransformerConfig
+from transformer_mt.config.toml import differences, dump_config, explanation, load_config
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup, nearest
 
@@ -282,10 +272,10 @@ def test_a_range_is_said_as_the_type_has_it() -> None:
 
 def test_a_schedule_has_the_keys_it_uses_and_no_others() -> None:
     assert message(None, "schedule.name=cosine", "schedule.factor=2").endswith(
-        "unknown key schedule.factor; choose one of schedule.name, schedule.learning_rate, schedule.warmup"
+        "unknown key schedule.factor; choose one of schedule.name, schedule.warmup, schedule.learning_rate"
     )
     assert message(None, "schedule.learning_rate=2").endswith(
-        "choose one of schedule.name, schedule.factor, schedule.warmup"
+        "choose one of schedule.name, schedule.warmup, schedule.factor"
     )
     assert message(None, "optimizer.weight_decay=0").startswith("--set optimizer.weight_decay=0: unknown key")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from transformer_mt.config import DataConfig
+from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.cleaning import SplitReport
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from support.experiments import VARIANTS
 
-from transformer_mt.config import load_config
+from transformer_mt.config.toml import load_config
 from transformer_mt.experiments.experiment import Experiment
 from transformer_mt.experiments.table import BASELINE, GROUPS
 

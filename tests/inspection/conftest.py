@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer_mt.config import AttentionConfig, TokenizerConfig, TransformerConfig
+from transformer_mt.config.sections import AttentionConfig, TokenizerConfig, TransformerConfig
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import Tokenizer

@@ -11,7 +11,7 @@ from support.small_training import opened
 from support.variants import VARIANTS, Variant
 from torch import Tensor
 
-from transformer_mt.config import CHOSEN, TrainingConfig
+from transformer_mt.config.sections import CHOSEN, TrainingConfig
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.runs.checkpoints import Checkpoint
 from transformer_mt.runs.directory import METRICS, MODEL, Run

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 
 from support.variants import with_sizes
-from transformer_mt.config import ModelConfig, load_config
+from transformer_mt.config.sections import ModelConfig
+from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import BOS, PAD, SPECIAL

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from transformer_mt.attention.build import ATTENTION
 from transformer_mt.attention.scores import SCORES
-from transformer_mt.config import load_config
+from transformer_mt.config.toml import load_config
 from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
 from transformer_mt.models.build import RECURRENT_SCORES
 

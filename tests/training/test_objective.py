@@ -7,7 +7,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_mt.batching import Batch, encode_pairs
-from transformer_mt.config import CHOSEN, TokenizerConfig, load_config
+from transformer_mt.config.sections import CHOSEN, TokenizerConfig
+from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer import PAD, Tokenizer

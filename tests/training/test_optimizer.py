@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.config import CHOSEN, OptimizerConfig, load_config
+from transformer_mt.config.sections import CHOSEN, OptimizerConfig
+from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
 from transformer_mt.training.optimizer import OPTIMIZERS, ScheduledOptimizer, build_optimizer
 

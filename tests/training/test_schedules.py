@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.config import CHOSEN, ScheduleConfig, load_config
+from transformer_mt.config.sections import CHOSEN, ScheduleConfig
+from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.training.schedules import (
     SCHEDULES,

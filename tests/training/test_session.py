@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from support.small_training import TRAIN, opened, small_config, write_corpus
 
-from transformer_mt.config import SearchConfig
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator

@@ -4,7 +4,7 @@ from support.processes import OneOf
 from support.small_training import TRAIN, small_config
 
 from transformer_mt.batching import Batch
-from transformer_mt.config import TokenizerConfig
+from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.stream import BatchStream

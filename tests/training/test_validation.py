@@ -3,7 +3,7 @@ import torch
 from support.small_training import TRAIN, VALIDATION, small_config
 from torch.nn import functional as F
 
-from transformer_mt.config import Config
+from transformer_mt.config.sections import Config
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer import BOS, EOS, Tokenizer
 from transformer_mt.training.validation import SAMPLES, Validator

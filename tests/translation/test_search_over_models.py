@@ -8,7 +8,7 @@ import torch
 from support.table_model import all_translations, log_probability
 from torch import Tensor, nn
 
-from transformer_mt.config import AttentionConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from transformer_mt.config.sections import AttentionConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.models.build import MODELS, build_model
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer import EOS, PAD

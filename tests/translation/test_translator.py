@@ -4,7 +4,7 @@ import pytest
 import torch
 from support.table_model import TableModel
 
-from transformer_mt.config import SearchConfig, TokenizerConfig
+from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.tokenizer import EOS, Tokenizer
 from transformer_mt.translation.search import beam_search

@@ -13,7 +13,7 @@ from transformer_mt.attention.positions import NoAttentionPosition, acts_in_atte
 from transformer_mt.attention.projections import SHARING, Independent, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.attention.spelling import spelled
-from transformer_mt.config import AttentionConfig
+from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
 

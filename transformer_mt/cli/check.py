@@ -6,7 +6,7 @@ from torch import Tensor
 
 from transformer_mt.batching import Batch
 from transformer_mt.cli.terminal import note, result
-from transformer_mt.config import Config
+from transformer_mt.config.sections import Config
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.sanity_check import Learned, measure_cost, overfit, shapes

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from transformer_mt.cli.options import Data, Set
-from transformer_mt.config import CHOSEN, Config, Section, dump_config, explanation
-from transformer_mt.config.toml import find_key, section_lines
+from transformer_mt.config.sections import CHOSEN, Config, Section
+from transformer_mt.config.toml import dump_config, explanation, find_key, section_lines
 
 
 def config(

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from transformer_mt.config import Config, DataConfig, TrainingConfig, load_config
+from transformer_mt.config.sections import Config, DataConfig, TrainingConfig
+from transformer_mt.config.toml import load_config
 
 RUNS = Path("runs")
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from transformer_mt.config import SearchConfig
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 
 _CONFIGURED = SearchConfig()

@@ -8,7 +8,7 @@ import typer
 from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
 
 if TYPE_CHECKING:
-    from transformer_mt.config import Config
+    from transformer_mt.config.sections import Config
     from transformer_mt.training.session import TrainingSession
 
 

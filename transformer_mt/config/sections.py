@@ -122,17 +122,29 @@ class AttentionConfig(Section):
     """The probability with which an attention weight is dropped in training."""
 
 
-class TransformerConfig(Section):
+class _Model(Section):
+    kind: str
+    """Which kind of model."""
+    width: Positive = 128
+    """Features of a token's state, D; even in a recurrent model, where each direction of the encoder has half."""
+    encoder_layers: Positive
+    """Layers that read the source; bidirectional in a recurrent model."""
+    decoder_layers: Positive
+    """Layers that write the target."""
+    dropout: Probability = 0.1
+    """The probability with which a feature of an embedding or of a layer's output is dropped in training."""
+    tied: Tied = "all"
+    """Which vocabulary matrices are one: source, target and output; target and output; or none."""
+    max_length: Positive = 256
+    """The longest sentence in subwords, end symbol included."""
+
+
+class TransformerConfig(_Model):
     """A Transformer's architecture and sizes."""
 
     kind: str = "transformer"
-    """Which kind of model."""
-    width: Positive = 128
-    """Features of a token's state, D."""
     encoder_layers: Positive = 3
-    """Layers that read the source."""
     decoder_layers: Positive = 3
-    """Layers that write the target."""
     feedforward: Positive = 512
     """Hidden features of the feed-forward network in each layer."""
     activation: str = "relu"
@@ -141,34 +153,17 @@ class TransformerConfig(Section):
     """The normalisation around each layer."""
     residual: str = "pre_norm"
     """Whether the norm stands before a layer or after it."""
-    dropout: Probability = 0.1
-    """The probability with which a feature of an embedding or of a layer's output is dropped in training."""
-    tied: Tied = "all"
-    """Which vocabulary matrices are one: source, target and output; target and output; or none."""
-    max_length: Positive = 256
-    """The longest sentence in subwords, end symbol included."""
     attention: AttentionConfig = AttentionConfig()
 
 
-class RecurrentConfig(Section):
+class RecurrentConfig(_Model):
     """A recurrent encoder–decoder's architecture and sizes."""
 
     kind: str = "recurrent"
-    """Which kind of model."""
-    width: Positive = 128
-    """Features of a token's state, D; even, since each direction of the encoder has half of them."""
     encoder_layers: Positive = 1
-    """Bidirectional layers that read the source."""
     decoder_layers: Positive = 1
-    """Layers that write the target."""
     score: str = "additive"
     """How well a decoder state fits a source state; `none` is a model without attention."""
-    dropout: Probability = 0.1
-    """The probability with which a feature of an embedding or of a layer's output is dropped in training."""
-    tied: Tied = "all"
-    """Which vocabulary matrices are one: source, target and output; target and output; or none."""
-    max_length: Positive = 256
-    """The longest sentence in subwords, end symbol included."""
 
 
 ModelConfig = Annotated[TransformerConfig | RecurrentConfig, ChosenBy("kind")]
@@ -183,13 +178,10 @@ class CrossEntropyConfig(Section):
     """The share ε of each label that is spread evenly over the vocabulary."""
 
 
-class RDropConfig(Section):
+class RDropConfig(CrossEntropyConfig):
     """Cross-entropy of two passes under different dropout, which are also drawn to each other (R-Drop)."""
 
     name: str = "r_drop"
-    """What training minimises."""
-    label_smoothing: Probability = 0.1
-    """The share ε of each label that is spread evenly over the vocabulary."""
     weight: Annotated[float, Field(ge=0.0)] = 5.0
     """The weight α of the divergence between the two passes."""
 
@@ -214,7 +206,6 @@ class AdamWConfig(AdamConfig):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
 
     name: str = "adamw"
-    """Which optimizer."""
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
     """The share, times the learning rate, by which matrices shrink at every step; not norms, biases, embeddings."""
 
@@ -222,53 +213,46 @@ class AdamWConfig(AdamConfig):
 OptimizerConfig = Annotated[AdamConfig | AdamWConfig, ChosenBy("name")]
 
 
-class NoamConfig(Section):
+class _Schedule(Section):
+    name: str
+    """How the learning rate changes with the step."""
+    warmup: Positive = 400
+    """Optimizer steps of the linear rise, up to the peak."""
+
+
+class NoamConfig(_Schedule):
     """A rise over the warm-up, then a fall with the root of the step, for the model's width (Vaswani et al. 2017)."""
 
     name: str = "noam"
-    """How the learning rate changes with the step."""
     factor: PositiveNumber = 1.0
     """Multiplies every learning rate."""
-    warmup: Positive = 400
-    """Optimizer steps until the peak."""
 
 
-class ConstantConfig(Section):
+class ConstantConfig(_Schedule):
     """A rise over the warm-up, then always the same."""
 
     name: str = "constant"
-    """How the learning rate changes with the step."""
     learning_rate: PositiveNumber = 1e-3
-    """The learning rate after the warm-up."""
-    warmup: Positive = 400
-    """Optimizer steps until `learning_rate` is reached."""
+    """The learning rate at the peak."""
 
 
 class InverseSqrtConfig(ConstantConfig):
     """A rise over the warm-up, then a fall with the root of the step: Noam's form with its peak said."""
 
     name: str = "inverse_sqrt"
-    """How the learning rate changes with the step."""
     learning_rate: PositiveNumber = 4e-3
-    """The peak."""
 
 
-class LinearConfig(ConstantConfig):
+class LinearConfig(InverseSqrtConfig):
     """A rise over the warm-up, then a straight fall to zero at the end of training."""
 
     name: str = "linear"
-    """How the learning rate changes with the step."""
-    learning_rate: PositiveNumber = 4e-3
-    """The peak."""
 
 
-class CosineConfig(ConstantConfig):
+class CosineConfig(InverseSqrtConfig):
     """A rise over the warm-up, then half a cosine down to zero at the end of training (Loshchilov and Hutter 2017)."""
 
     name: str = "cosine"
-    """How the learning rate changes with the step."""
-    learning_rate: PositiveNumber = 4e-3
-    """The peak."""
 
 
 ScheduleConfig = Annotated[

@@ -77,8 +77,11 @@ def find_key(key: str, config: Config) -> tuple[Section, str]:
 def explanation(section: type[Section], name: str) -> str:
     """The sentence of a key, followed by the values it can have where its type says so."""
     field = section.model_fields[name]
-    assert field.description is not None, f"{section.__name__}.{name} has no sentence"
-    sentence = " ".join(field.description.split())
+    # Where a section only changes a default, the sentence stands with the key's first appearance.
+    parents = [parent.model_fields for parent in section.__mro__ if issubclass(parent, Section)]
+    sentence = " ".join(
+        next(text for fields in parents if name in fields and (text := fields[name].description)).split()
+    )
     return f"{sentence} ({values})" if (values := _values(field.annotation, field.metadata)) else sentence
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_mt.config import DataConfig
+from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.cleaning import CleaningReport, SplitReport, filter_pairs, normalize
 from transformer_mt.corpus.hub import open_hub
 from transformer_mt.corpus.local import open_folder

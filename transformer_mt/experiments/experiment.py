@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from transformer_mt.config import Config, load_config
+from transformer_mt.config.sections import Config
+from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 
 SPLITS = ("test", "test_composition", "test_length")

@@ -10,7 +10,7 @@ from transformer_mt.attention.build import build_attention, with_projections
 from transformer_mt.attention.positions import build_embedding_position
 from transformer_mt.attention.projections import Unprojected
 from transformer_mt.attention.scores import SCORES, Score
-from transformer_mt.config import ModelConfig, RecurrentConfig, TransformerConfig
+from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, NoNorm, Residual
 from transformer_mt.models.recurrent import FinalStates, RecurrentSeq2Seq, SourceAttention, SourceReader

@@ -17,7 +17,8 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_mt.config import Config, dump_config, load_written_config
+from transformer_mt.config.sections import Config
+from transformer_mt.config.toml import dump_config, load_written_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq

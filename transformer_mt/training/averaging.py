@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from typing_extensions import override
 
-from transformer_mt.config import TrainingConfig
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
 from transformer_mt.runs.weights import weights_of

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.batching import Batch
-from transformer_mt.config import ObjectiveConfig
+from transformer_mt.config.sections import ObjectiveConfig
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
 from transformer_mt.tokenizer import PAD

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.config import AdamConfig, AdamWConfig, OptimizerConfig
+from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerConfig
 from transformer_mt.names import lookup
 from transformer_mt.training.schedules import Schedule
 

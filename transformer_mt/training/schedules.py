@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from transformer_mt.config import ScheduleConfig
+from transformer_mt.config.sections import ScheduleConfig
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from transformer_mt.config import Config, differences
+from transformer_mt.config.sections import Config
+from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.device import choose_device, choose_precision, keep_freed_memory

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from transformer_mt.batching import Batch, EncodedPairs, encode_pairs, mix_seed, plan_batches
-from transformer_mt.config import Config
+from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.processes import Processes
 from transformer_mt.tokenizer import Sampling, Tokenizer

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from transformer_mt.batching import Batch
-from transformer_mt.config import Config, NoamConfig
+from transformer_mt.config.sections import Config, NoamConfig
 from transformer_mt.device import compute_in, random_states, restore_random_states
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq

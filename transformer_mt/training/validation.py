@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from transformer_mt.batching import encode_pairs, fixed_batches
-from transformer_mt.config import Config, SearchConfig
+from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.evaluation import score_texts
 from transformer_mt.models.seq2seq import Seq2Seq

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.batching import mix_seed
-from transformer_mt.config import SearchConfig
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
