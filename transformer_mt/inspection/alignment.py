@@ -27,9 +27,9 @@ def alignment(
 
     `target_words` says for each row, `source_words` for each column, which word its piece belongs to, or `NO_WORD`
     (see `piece_words`). A source word gets the sum over its pieces, a target word the mean (Clark et al. 2019, §4.1).
-    Rows and columns of no word are left out before the maximum is taken, since heads rest on them when they have
-    nothing to say (Clark et al. 2019, §3.2). Of equal weights the first wins; a word that attends to no word has no
-    link.
+    Rows and columns of no word are left out before the maximum is taken: heads put their weight there where they find
+    no word that matters (Clark et al. 2019, §3.2). Of equal weights the first wins; a word that attends to no word has
+    no link.
     """
     (links,) = _links(weights[None], source_words, target_words)
     return links
