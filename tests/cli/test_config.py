@@ -5,8 +5,8 @@ import torch
 from support.command_line import Tmt
 
 from transformer_mt.cli.config import choices
-from transformer_mt.config.sections import Config
-from transformer_mt.config.toml import leaves, load_config
+from transformer_mt.config.sections import Config, TransformerConfig
+from transformer_mt.config.toml import explanation, leaves, load_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 
@@ -41,7 +41,7 @@ def test_a_key_is_explained_with_its_choices(tmt: Tmt) -> None:
     assert [line.split()[0] for line in lines[3:]] == ["layer", "batch", "rms", "none"]
     assert "(Ba et al. 2016)" in lines[3]
     assert tmt("config", "model.width", "--set", "model.width=32").lines == [
-        "Features of a token's state, D; even in a recurrent model, where each direction of the encoder has half. (above 0)",
+        explanation(TransformerConfig, "width"),
         "here: 32",
     ]
 
