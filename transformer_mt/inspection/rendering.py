@@ -1,5 +1,6 @@
 """Attention maps as text: the target down the side, the source across, numbers, and shading with or without colour."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,6 +9,7 @@ from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
+from typing_extensions import override
 
 from transformer_mt.inspection.escape import escape_controls
 
@@ -21,14 +23,14 @@ _MASKED = "·"
 _STACKS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
 
 
-class Shading:
+class Shading(ABC):
     """How a weight is shaded beside its number. `levels` are the weights from which each next shade holds."""
 
     levels: tuple[float, ...]
 
+    @abstractmethod
     def cell(self, weight: float | None) -> Text:
         """The weight, from 0 to 1, in `_CELL` columns; a dot for None, which may not be attended to."""
-        raise NotImplementedError
 
     def level(self, weight: float) -> int:
         """How many levels the weight reaches."""
@@ -41,6 +43,7 @@ class Blocks(Shading):
     levels = (0.05, 0.25, 0.5, 0.75)
     shades = " ░▒▓█"
 
+    @override
     def cell(self, weight: float | None) -> Text:
         """For example `▒.42`."""
         if weight is None:
@@ -61,6 +64,7 @@ class Colours(Shading):
         for number, background in ((250, 234), (231, 18), (231, 24), (16, 36), (16, 148), (16, 226))
     )
 
+    @override
     def cell(self, weight: float | None) -> Text:
         """The number on its background; no background where nothing may be attended to."""
         if weight is None:
