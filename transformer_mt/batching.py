@@ -50,7 +50,7 @@ class Sentences:
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]]) -> "Sentences":
-        """These lists of tokens."""
+        """The sentences of these lists of tokens, in one tensor."""
         ids = torch.tensor(list(chain.from_iterable(sentences)), dtype=torch.int32)
         return cls(ids, _starts(torch.tensor([len(sentence) for sentence in sentences], dtype=torch.int64)))
 

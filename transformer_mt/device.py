@@ -31,7 +31,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def _exists(name: str) -> bool:
-    if name.partition(":")[0] not in DEVICES:  # torch knows others, which hold no numbers
+    if name.partition(":")[0] not in DEVICES:  # torch has others, such as `meta`, whose tensors have no values
         return False
     try:
         torch.empty(1, device=name)

@@ -99,12 +99,11 @@ class Tokenizer:
     @property
     def size(self) -> int:
         """The number of subwords, special symbols and bytes included."""
-        return int(self._processor.GetPieceSize())
+        return self._processor.GetPieceSize()
 
     def encode(self, text: str) -> list[int]:
         """The most probable subwords of a text, without `BOS` and `EOS`."""
-        ids: list[int] = self._processor.Encode(_encodable(text), out_type=int)
-        return ids
+        return self._processor.Encode(_encodable(text), out_type=int)
 
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The subwords of each text; sampled ones are a function of both arguments.
@@ -113,16 +112,14 @@ class Tokenizer:
         """
         texts = [_encodable(text) for text in sentences]
         if sampling is None:
-            ids: list[list[int]] = self._processor.Encode(texts, out_type=int)
-            return ids
+            return self._processor.Encode(texts, out_type=int)
         draw = random.Random(sampling.seed)
         sample = self._sample_unigram if self._merges is None else self._sample_bpe
         return [sample(text, sampling.alpha, draw) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the subwords; special symbols are skipped, bytes that are no UTF-8 become U+FFFD."""
-        text: str = self._processor.Decode([index for index in ids if index not in SPECIAL])
-        return text
+        return self._processor.Decode([index for index in ids if index not in SPECIAL])
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Each subword as sentencepiece writes it: `▁` begins a word, `<0xE2>` is a byte, `</s>` is `EOS`."""
@@ -153,7 +150,7 @@ class Tokenizer:
         return draw.choices(best, [math.exp(score - highest) for score in scores])[0]
 
     def _sample_bpe(self, text: str, alpha: float, draw: random.Random) -> list[int]:
-        """BPE in which each possible merge is passed over with probability α at every step (Provilkov et al. 2020)."""
+        """BPE in which each possible merge is skipped with probability α at every step (Provilkov et al. 2020)."""
         assert self._merges is not None
         pieces = [piece for word in text.split() for piece in _merge("▁" + word, self._merges, alpha, draw)]
         return [index for piece in pieces for index in self._ids_of_piece(piece)]
@@ -173,7 +170,7 @@ class Tokenizer:
         return scores if all(score.is_integer() for score in scores.values()) else None
 
     def _ids_of_piece(self, piece: str) -> list[int]:
-        """Its subword, or its bytes when the vocabulary does not have it."""
+        """The id of a piece, or those of its bytes when the vocabulary does not have it."""
         index = self._processor.PieceToId(piece)
         return [index] if index != UNK else [self._processor.PieceToId(f"<0x{byte:02X}>") for byte in piece.encode()]
 

@@ -1,14 +1,20 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, SIZES, Tmt
+import torch
+from support.command_line import PAIRS, SIZES, Tmt, settings
 
 from transformer_mt.cli.attend import showcase
 from transformer_mt.cli.main import run
+from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
+from transformer_mt.models.build import build_model
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import weights_of
 
 SOURCE, TARGET = PAIRS[0]
 CELL = re.compile(r"[ ░▒▓█](?:1\.0|\.\d\d)")
@@ -130,3 +136,49 @@ def test_showcase_is_in_the_source_language() -> None:
     assert german != english
     with pytest.raises(InputError, match=r"^SENTENCE: there is no showcase in 'fr'; give a sentence$"):
         showcase("fr")
+
+
+@pytest.fixture(scope="module")
+def deeper(home: Path) -> str:
+    """A run of three layers and two heads in either stack, with random weights so large that no two maps are alike."""
+    config = load_config(None, [*settings(model__encoder_layers="3", model__decoder_layers="3")[1::2]])
+    tokenizer = Run.open(home / "run").tokenizer()
+    torch.manual_seed(1)
+    model = build_model(config.model, vocabulary_size=tokenizer.size)
+    run = Run.create(home / "deeper", config, tokenizer)
+    run.save_model({name: 4 * tensor for name, tensor in weights_of(model).items()})
+    return str(run.path)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, deeper: str, tmt: Tmt) -> None:
+    pair = ("--model", deeper, SOURCE, "--target", TARGET)
+    weights = json.loads(tmt("attend", *pair, "--json").out)["stacks"][stack]["weights"]
+    names = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
+    assert (len(weights), len(weights[0])) == (3, 2)
+
+    def assert_printed(layer: int, head: int, lines: list[str]) -> None:
+        expected = [[weight for weight in row if weight is not None] for row in weights[layer - 1][head - 1]]
+        assert lines[0] == f"{names[stack]}, layer {layer} of 3, head {head} of 2"
+        assert [pytest.approx(row, abs=0.00501) for row in expected] == rows(lines)
+
+    printed = tmt("attend", *pair, "--stack", stack, "--head", "all").out.split("\n\n")[1:-1]
+    maps = [text.splitlines() for text in printed]
+    assert len(maps) == 6
+    for (layer, head), lines in zip(product((1, 2, 3), (1, 2)), maps, strict=True):
+        assert_printed(layer, head, lines)
+    assert len({str(rows(lines)) for lines in maps}) == 6
+    one = tmt("attend", *pair, "--stack", stack, "--layer", "3", "--head", "1").out.split("\n\n")[1:-1]
+    assert one == [printed[4]]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_mean_is_over_the_heads_of_its_layer(stack: str, deeper: str, tmt: Tmt) -> None:
+    pair = ("--model", deeper, SOURCE, "--target", TARGET)
+    weights = json.loads(tmt("attend", *pair, "--json").out)["stacks"][stack]["weights"]
+    printed = tmt("attend", *pair, "--stack", stack, "--head", "mean").out.split("\n\n")[1:-1]
+    assert len(printed) == 3
+    for (first, second), text in zip(weights, printed, strict=True):
+        both = [zip(*both, strict=True) for both in zip(first, second, strict=True)]
+        mean = [[(one + other) / 2 for one, other in row if one is not None] for row in both]
+        assert [pytest.approx(row, abs=0.00501) for row in mean] == rows(text.splitlines())

@@ -3,6 +3,7 @@ import re
 
 import pytest
 from support.command_line import PAIRS, Tmt
+from support.translations import noted_translations
 
 KEYS = {
     "bleu",
@@ -54,3 +55,18 @@ def test_where_word_links_are_known_attention_is_compared_with_them(as_json: boo
     else:
         line = r"^AER +\d+\.\d\d % cross-attention, layer 1, head [12], chosen on validation$"
         assert re.search(line, outcome.out, re.MULTILINE)
+
+
+def test_the_length_penalty_reaches_the_search(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = noted_translations(monkeypatch)
+
+    def ratios(penalty: str) -> list[float]:
+        noted.clear()
+        assert tmt("evaluate", "--model", trained, "--beam", "1", "--length-penalty", penalty).code == 0
+        return [best.log_probability / best.score for best, *_ in noted]
+
+    once = ratios("1")
+    assert len(once) == len(PAIRS)
+    assert min(once) > 1.1
+    assert ratios("0") == pytest.approx([1] * len(PAIRS))
+    assert ratios("2.5") == pytest.approx([ratio**2.5 for ratio in once])

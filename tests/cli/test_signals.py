@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from support.command_line import Tmt, settings
@@ -19,6 +22,9 @@ PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main
 LONGER = settings(
     training__steps="200", training__validate_every="100", training__checkpoint_every="5", training__log_every="1"
 )
+
+# Seconds that a process may take on the slowest machine; it is for those that hang.
+LONGEST = 240
 
 
 def weights(run: Path) -> str:
@@ -40,20 +46,34 @@ def uninterrupted(home: Path) -> str:
     return weights(home / "uninterrupted")
 
 
+@contextmanager
+def child(*command: str) -> Iterator["subprocess.Popen[str]"]:
+    """A process that ends with the block, and after `LONGEST` seconds whatever it does: what it wrote ends then too."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        limit = Timer(LONGEST, process.kill)
+        limit.start()
+        try:
+            yield process
+        finally:
+            process.kill()
+            limit.cancel()
+
+
 def stopped(arguments: list[str], number: int, *, after_step: int, delay: float = 0.0) -> tuple[int, str, str]:
     """Start a process, send it a signal some time after it has reported a step; its exit code, stdout and stderr."""
-    process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    assert process.stdout is not None
-    seen = []
-    for line in process.stderr:
-        seen.append(line)
-        if f"step {after_step}/" in line:
-            time.sleep(delay)
-            process.send_signal(number)
-            break
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, "".join(seen) + err
+    with child(*PROGRAM, *arguments) as process:
+        assert process.stderr is not None
+        seen = []
+        for line in process.stderr:
+            seen.append(line)
+            if f"step {after_step}/" in line:
+                break
+        else:
+            pytest.fail(f"no step {after_step} within {LONGEST} seconds:\n{''.join(seen)}")
+        time.sleep(delay)
+        process.send_signal(number)
+        out, err = process.communicate()
+        return process.returncode, out, "".join(seen) + err
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -103,10 +123,9 @@ def test_a_second_signal_leaves_at_once(second: int, code: int) -> None:
         "    print('asked', flush=True)\n"
         "    while True: time.sleep(0.01)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for word, number in (("ready", signal.SIGINT), ("asked", second)):
-        assert process.stdout.readline() == f"{word}\n"
-        process.send_signal(number)
-    assert process.wait(timeout=30) == code
-    process.stdout.close()
+    with child(sys.executable, "-c", program) as process:
+        assert process.stdout is not None
+        for word, number in (("ready", signal.SIGINT), ("asked", second)):
+            assert process.stdout.readline() == f"{word}\n"
+            process.send_signal(number)
+        assert process.wait() == code

@@ -219,3 +219,27 @@ def test_the_devices_name_reaches_the_translator(trained: str, tmt: Tmt, monkeyp
     monkeypatch.setattr("transformer_mt.translation.translator.Translator.load", load)
     assert tmt("translate", "--model", trained, "--device", "cpu", "Ja").lines == ["[Ja]"]
     assert asked.device == "cpu"
+
+
+def test_windows_line_ends_are_no_part_of_what_json_gives_back(trained: str, tmt: Tmt) -> None:
+    lines = [json.dumps({"id": 7, "de": SOURCES[0]}), SOURCES[1], "", json.dumps({"source": SOURCES[2]})]
+    outcomes = []
+    for name, end in (("unix.jsonl", "\n"), ("windows.jsonl", "\r\n")):
+        Path(name).write_bytes("".join(line + end for line in lines).encode())
+        outcomes.append(tmt("translate", "--model", trained, "--json", "--input", name))
+    unix, windows = outcomes
+    assert (unix.code, len(unix.lines)) == (0, 4)
+    assert windows == unix
+    assert [json.loads(line).get("source") for line in windows.lines] == [None, SOURCES[1], "", SOURCES[2]]
+
+
+def test_the_length_penalty_reaches_the_search(trained: str, tmt: Tmt) -> None:
+    def ratio(penalty: str) -> float:
+        options = ("--json", "--beam", "1", "--length-penalty", penalty)
+        (line,) = tmt("translate", "--model", trained, *options, SOURCES[0]).lines
+        found = json.loads(line)
+        return float(found["log_probability"] / found["score"])
+
+    assert ratio("0") == pytest.approx(1)
+    assert ratio("1") > 1.1
+    assert ratio("2.5") == pytest.approx(ratio("1") ** 2.5)

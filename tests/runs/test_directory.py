@@ -1,4 +1,5 @@
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,23 +66,17 @@ def other_names(content: bytes) -> bytes:
         (other_names, "the weights do not fit config.toml"),
     ],
 )
-def test_damaged_model_is_named(trained: Path, change: Callable[[bytes], bytes], expected: str) -> None:
-    path = trained / MODEL
-    sound = path.read_bytes()
-    path.write_bytes(change(sound))
-    try:
-        assert problem(Run.open(trained).model).startswith(f"{path}: {expected}")
-    finally:
-        path.write_bytes(sound)
+def test_damaged_model_is_named(trained: Path, tmp_path: Path, change: Callable[[bytes], bytes], expected: str) -> None:
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    (run / MODEL).write_bytes(change((trained / MODEL).read_bytes()))
+    assert problem(Run.open(run).model).startswith(f"{run / MODEL}: {expected}")
 
 
 def test_a_run_can_be_moved(trained: Path, tmp_path: Path) -> None:
-    moved = trained.rename(tmp_path / "elsewhere")
-    try:
-        translator = Translator.load(moved, device="cpu")
-        assert not translator.model.training
-    finally:
-        moved.rename(trained)
+    shutil.copytree(trained, tmp_path / "run")
+    moved = (tmp_path / "run").rename(tmp_path / "elsewhere")
+    translator = Translator.load(moved, device="cpu")
+    assert not translator.model.training
 
 
 def test_nothing_in_a_run_can_execute(trained: Path) -> None:

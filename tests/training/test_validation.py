@@ -1,12 +1,23 @@
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 import torch
 from support.small_training import TRAIN, VALIDATION, small_config
+from support.translations import noted_translations
+from torch import nn
 from torch.nn import functional as F
 
+<<<<<<< HEAD
 from transformer_mt.config.sections import Config
+=======
+from transformer_mt.config.sections import Config
+from transformer_mt.corpus.pairs import SentencePair
+>>>>>>> tests
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer import BOS, EOS, Tokenizer
-from transformer_mt.training.validation import SAMPLES, Validator
+from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
+from transformer_mt.translation.translator import Translation, Translator
 
 CPU = torch.device("cpu")
 
@@ -51,3 +62,54 @@ def test_a_pair_larger_than_a_training_batch_is_validated_alone(tokenizer: Token
     model = build_model(large.model, vocabulary_size=tokenizer.size).eval()
     expected = validator(tokenizer, large).loss(model)
     assert validator(tokenizer, small).loss(model) == pytest.approx(expected, rel=1e-5)
+
+
+TOO_LONG = SentencePair("das Haus " * 40, "the house " * 40)
+
+
+def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    references = {pair.source: pair.target for pair in VALIDATION}
+
+    def perfect(_: Translator, sources: Sequence[str], *__: Any, **___: Any) -> list[list[Translation]]:
+        return [[Translation(references[source], 0.0, 0.0, ())] for source in sources]
+
+    monkeypatch.setattr(Translator, "translate", perfect)
+    config = small_config()
+    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    pairs = [VALIDATION[0], TOO_LONG, *VALIDATION[1:]]
+    found = Validator(pairs, tokenizer, config, device=CPU)(model)
+    assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
+    assert [sample[:2] for sample in found.samples] == [(pair.source, pair.target) for pair in VALIDATION[:SAMPLES]]
+    assert all(reference == translation for _, reference, translation in found.samples)
+    assert found.loss == validator(tokenizer, config)(model).loss
+
+
+def test_validation_computes_in_float32_whatever_training_computes_in(tokenizer: Tokenizer) -> None:
+    config = small_config("training.precision=bfloat16")
+    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    computed = set()
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            module.register_forward_hook(lambda module, inputs, output: computed.add(output.dtype))
+    validator(tokenizer, config)(model)
+    assert computed == {torch.float32}
+
+
+def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_longer(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config("model.max_length=97")
+    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    decode = model.decode
+
+    def endless(*arguments: Any, **options: Any) -> Any:
+        logits, state = decode(*arguments, **options)
+        return logits.index_fill(-1, torch.tensor([EOS]), -1e4), state
+
+    monkeypatch.setattr(model, "decode", endless)
+    noted = noted_translations(monkeypatch)
+    validator(tokenizer, config)(model)
+    longest = max(len(tokenizer.encode(pair.target)) for pair in VALIDATION)
+    assert {len(best.tokens) for best, *_ in noted} == {longest + SPARE_LENGTH}

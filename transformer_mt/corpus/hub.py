@@ -1,4 +1,4 @@
-"""Corpora on the Hugging Face hub, which end in one line within seconds where there is no network."""
+"""Corpora on the Hugging Face hub; without a network, a one-line error within seconds."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -30,7 +30,7 @@ def open_hub(name: str, *, languages: tuple[str, str]) -> Mapping[str, Table]:
 
 
 def _hub_problem(name: str) -> str | None:
-    """Why the hub does not answer, from one short question; `InputError` when it knows no such data set."""
+    """Why the hub cannot be reached, None if it can; `InputError` when it has no such data set."""
     from datasets import config
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
@@ -69,8 +69,7 @@ def _load(name: str, *, configuration: str | None) -> Mapping[str, Table]:
     from datasets import load_dataset
 
     with _load_problems(name):
-        splits: Mapping[str, Table] = load_dataset(name, configuration)
-    return splits
+        return load_dataset(name, configuration)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The door to every corpus: the built-in grammar, a folder, or a data set on the hub."""
+"""Loading a corpus from the built-in grammar, a folder, or a data set on the hub."""
 
 import re
 from collections.abc import Mapping, Sequence

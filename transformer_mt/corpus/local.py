@@ -69,8 +69,7 @@ def _open_jsonl(path: Path, languages: tuple[str, str]) -> Table:
     arguments = {"path": str(path.resolve()), "languages": languages, "digest": digest.hexdigest()}
     features = Features({language: Value("string") for language in languages})
     with _cache_problems():
-        table: Table = Dataset.from_generator(_records, features=features, gen_kwargs=arguments)
-    return table
+        return Dataset.from_generator(_records, features=features, gen_kwargs=arguments)
 
 
 def _open_table(path: Path, languages: tuple[str, str]) -> Table:
@@ -83,13 +82,12 @@ def _open_table(path: Path, languages: tuple[str, str]) -> Table:
     cache = Path(config.HF_DATASETS_CACHE) / "transformer_mt" / digest[:16]
     with _cache_problems():
         try:
-            table: Table = load_dataset(kind, data_files=str(path), split="train", cache_dir=str(cache))
+            return load_dataset(kind, data_files=str(path), split="train", cache_dir=str(cache))
         except OSError:
             raise
         except Exception as error:
             reason = " ".join(str(error.__cause__ or error).split())
             raise InputError(f"{path}: not readable as {kind} ({reason}); correct the file") from None
-    return table
 
 
 _OPENERS: dict[str, Callable[[Path, tuple[str, str]], Table]] = {
@@ -101,7 +99,7 @@ _OPENERS: dict[str, Callable[[Path, tuple[str, str]], Table]] = {
 
 
 def _records(path: str, languages: tuple[str, str], digest: str) -> Iterator[dict[str, str]]:
-    """What `datasets` stores of a file; `digest` is only there to be part of the cache's key."""
+    """What `datasets` stores of a file; `digest` is an argument only to become part of the cache's key."""
     for _, texts in _rows(Path(path), languages):
         yield dict(zip(languages, texts, strict=True))
 

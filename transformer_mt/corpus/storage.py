@@ -1,4 +1,4 @@
-"""Pairs that stay on disk: a sequence over a memory-mapped data set, and `datasets` itself kept quiet."""
+"""Pairs that stay on disk: a sequence over a memory-mapped data set; silencing the library `datasets`."""
 
 import logging
 from collections.abc import Iterator, Sequence

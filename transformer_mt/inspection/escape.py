@@ -1,4 +1,4 @@
-"""Text that nobody has vetted, made safe to print."""
+"""Untrusted text made safe to print on a terminal."""
 
 import unicodedata
 

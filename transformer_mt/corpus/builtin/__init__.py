@@ -4,8 +4,7 @@ One derivation (a tree of the nodes in `phrases`, `clauses`, `subordination` and
 languages, and words of both that come from the same part of it are linked. `sampler`, `circumstances` and `predicates`
 fill derivations with words that suit each other; `simple_sentences`, `complex_sentences` and `relative_sentences` are
 the constructions, `constructions` says how often each is used, `splits` divides the corpus. The words are in the TOML
-files: a new noun is one line there, a new construction one function and one line in the table. `derivations` has short
-names for writing a derivation by hand.
+files: a new noun is one line there, a new construction one function and one line in the table.
 
 So that every German sentence has one English translation, which can be told from the sentence alone, these rules hold:
 

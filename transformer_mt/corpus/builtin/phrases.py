@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin.german import Person
 from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Noun, ProperName
@@ -87,6 +89,7 @@ class Pronoun(Nominal):
     key: str
 
     @property
+    @override
     def german_person(self) -> Person:
         """That of the pronoun; third person singular for wer, was, man."""
         persons: dict[str, Person] = {
@@ -100,21 +103,22 @@ class Pronoun(Nominal):
         return persons.get(self.key, "3s")
 
     @property
+    @override
     def english_person(self) -> Person:
         """The same, but man is you."""
         return "2s" if self.key == "man" else self.german_person
 
     @property
+    @override
     def is_pronoun(self) -> bool:
-        """True."""
         return True
 
+    @override
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
-        """One word."""
         return spell(german.pronoun(self.key, case), (self, "pronoun"))
 
+    @override
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
-        """One word: the subject or the object form."""
         return spell(english.PRONOUNS[self.key][0 if subject else 1], (self, "pronoun"))
 
 
@@ -125,16 +129,17 @@ class Indefinite(Nominal):
     key: str
 
     @property
+    @override
     def is_new(self) -> bool:
-        """True."""
         return True
 
+    @override
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
         """One word; jemand and niemand have endings."""
         return spell(self.key + german.INDEFINITE_ENDINGS.get(self.key, {}).get(case, ""), (self, "pronoun"))
 
+    @override
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
-        """One word."""
         return spell(english.INDEFINITE_PRONOUNS[self.key], (self, "pronoun"))
 
 
@@ -144,12 +149,12 @@ class ClockTime(Nominal):
 
     numeral: str
 
+    @override
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
-        """Numeral and Uhr."""
         return [Word(self.numeral, ((self, "numeral"),)), Word("Uhr", ((self, "clock"),))]
 
+    @override
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
-        """Numeral and o'clock."""
         return [Word(english.NUMERALS[self.numeral], ((self, "numeral"),)), Word("o'clock", ((self, "clock"),))]
 
 
@@ -159,16 +164,17 @@ class Name(Nominal):
 
     name: ProperName
 
+    @override
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
         """The name; -s in the genitive."""
         return spell(self.name.key + ("s" if case == "genitive" else ""), (self, "noun"))
 
+    @override
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
-        """The English name."""
         return spell(self.name.english, (self, "noun"))
 
+    @override
     def nouns(self) -> list[str]:
-        """The name."""
         return [self.name.key]
 
 
@@ -189,20 +195,22 @@ class NounPhrase(Nominal):
     relative: Relative | None = None
 
     @property
+    @override
     def german_person(self) -> Person:
-        """Third person, singular or plural."""
         return "3p" if self.plural else "3s"
 
     @property
+    @override
     def is_indefinite(self) -> bool:
         """True with ein or no determiner: kein negates it."""
         return self.determiner in _INDEFINITE and self.possessor is None
 
     @property
+    @override
     def is_new(self) -> bool:
-        """True with all that is not definite."""
         return self.is_indefinite or self.determiner in ("kein", "viele", *german.NUMERALS)
 
+    @override
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
         """Determiner, adjective, noun, genitive; a name in the genitive replaces the determiner."""
         where = german.column(self.noun, plural=self.plural)
@@ -222,10 +230,11 @@ class NounPhrase(Nominal):
             said += self.possessor.german("genitive")
         return said
 
+    @override
     def german_relative(self) -> list[Word]:
-        """The relative clause between commas, or nothing."""
         return [COMMA, *self.relative.german(), COMMA] if self.relative else []
 
+    @override
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
         """Determiner, adjective, noun, relative clause, with 's or of for the possessor."""
         described: list[Word] = []
@@ -253,12 +262,12 @@ class NounPhrase(Nominal):
             return [Word(english.NUMERALS[self.determiner], (origin,))]
         return spell(english.DETERMINERS[self.determiner][self.plural], origin)
 
+    @override
     def nouns(self) -> list[str]:
-        """The head noun."""
         return [self.noun.key]
 
+    @override
     def clauses(self) -> list[Relative]:
-        """The relative clause, if there is one."""
         return [self.relative] if self.relative else []
 
 
@@ -274,28 +283,28 @@ class Both(Nominal):
     second: Nominal
 
     @property
+    @override
     def german_person(self) -> Person:
-        """Third person plural."""
         return "3p"
 
+    @override
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
-        """One and the other."""
         return [*self.first.german(case), Word("und", ((self, "and"),)), *self.second.german(case)]
 
+    @override
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
-        """One and the other."""
         return [
             *self.first.english(subject=subject),
             Word("and", ((self, "and"),)),
             *self.second.english(subject=subject),
         ]
 
+    @override
     def nouns(self) -> list[str]:
-        """The nouns of both."""
         return self.first.nouns() + self.second.nouns()
 
+    @override
     def clauses(self) -> list[Relative]:
-        """The relative clauses of both."""
         return self.first.clauses() + self.second.clauses()
 
 
@@ -306,21 +315,22 @@ class There(Nominal):
     what: NounPhrase
 
     @property
+    @override
     def english_person(self) -> Person:
-        """That of what there is."""
         return self.what.english_person
 
     @property
+    @override
     def is_pronoun(self) -> bool:
         """It stands where pronouns stand."""
         return True
 
+    @override
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
-        """Es."""
         return [Word("es", ((self, "there"),))]
 
+    @override
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
-        """There."""
         return [Word("there", ((self, "there"),))]
 
 
@@ -331,27 +341,30 @@ class RelativePronoun(Nominal):
     antecedent: NounPhrase
 
     @property
+    @override
     def german_person(self) -> Person:
-        """That of the antecedent."""
         return self.antecedent.german_person
 
     @property
+    @override
     def is_pronoun(self) -> bool:
         """It stands first whatever else there is."""
         return True
 
+    @override
     def german(self, case: Case, negation: Origin | None = None) -> list[Word]:
         """The pronoun with the antecedent's gender and number in its own case."""
         where = german.column(self.antecedent.noun, plural=self.antecedent.plural)
         return [Word(german.RELATIVE_PRONOUN[case, where], ((self, "relative"),))]
 
+    @override
     def english(self, *, subject: bool, negation: Origin | None = None) -> list[Word]:
         """Who and whom for people, that for everything else."""
         person = "who" if subject else "whom"
         return [Word(person if "person" in self.antecedent.noun.kinds else "that", ((self, "relative"),))]
 
+    @override
     def nouns(self) -> list[str]:
-        """The noun that it stands for."""
         return self.antecedent.nouns()
 
 
@@ -381,7 +394,7 @@ class AdverbPhrase:
         return self._say(self.adverb.key)
 
     def german_relative(self) -> list[Word]:
-        """None."""
+        """No words: an adverb has no relative clause."""
         return []
 
     def english(self) -> list[Word]:

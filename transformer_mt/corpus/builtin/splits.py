@@ -1,4 +1,4 @@
-"""The splits of the corpus: what is held out, how long sentences are, and how carelessly people type."""
+"""The splits of the corpus: what is held out, how long sentences are, which marks and capitals are left out."""
 
 import re
 from collections.abc import Callable

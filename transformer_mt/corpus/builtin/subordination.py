@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from transformer_mt.corpus.builtin import english_order, german_order
 from transformer_mt.corpus.builtin.clauses import Clause, Complement
 from transformer_mt.corpus.builtin.phrases import Relative, RelativePronoun
@@ -31,18 +33,18 @@ class Subordinate(Complement):
     conjunction: str
     clause: Clause
 
+    @override
     def german(self) -> list[Word]:
-        """Comma, conjunction, clause, comma."""
         conjunction = Word(self.conjunction, ((self, "conjunction"),))
         return [COMMA, conjunction, *german_order.verb_final(self.clause), COMMA]
 
+    @override
     def english(self) -> list[Word]:
-        """Conjunction and clause."""
         conjunction = Word(CONJUNCTIONS[self.conjunction], ((self, "conjunction"),))
         return [conjunction, *english_order.declarative(self.clause)]
 
+    @override
     def pairings(self) -> Iterator[tuple[str, str]]:
-        """Those of the clause."""
         return self.clause.pairings()
 
 
@@ -53,16 +55,16 @@ class Infinitive(Complement):
     clause: Clause
     bare: bool = False
 
+    @override
     def german(self) -> list[Word]:
-        """Comma and the clause, ending in the infinitive with zu."""
         return [COMMA, *german_order.zu_infinitive(self.clause), COMMA]
 
+    @override
     def english(self) -> list[Word]:
-        """The infinitive and the rest of the clause."""
         return english_order.infinitive(self.clause, bare=self.bare)
 
+    @override
     def pairings(self) -> Iterator[tuple[str, str]]:
-        """Those of the clause."""
         return self.clause.pairings()
 
 
@@ -73,14 +75,14 @@ class RelativeClause(Relative):
     clause: Clause
     pronoun: RelativePronoun
 
+    @override
     def german(self) -> list[Word]:
-        """The relative pronoun, the rest, and the verb at the end."""
         return german_order.verb_final(self.clause, first=self.pronoun)
 
+    @override
     def english(self) -> list[Word]:
-        """The relative pronoun and the clause with a gap."""
         return english_order.relative(self.clause, self.pronoun)
 
+    @override
     def pairings(self) -> Iterator[tuple[str, str]]:
-        """Those of the clause."""
         return self.clause.pairings()
