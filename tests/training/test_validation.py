@@ -8,12 +8,8 @@ from support.translations import noted_translations
 from torch import nn
 from torch.nn import functional as F
 
-<<<<<<< HEAD
-from transformer_mt.config.sections import Config
-=======
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
->>>>>>> tests
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer import BOS, EOS, Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
