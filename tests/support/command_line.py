@@ -12,6 +12,7 @@ from threading import Thread
 import pytest
 
 from transformer_mt.cli.main import run
+from transformer_mt.runs.lock import LOCK
 
 NOUNS = ("Hund", "Mann", "Baum", "Tisch", "Vogel")
 VERBS = ("schläft", "wartet", "fällt")
@@ -74,8 +75,8 @@ def write_corpus(folder: Path) -> Path:
 
 
 def contents(root: Path) -> dict[str, bytes | None]:
-    """Everything below a directory: the bytes of files, None for directories."""
-    paths = sorted(root.rglob("*"))
+    """Everything below a directory but locks: the bytes of files, None for directories."""
+    paths = sorted(path for path in root.rglob("*") if path.name != LOCK)
     return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else None for path in paths}
 
 

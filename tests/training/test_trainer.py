@@ -7,7 +7,7 @@ from support.processes import OneOf
 from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, validations_of
 from torch import Tensor
 
-from transformer_mt.errors import InputError
+from transformer_mt.errors import Diverged, InputError
 from transformer_mt.processes import SingleProcess
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
@@ -86,11 +86,13 @@ def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: P
             break
     with torch.no_grad():
         next(trainer.model.parameters()).fill_(math.nan)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(Diverged) as caught:
         list(trainer.train())
     assert str(caught.value) == (
-        "training: the loss diverged at step 6; lower schedule.factor or raise schedule.warmup"
+        "training: the loss diverged at step 6, at a learning rate of 1.0e-01; lower schedule.factor or raise "
+        "schedule.warmup and start anew; the checkpoint of step 4 is sound and stays"
     )
+    assert caught.value.exit_code == 4
     again = opened(tmp_path).trainer
     assert again.progress.step == 4
     assert all(tensor.isfinite().all() for tensor in weights_of(again.model).values())
@@ -213,3 +215,23 @@ def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -
     )
     assert one_of_two.target_tokens == 2 * alone.target_tokens
     assert one_of_two.loss == pytest.approx(alone.loss)
+
+
+def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, "training.log_every=1").trainer
+    trainer.step()
+    before = {name: tensor.clone() for name, tensor in trainer.averaging.state().items()}
+    trainer.optimizer.schedule = lambda step: 1e39
+    with pytest.raises(Diverged, match=r"the weights diverged at step 2, at a learning rate of 1\.0e"):
+        trainer.step()
+    assert all(torch.equal(tensor, before[name]) for name, tensor in trainer.averaging.state().items())
+    assert trainer.progress.step == 1
+    assert not trainer.checkpoints.steps()
+
+
+def test_a_validation_that_is_not_finite_is_never_the_best(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, "training.score=bleu").trainer
+    with pytest.raises(Diverged, match="the validation loss diverged at step 4"):
+        validated_with(trainer, [(math.nan, 99.0, 99.0)])
+    assert trainer.progress.best_score is None
+    assert not (tmp_path / "model.safetensors").exists()

@@ -5,6 +5,7 @@
     model.safetensors    the weights to use
     metrics.jsonl        one JSON object a line: what training measured
     checkpoints/step-N/  all that exact resumption needs
+    training.lock        who trains here, held as long as that lasts
 
 Only safetensors, JSON, TOML and sentencepiece: nothing in it can execute.
 """
@@ -23,6 +24,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.files import write_atomically, writing
+from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import load_weights, pack, unpack
 from transformer_mt.tokenizer import Tokenizer
 
@@ -34,7 +36,7 @@ CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
     "checkpoints",
 )
 
-PARTS = (CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS)
+PARTS = (CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS, LOCK)
 
 
 class Run:

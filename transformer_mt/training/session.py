@@ -1,6 +1,7 @@
 """From a configuration to something that trains: a new run, or the continuation of one."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
+from transformer_mt.runs.files import writing
+from transformer_mt.runs.lock import acquire, release
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.reports import Report
 from transformer_mt.training.schedules import depends_on_steps
@@ -36,8 +39,11 @@ class TrainingSession:
     notes: tuple[str, ...]
 
     def train(self) -> Iterator[Report]:
-        """Train to the end; each report comes as soon as what it says has happened."""
-        return self.trainer.train()
+        """Train to the end; each report comes as soon as what it says has happened. Then others may train here."""
+        try:
+            yield from self.trainer.train()
+        finally:
+            release(self.trainer.run.path)
 
 
 def open_training(
@@ -52,18 +58,32 @@ def open_training(
     run = Run(Path(path))
     if corpus is not None:
         config = config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus.name})})
-    continuing = run.exists() and not overwrite
+    began = run.exists()
+    if not began and run.path.exists():
+        refuse_other_content(run.path)
+    with ExitStack() as unless_opened:
+        if began and acquire(run.path):
+            unless_opened.callback(release, run.path)
+        session = _open(config, run, corpus, continuing=began and not overwrite, began=began)
+        unless_opened.pop_all()
+    return session
+
+
+def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, began: bool) -> TrainingSession:
+    """Build everything, and only then write, under the directory's lock."""
     if continuing:
         refuse_other_configuration(run, config)
-    elif run.path.exists() and not run.exists():
-        refuse_other_content(run.path)
     session = build_session(config, run, corpus, tokenizer=run.tokenizer() if continuing else None)
     if not continuing:
+        with writing(run.path):
+            run.path.mkdir(parents=True, exist_ok=True)
+        acquire(run.path)
+        if run.exists() and not began:
+            raise InputError(f"{run.path}: another training has begun here; choose another directory with --run")
         run.clear()
         Run.create(run.path, config, session.tokenizer)
-    return TrainingSession(
-        session.trainer, session.corpus, session.tokenizer, (*session.notes, *resume_newest(session.trainer))
-    )
+    notes = (*session.notes, *resume_newest(session.trainer))
+    return TrainingSession(session.trainer, session.corpus, session.tokenizer, notes)
 
 
 def build_session(

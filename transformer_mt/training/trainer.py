@@ -11,7 +11,7 @@ from torch import nn
 from transformer_mt.batching import Batch
 from transformer_mt.config.sections import Config, NoamConfig
 from transformer_mt.device import compute_in, random_states, restore_random_states
-from transformer_mt.errors import InputError
+from transformer_mt.errors import Diverged
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
 from transformer_mt.processes import Processes
@@ -135,12 +135,11 @@ class Trainer:
         self.model.train()
         loss = self.processes.sum(math.fsum(self.backward(batch.to(self.device), tokens) for batch in batches))
         norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip))
-        if not math.isfinite(norm):
-            raise InputError(
-                f"training: the loss diverged at step {self.progress.step + 1}; lower {self.rate_key} or raise "
-                "schedule.warmup"
-            )
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            raise self._diverged("loss")
         learning_rate = self.optimizer.step()
+        if not math.isfinite(nn.utils.get_total_norm(self.model.parameters(), math.inf)):
+            raise self._diverged("weights")  # before an average takes them in, or a checkpoint
         self.averaging.update()
         seconds = time.perf_counter() - start
         self.progress.step += 1
@@ -161,6 +160,8 @@ class Trainer:
         start = time.perf_counter()
         progress = self.progress
         validation = self.validate(self.averaging.candidate().eval())
+        if not math.isfinite(validation.loss):
+            raise self._diverged("validation loss")
         score = self.score(validation)
         best = progress.best_score is None or score > progress.best_score
         if best:
@@ -179,6 +180,17 @@ class Trainer:
         self.log.validation(report)  # before the checkpoint, from which no validation would be made again
         self.save()
         return report
+
+    def _diverged(self, what: str) -> Diverged:
+        """What to say of numbers that are not finite, and what is left."""
+        step = self.optimizer.steps
+        step += what == "loss"  # of which the optimizer has not heard
+        kept = self.checkpoints.steps()
+        return Diverged(
+            f"training: the {what} diverged at step {step}, at a learning rate of {self.optimizer.schedule(step):.1e}; "
+            f"lower {self.rate_key} or raise schedule.warmup and start anew; "
+            + (f"the checkpoint of step {kept[-1]} is sound and stays" if kept else "there is no checkpoint yet")
+        )
 
     def _validation_is_due(self) -> bool:
         step = self.progress.step

@@ -1,0 +1,73 @@
+"""One trainer a directory: an advisory lock that ends with its process, however that ends."""
+
+import contextlib
+import json
+import os
+import socket
+import stat
+import time
+from pathlib import Path
+
+from transformer_mt.errors import InputError
+from transformer_mt.runs.files import writing
+
+LOCK = "training.lock"
+
+# What this process holds, by the real path of the directory: it may open its own run again.
+_held: dict[Path, int] = {}
+
+
+def acquire(directory: Path) -> bool:
+    """Hold the directory's lock until `release` or the end of the process; False where this process holds it already.
+
+    Raises `InputError` with process, host and time when another process holds it. A lock file that a dead process left
+    holds nothing: the system has let go of it. Readers need no lock.
+    """
+    place = directory.resolve()
+    if place in _held:
+        return False
+    with writing(directory / LOCK):
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(directory / LOCK, flags, 0o644)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not _lock(descriptor):
+        holder = _holder(descriptor)
+        os.close(descriptor)
+        raise InputError(
+            f"{directory}: is being trained{holder}; wait for that, stop it, or choose another directory with --run"
+        )
+    ours = {"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+    with writing(directory / LOCK):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(ours).encode(), 0)
+    _held[place] = descriptor
+    return True
+
+
+def release(directory: Path) -> None:
+    """Let go of the directory's lock, if this process holds it. The file stays: another may be waiting to open it."""
+    descriptor = _held.pop(directory.resolve(), None)
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether the file is ours now; always on a system without such locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _holder(descriptor: int) -> str:
+    """Who says to hold the lock, in words; nothing where the file does not say."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        found = json.loads(os.pread(descriptor, 1_000, 0))
+        return f" by process {int(found['process'])} on {found['host']!s:.60} since {found['since']!s:.30}"
+    return " by another process"
