@@ -1,8 +1,11 @@
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
-from transformer_mt.device import choose_device, choose_precision, compute_in
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.device import choose_device, choose_precision, compute_in, require_memory
+from transformer_mt.errors import EnvironmentProblem, InputError
 
 CPU = torch.device("cpu")
 
@@ -59,3 +62,29 @@ def test_auto_precision_is_bfloat16_on_cuda_only_where_there_are_matrix_units_fo
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
     assert choose_precision("auto", torch.device("cuda")) == expected
     assert choose_precision("auto", torch.device("mps")) == torch.float32
+
+
+def test_what_fits_is_let_pass_and_what_never_would_is_one_line() -> None:
+    require_memory(1_000, CPU, what="model", remedy="lower it")
+    with pytest.raises(InputError) as caught:
+        require_memory(10**15, CPU, what="model", remedy="lower it")
+    expected = r"model: at least 1000000\.0 GB of memory, and \d+\.\d GB are free; lower it"
+    assert re.fullmatch(expected, str(caught.value))
+
+
+def test_memory_is_compared_with_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 3 kB\nMemAvailable:       2 kB\n")
+    require_memory(2048, CPU, what="model", remedy="lower it")
+    with pytest.raises(InputError):
+        require_memory(2049, CPU, what="model", remedy="lower it")
+
+
+def test_a_system_that_does_not_say_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 3 kB\n")
+    require_memory(10**15, CPU, what="model", remedy="lower it")
+
+    def missing(self: Path) -> str:
+        raise FileNotFoundError(self)
+
+    monkeypatch.setattr(Path, "read_text", missing)
+    require_memory(10**15, CPU, what="model", remedy="lower it")

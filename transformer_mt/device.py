@@ -3,11 +3,12 @@
 import ctypes
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.names import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
@@ -38,6 +39,30 @@ def _exists(name: str) -> bool:
     except (RuntimeError, AssertionError):  # torch raises either, by the device
         return False
     return True
+
+
+def require_memory(needed: int, device: torch.device, *, what: str, remedy: str) -> None:
+    """Raise `InputError` where so many bytes, at the least, are more than the device has left.
+
+    An estimate from below: what it lets pass may still not fit, but what it refuses never would.
+    """
+    free = _free_memory(device)
+    if free is not None and needed > free:
+        raise InputError(
+            f"{what}: at least {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free; {remedy}"
+        )
+
+
+def _free_memory(device: torch.device) -> int | None:
+    """Bytes that are left for us; None where the system does not say."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    amounts = {name: amount for name, _, amount in (line.partition(":") for line in lines)}
+    return 1024 * int(amounts["MemAvailable"].removesuffix("kB")) if "MemAvailable" in amounts else None
 
 
 def keep_freed_memory() -> None:

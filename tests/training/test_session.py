@@ -38,3 +38,25 @@ def test_departure_from_the_configured_vocabulary_is_noted(tmp_path: Path) -> No
     (note,) = session.notes
     assert note.startswith("tokenizer.vocabulary_size: ")
     assert session.tokenizer.size < 9999
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "model.width=65536",
+        "model.feedforward=262144",
+        "model.decoder_layers=1000",
+        "model.attention.position=relative(2147483647)",
+        "training.batch_tokens=100000000",
+    ],
+)
+def test_a_model_that_this_machine_cannot_hold_is_refused_before_it_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str
+) -> None:
+    monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**7)
+    opened(tmp_path / "small")
+    with pytest.raises(
+        InputError, match=r"^model, training\.batch_tokens: at least .* GB of memory, and 0\.0 GB are free"
+    ):
+        opened(tmp_path / "large", override)
+    assert not (tmp_path / "large").exists()

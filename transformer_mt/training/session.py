@@ -11,7 +11,7 @@ from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.device import choose_device, choose_precision, keep_freed_memory
+from transformer_mt.device import choose_device, choose_precision, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess
@@ -103,6 +103,7 @@ def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer
     keep_freed_memory()
     device = choose_device(config.training.device)
     precision = choose_precision(config.training.precision, device)
+    require_training_memory(config, device, vocabulary_size=tokenizer.size)
     torch.manual_seed(config.training.seed)
     model = build_model(config.model, vocabulary_size=tokenizer.size)
     return Trainer(
@@ -114,6 +115,17 @@ def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer
         device=device,
         precision=precision,
         processes=processes,
+    )
+
+
+def require_training_memory(config: Config, device: torch.device, *, vocabulary_size: int) -> None:
+    """Raise `InputError` where the model, its gradient and Adam's two means cannot fit, nor the logits of one batch."""
+    with torch.device("meta"):  # sizes without memory
+        model = build_model(config.model, vocabulary_size=vocabulary_size)
+    numbers = 4 * sum(parameter.numel() for parameter in model.parameters())
+    numbers += config.training.batch_tokens * vocabulary_size
+    require_memory(
+        4 * numbers, device, what="model, training.batch_tokens", remedy="lower model.width, its layers, or the batch"
     )
 
 
