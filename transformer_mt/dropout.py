@@ -1,9 +1,10 @@
-"""Dropout that is cheap where random numbers are dear."""
+"""Dropout whose random mask is fast to draw on a CPU."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+from typing_extensions import override
 
 
 class Dropout(nn.Module):
@@ -18,6 +19,7 @@ class Dropout(nn.Module):
         super().__init__()
         self.probability = probability
 
+    @override
     def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """`x` itself in evaluation mode; random numbers come from torch's default generator."""
         if not self.training or self.probability == 0.0:
@@ -26,8 +28,8 @@ class Dropout(nn.Module):
             return F.dropout(x, self.probability)
         return x * keep_mask(x.shape, self.probability).to(x.dtype) * (1.0 / (1.0 - self.probability))
 
+    @override
     def extra_repr(self) -> str:
-        """The probability, as torch prints it."""
         return f"p={self.probability}"
 
 
