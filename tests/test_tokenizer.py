@@ -211,7 +211,7 @@ def test_unigram_segmentations_come_as_often_as_their_smoothed_probability_says(
     tokenizer, alpha, draws = TOKENIZERS["unigram"], 0.4, 4_000
     counts = Counter(map(tuple, tokenizer.encode_batch(["der Zug"] * draws, sampling=Sampling(seed=5, alpha=alpha))))
     processor = sentencepiece.SentencePieceProcessor()
-    processor.LoadFromSerializedProto(tokenizer._model)
+    processor.LoadFromSerializedProto(tokenizer.serialized)
     best = [tuple(ids) for ids in processor.NBestEncode("der Zug", nbest_size=64, out_type=int)]
     weights = [math.exp(alpha * sum(map(processor.GetScore, ids))) for ids in best]
     assert len(best) > 5

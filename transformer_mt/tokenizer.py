@@ -46,11 +46,12 @@ class Sampling:
 class Tokenizer:
     """A sentencepiece model with byte fallback: every text has subwords, and they give the normalised text back.
 
-    `note` says, for a person to read, where training had to depart from the configuration.
+    `serialized` is the model as the content of a plain sentencepiece file, which `load` reads. `note` says, for a
+    person to read, where training had to depart from the configuration.
     """
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
-        self._model = model
+        self.serialized = model
         self._processor = sentencepiece.SentencePieceProcessor()
         self._processor.LoadFromSerializedProto(model)
         self.note = note
@@ -92,19 +93,13 @@ class Tokenizer:
         return tokenizer
 
     @property
-    def serialized(self) -> bytes:
-        """The model as the content of a plain sentencepiece file, which `load` reads."""
-        return self._model
-
-    @property
     def size(self) -> int:
         """The number of subwords, special symbols and bytes included."""
-        return int(self._processor.GetPieceSize())
+        return self._processor.GetPieceSize()
 
     def encode(self, text: str) -> list[int]:
         """The most probable subwords of a text, without `BOS` and `EOS`."""
-        ids: list[int] = self._processor.Encode(_encodable(text), out_type=int)
-        return ids
+        return self._processor.Encode(_encodable(text), out_type=int)
 
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The subwords of each text; sampled ones are a function of both arguments.
@@ -113,16 +108,14 @@ class Tokenizer:
         """
         texts = [_encodable(text) for text in sentences]
         if sampling is None:
-            ids: list[list[int]] = self._processor.Encode(texts, out_type=int)
-            return ids
+            return self._processor.Encode(texts, out_type=int)
         draw = random.Random(sampling.seed)
         sample = self._sample_unigram if self._merges is None else self._sample_bpe
         return [sample(text, sampling.alpha, draw) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the subwords; special symbols are skipped, bytes that are no UTF-8 become U+FFFD."""
-        text: str = self._processor.Decode([index for index in ids if index not in SPECIAL])
-        return text
+        return self._processor.Decode([index for index in ids if index not in SPECIAL])
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Each subword as sentencepiece writes it: `▁` begins a word, `<0xE2>` is a byte, `</s>` is `EOS`."""
@@ -139,9 +132,12 @@ class Tokenizer:
         belongs to the word that follows.
         """
         text = _encodable(text)
-        ends = _word_ends(text)
+        ends: list[int] = []  # of each word; only white space stands between words
+        for word in words(text):
+            ends.append(text.index(word, ends[-1] if ends else 0) + len(word))
         offsets = self._processor.Encode(text, return_type="offset_mapping")["offsets"]
-        return [_word_at(max(begin, end - 1), ends) for begin, end in offsets]
+        found = [bisect_right(ends, max(begin, end - 1)) for begin, end in offsets]
+        return [word if word < len(ends) else -1 for word in found]
 
     def _sample_unigram(self, text: str, alpha: float, draw: random.Random) -> list[int]:
         """P(x | text) ∝ P(x)^α over the best segmentations x, P(x) the product over its subwords (Kudo 2018, §3.2)."""
@@ -153,7 +149,7 @@ class Tokenizer:
         return draw.choices(best, [math.exp(score - highest) for score in scores])[0]
 
     def _sample_bpe(self, text: str, alpha: float, draw: random.Random) -> list[int]:
-        """BPE in which each possible merge is passed over with probability α at every step (Provilkov et al. 2020)."""
+        """BPE in which each possible merge is skipped with probability α at every step (Provilkov et al. 2020)."""
         assert self._merges is not None
         pieces = [piece for word in text.split() for piece in _merge("▁" + word, self._merges, alpha, draw)]
         return [index for piece in pieces for index in self._ids_of_piece(piece)]
@@ -173,7 +169,7 @@ class Tokenizer:
         return scores if all(score.is_integer() for score in scores.values()) else None
 
     def _ids_of_piece(self, piece: str) -> list[int]:
-        """Its subword, or its bytes when the vocabulary does not have it."""
+        """The id of a piece, or those of its bytes when the vocabulary does not have it."""
         index = self._processor.PieceToId(piece)
         return [index] if index != UNK else [self._processor.PieceToId(f"<0x{byte:02X}>") for byte in piece.encode()]
 
@@ -237,17 +233,3 @@ def _encodable(text: str) -> str:
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode("utf-8")
-
-
-def _word_ends(text: str) -> list[int]:
-    """Where each word of `words(text)` ends. Only white space stands between words."""
-    ends: list[int] = []
-    for word in words(text):
-        ends.append(text.index(word, ends[-1] if ends else 0) + len(word))
-    return ends
-
-
-def _word_at(position: int, ends: Sequence[int]) -> int:
-    """The word at a position in the text, or the next one when it is white space; -1 after the last word."""
-    word = bisect_right(ends, position)
-    return word if word < len(ends) else -1
