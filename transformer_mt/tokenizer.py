@@ -88,7 +88,8 @@ class Tokenizer:
             raise EnvironmentProblem(
                 f"{path}: not a sentencepiece model, or damaged; restore or train it anew"
             ) from None
-        if not tokenizer._has_our_symbols():
+        symbols = tokenizer._processor
+        if (symbols.pad_id(), symbols.unk_id(), symbols.bos_id(), symbols.eos_id()) != (PAD, UNK, BOS, EOS):
             raise EnvironmentProblem(f"{path}: a sentencepiece model of another program; use one that tmt trained")
         return tokenizer
 
@@ -172,10 +173,6 @@ class Tokenizer:
         """The id of a piece, or those of its bytes when the vocabulary does not have it."""
         index = self._processor.PieceToId(piece)
         return [index] if index != UNK else [self._processor.PieceToId(f"<0x{byte:02X}>") for byte in piece.encode()]
-
-    def _has_our_symbols(self) -> bool:
-        symbols = self._processor
-        return (symbols.pad_id(), symbols.unk_id(), symbols.bos_id(), symbols.eos_id()) == (PAD, UNK, BOS, EOS)
 
 
 def _learn(sentences: list[str], *, kind: str, size: int) -> bytes:

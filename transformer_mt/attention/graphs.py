@@ -110,10 +110,7 @@ class Fixed(Graph):
     """
 
     def __init__(self, block: int, last: int) -> None:
-        _require(
-            0 <= last <= block and block > 0,
-            "the block must be at least 1 long, and `last` from 0 to the block's length",
-        )
+        _require(0 <= last <= block > 0, "the block must be at least 1 long, and `last` from 0 to the block's length")
         self.block, self.last = block, last
 
     @override

@@ -174,7 +174,6 @@ def _place(labels: Labels, *, start: int, width: int) -> list[_Label]:
 
 
 def _row(label: str, weights: Weights, *, gutter: int, shading: Shading) -> Iterator[Text]:
-    """The label's first line with the numbers, then the rest of the label."""
     first, *rest = _folded(label, width=gutter)
     yield _stripped(Text.assemble(_right(first, gutter), " ", *map(shading.cell, weights)))
     yield from (Text(_right(line, gutter)) for line in rest)

@@ -78,7 +78,6 @@ class FinalStates(SourceReader):
 
     @override
     def key_values(self, memory: Memory) -> KeyValues:
-        """The two states, side by side, as the only thing to read."""
         forward, backward = memory.states.chunk(2, dim=-1)
         last = (memory.mask.sum(dim=1) - 1).clamp(min=0)
         ends = torch.cat((forward[torch.arange(len(last), device=last.device), last], backward[:, 0]), dim=-1)

@@ -6,7 +6,7 @@ continue them by one token. A hypothesis leaves the decoder as soon as it ends o
 
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -147,14 +147,8 @@ class _Live:
     def repeat(self, times: int) -> "_Live":
         """Every hypothesis several times, each as a search of its own."""
         rows = self.origin.repeat_interleave(times)
-        return replace(
-            self,
-            origin=torch.arange(len(rows), device=rows.device),
-            tokens=self.tokens[rows],
-            log_probability=self.log_probability[rows],
-            following=self.following[rows],
-            state=self.state.select(rows),
-        )
+        origin, state = torch.arange(len(rows), device=rows.device), self.state.select(rows)
+        return _Live(origin, self.tokens[rows], self.log_probability[rows], self.following[rows], state)
 
     def choices(self, *, last: bool) -> Float[Tensor, "N V"]:
         """ln p of every token that may follow, −∞ for the others; only `EOS` may on the last step."""
