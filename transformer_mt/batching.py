@@ -10,9 +10,12 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError
 from transformer_mt.tokenizer import BOS, EOS, PAD, Sampling, Tokenizer
+
+Rows = Int[Tensor, " P"]
+Lengths = Int[Tensor, " P"]
 
 _PAIRS_AT_A_TIME = 10_000
 
@@ -60,7 +63,7 @@ class Sentences:
         return cls(torch.cat([part.ids for part in parts]), _starts(torch.cat([part.lengths for part in parts])))
 
     @property
-    def lengths(self) -> Int[Tensor, " P"]:
+    def lengths(self) -> Lengths:
         """The number of tokens of each sentence."""
         return self.starts.diff()
 
@@ -83,19 +86,19 @@ class EncodedPairs:
 
     source: Sentences
     target: Sentences
-    positions: Int[Tensor, " P"]
+    positions: Rows
     too_long: int
 
     def __len__(self) -> int:
         return len(self.positions)
 
     @property
-    def source_lengths(self) -> Int[Tensor, " P"]:
+    def source_lengths(self) -> Lengths:
         """Tokens of each source, `EOS` included."""
         return self.source.lengths
 
     @property
-    def target_lengths(self) -> Int[Tensor, " P"]:
+    def target_lengths(self) -> Lengths:
         """Tokens that the decoder predicts for each target, `EOS` included."""
         return self.target.lengths + 1
 
@@ -116,7 +119,7 @@ class EncodedPairs:
 
 
 def encode_pairs(
-    pairs: Sequence[SentencePair], tokenizer: Tokenizer, *, max_length: int, sampling: Sampling | None = None
+    pairs: Pairs, tokenizer: Tokenizer, *, max_length: int, sampling: Sampling | None = None
 ) -> EncodedPairs:
     """Encode a corpus; pairs with more than `max_length` tokens on a side, `EOS` included, are left out and counted.
 
@@ -148,12 +151,7 @@ def mix_seed(*numbers: int) -> int:
 
 
 def plan_batches(
-    source_lengths: Int[Tensor, " P"],
-    target_lengths: Int[Tensor, " P"],
-    *,
-    batch_tokens: int,
-    seed: int,
-    epoch: int,
+    source_lengths: Lengths, target_lengths: Lengths, *, batch_tokens: int, seed: int, epoch: int
 ) -> list[list[int]]:
     """Which pairs make a batch, in training order: each pair once, near lengths together, a function of the arguments.
 
@@ -162,21 +160,18 @@ def plan_batches(
     """
     generator = torch.Generator().manual_seed(mix_seed(seed, epoch))
     shuffled = torch.randperm(len(source_lengths), generator=generator)
-    batches = _cut(_by_length(shuffled, source_lengths, target_lengths), source_lengths, target_lengths, batch_tokens)
+    batches = _cut(shuffled, source_lengths, target_lengths, batch_tokens)
     order = torch.randperm(len(batches), generator=generator)
     return [batches[index] for index in order.tolist()]
 
 
-def fixed_batches(
-    source_lengths: Int[Tensor, " P"], target_lengths: Int[Tensor, " P"], *, batch_tokens: int
-) -> list[list[int]]:
+def fixed_batches(source_lengths: Lengths, target_lengths: Lengths, *, batch_tokens: int) -> list[list[int]]:
     """As `plan_batches`, but always the same batches, from short to long: for validation and translation."""
-    order = _by_length(torch.arange(len(source_lengths)), source_lengths, target_lengths)
-    return _cut(order, source_lengths, target_lengths, batch_tokens)
+    return _cut(torch.arange(len(source_lengths)), source_lengths, target_lengths, batch_tokens)
 
 
 def _encode_part(
-    pairs: Sequence[SentencePair], tokenizer: Tokenizer, max_length: int, sampling: Sampling | None, *, first: int
+    pairs: Pairs, tokenizer: Tokenizer, max_length: int, sampling: Sampling | None, *, first: int
 ) -> EncodedPairs:
     """Encode a slice of the corpus whose first pair stands at `first`."""
     draws = [sampling and Sampling(mix_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]
@@ -191,13 +186,11 @@ def _encode_part(
     )
 
 
-def _starts(lengths: Int[Tensor, " P"]) -> Int[Tensor, " P+1"]:
+def _starts(lengths: Lengths) -> Int[Tensor, " P+1"]:
     return F.pad(lengths.cumsum(0), (1, 0))
 
 
-def _by_length(
-    order: Int[Tensor, " P"], source_lengths: Int[Tensor, " P"], target_lengths: Int[Tensor, " P"]
-) -> Int[Tensor, " P"]:
+def _by_length(order: Rows, source_lengths: Lengths, target_lengths: Lengths) -> Rows:
     """Sort by the longer side, which the budget counts, then by how much longer the target is.
 
     The second key runs back and forth, so that a batch across two lengths does not jump from one end to the other.
@@ -210,13 +203,9 @@ def _by_length(
     return order[order_of_excess[longer[order_of_excess].argsort(stable=True)]]
 
 
-def _cut(
-    order: Int[Tensor, " P"],
-    source_lengths: Int[Tensor, " P"],
-    target_lengths: Int[Tensor, " P"],
-    batch_tokens: int,
-) -> list[list[int]]:
-    """Cut an order of pairs into batches, each as large as the budget admits."""
+def _cut(order: Rows, source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int) -> list[list[int]]:
+    """Sort an order of pairs by length and cut it into batches, each as large as the budget admits."""
+    order = _by_length(order, source_lengths, target_lengths)
     longest_sides = torch.maximum(source_lengths, target_lengths)[order]
     batches: list[list[int]] = []
     width = 0

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.alignment import head_error_rates
 from transformer_mt.translation.translator import Translator
@@ -55,11 +55,7 @@ class Scores(TextScores, AttentionScores):
 
 
 def evaluate(
-    translator: Translator,
-    pairs: Sequence[SentencePair],
-    search: SearchConfig | None = None,
-    *,
-    validation: Sequence[SentencePair] = (),
+    translator: Translator, pairs: Pairs, search: SearchConfig | None = None, *, validation: Pairs = ()
 ) -> Scores:
     """Translate the sources of `pairs`, as the translator's run is configured if not as `search` says, and compare.
 
@@ -101,9 +97,7 @@ def exact_matches(hypotheses: Sequence[str], references: Sequence[str]) -> int:
     return sum(ours.strip() == theirs.strip() for ours, theirs in zip(hypotheses, references, strict=True))
 
 
-def score_attention(
-    translator: Translator, pairs: Sequence[SentencePair], *, validation: Sequence[SentencePair] = ()
-) -> AttentionScores:
+def score_attention(translator: Translator, pairs: Pairs, *, validation: Pairs = ()) -> AttentionScores:
     """The alignment error rate over `pairs` of the head that is best on `validation`, or on `pairs` without its links.
 
     How it is measured stands at `inspection.alignment.head_error_rates`. Of equally good heads the first is chosen.

@@ -46,11 +46,12 @@ class Sampling:
 class Tokenizer:
     """A sentencepiece model with byte fallback: every text has subwords, and they give the normalised text back.
 
-    `note` says, for a person to read, where training had to depart from the configuration.
+    `serialized` is the model as the content of a plain sentencepiece file, which `load` reads. `note` says, for a
+    person to read, where training had to depart from the configuration.
     """
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
-        self._model = model
+        self.serialized = model
         self._processor = sentencepiece.SentencePieceProcessor()
         self._processor.LoadFromSerializedProto(model)
         self.note = note
@@ -87,14 +88,10 @@ class Tokenizer:
             raise EnvironmentProblem(
                 f"{path}: not a sentencepiece model, or damaged; restore or train it anew"
             ) from None
-        if not tokenizer._has_our_symbols():
+        symbols = tokenizer._processor
+        if (symbols.pad_id(), symbols.unk_id(), symbols.bos_id(), symbols.eos_id()) != (PAD, UNK, BOS, EOS):
             raise EnvironmentProblem(f"{path}: a sentencepiece model of another program; use one that tmt trained")
         return tokenizer
-
-    @property
-    def serialized(self) -> bytes:
-        """The model as the content of a plain sentencepiece file, which `load` reads."""
-        return self._model
 
     @property
     def size(self) -> int:
@@ -136,9 +133,12 @@ class Tokenizer:
         belongs to the word that follows.
         """
         text = _encodable(text)
-        ends = _word_ends(text)
+        ends: list[int] = []  # of each word; only white space stands between words
+        for word in words(text):
+            ends.append(text.index(word, ends[-1] if ends else 0) + len(word))
         offsets = self._processor.Encode(text, return_type="offset_mapping")["offsets"]
-        return [_word_at(max(begin, end - 1), ends) for begin, end in offsets]
+        found = [bisect_right(ends, max(begin, end - 1)) for begin, end in offsets]
+        return [word if word < len(ends) else -1 for word in found]
 
     def _sample_unigram(self, text: str, alpha: float, draw: random.Random) -> list[int]:
         """P(x | text) ∝ P(x)^α over the best segmentations x, P(x) the product over its subwords (Kudo 2018, §3.2)."""
@@ -173,10 +173,6 @@ class Tokenizer:
         """The id of a piece, or those of its bytes when the vocabulary does not have it."""
         index = self._processor.PieceToId(piece)
         return [index] if index != UNK else [self._processor.PieceToId(f"<0x{byte:02X}>") for byte in piece.encode()]
-
-    def _has_our_symbols(self) -> bool:
-        symbols = self._processor
-        return (symbols.pad_id(), symbols.unk_id(), symbols.bos_id(), symbols.eos_id()) == (PAD, UNK, BOS, EOS)
 
 
 def _learn(sentences: list[str], *, kind: str, size: int) -> bytes:
@@ -234,17 +230,3 @@ def _encodable(text: str) -> str:
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode("utf-8")
-
-
-def _word_ends(text: str) -> list[int]:
-    """Where each word of `words(text)` ends. Only white space stands between words."""
-    ends: list[int] = []
-    for word in words(text):
-        ends.append(text.index(word, ends[-1] if ends else 0) + len(word))
-    return ends
-
-
-def _word_at(position: int, ends: Sequence[int]) -> int:
-    """The word at a position in the text, or the next one when it is white space; -1 after the last word."""
-    word = bisect_right(ends, position)
-    return word if word < len(ends) else -1

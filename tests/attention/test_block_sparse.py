@@ -35,8 +35,8 @@ def test_skipping_empty_blocks_changes_nothing(graph: str, score: str, sharing: 
     torch.testing.assert_close(attention.attend_blocks(*inputs), attention.attend(*inputs))
 
 
-def test_a_graph_is_sparse_when_it_leaves_out_more_than_the_future() -> None:
-    sparse = {name for name, spelling in GRAPH_EXAMPLES.items() if build_graph(spelling).sparse}
-    assert sparse == set(GRAPH_EXAMPLES) - {"complete", "causal"}
-    assert build_graph("band(2) & causal").sparse
-    assert not build_graph("band(2) | causal").sparse
+def test_a_graph_is_dense_when_it_leaves_out_no_more_than_the_future() -> None:
+    dense = {name for name, spelling in GRAPH_EXAMPLES.items() if build_graph(spelling).dense}
+    assert dense == {"complete", "causal"}
+    assert not build_graph("band(2) & causal").dense
+    assert build_graph("band(2) | causal").dense

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import PAIRS, Tmt
 
-from transformer_mt.translation.translator import Translation
+from transformer_mt.translation.translator import Translation, Translator
 
 SOURCES = [source for source, _ in PAIRS]
 # A handful of characters, so that no line is too long for the tiny model even when each one is four bytes.
@@ -70,11 +70,13 @@ def test_an_empty_input_gives_an_empty_output(trained: str, tmt: Tmt) -> None:
     assert Path("out.txt").read_bytes() == b""
 
 
-class Echo:
-    """A translator that says each sentence back, in brackets."""
+class Echo(Translator):
+    """A translator without a model that says each sentence back, in brackets."""
 
-    def translate_stream(self, sentences: Iterable[str], search: object, **_: object) -> Iterator[list[Translation]]:
-        del search
+    def __init__(self) -> None:
+        pass
+
+    def translate_stream(self, sentences: Iterable[str], *_: object, **__: object) -> Iterator[list[Translation]]:
         return ([Translation(f"[{sentence}]", -1.5, -3.0, ())] for sentence in sentences)
 
 

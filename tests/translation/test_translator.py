@@ -105,7 +105,7 @@ def test_translations_of_a_sentence_differ_and_are_sorted(translator: Translator
 @pytest.mark.parametrize("sampling", [False, True])
 def test_search_widens_until_enough_texts_differ(model: TableModel, tokenizer: Tokenizer, sampling: bool) -> None:
     model.table[:, EOS] += 5.0
-    translator = translate_with(model, Forgetful(tokenizer._model))
+    translator = translate_with(model, Forgetful(tokenizer.serialized))
     found = translator.translate(["help", "Can you?"], SearchConfig(beam=1, n_best=3, sample=sampling, max_length=7))
     assert 1 < len(model.started) <= ATTEMPTS
     for translations in found:
@@ -120,7 +120,9 @@ def test_search_gives_up_after_a_few_attempts(translator: Translator, model: Tab
 
 def test_best_of_equal_texts_is_kept(model: TableModel, tokenizer: Tokenizer) -> None:
     model.table[:, EOS] += 7.0
-    (found,) = translate_with(model, Forgetful(tokenizer._model)).translate(["help"], SearchConfig(n_best=2, beam=8))
+    (found,) = translate_with(model, Forgetful(tokenizer.serialized)).translate(
+        ["help"], SearchConfig(n_best=2, beam=8)
+    )
     assert model.started == [1]
     source = torch.tensor([[*tokenizer.encode("help"), EOS]])
     (hypotheses,) = beam_search(model, source, beam=8, alpha=1.0, max_length=31, n_best=4)

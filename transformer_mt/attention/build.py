@@ -115,7 +115,6 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
 
 def with_projections(score: type[Score], chosen: Projections) -> tuple[Projections, Score]:
     """The score, and the projections that its formula prescribes or, where it prescribes none, the chosen ones."""
-    projections = chosen
     if score.prescribed is not None and not isinstance(chosen, score.prescribed):
-        projections = score.prescribed(chosen.sizes.width, chosen.sizes.heads)
-    return projections, score(projections.sizes)
+        chosen = score.prescribed(chosen.sizes.width, chosen.sizes.heads)
+    return chosen, score(chosen.sizes)

@@ -5,25 +5,27 @@ graph, subclass `Graph` and enter it in `GRAPHS`; its arguments are the whole nu
 """
 
 import ast
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 from typing_extensions import override
 
-from transformer_mt.attention.spelling import spelled
+from transformer_mt.attention.spelling import Operators, spelled
 
 
 class Graph(ABC):
     """A neighbourhood relation, as one function of index tensors that broadcast against each other.
 
     Being a function and not a matrix, it can build a dense mask of any size or serve as a block-mask function. Graphs
-    combine with `&` and `|`. `sparse` says whether it leaves out so many edges that skipping them pays.
+    combine with `&` and `|`. `dense` says whether it leaves out too few edges for skipping them to pay.
     """
 
-    sparse: bool = True
+    dense: bool = False
 
     @abstractmethod
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
@@ -35,40 +37,28 @@ class Graph(ABC):
         return self.neighbours(query[:, None], torch.arange(keys, device=device)[None, :])
 
     def __and__(self, other: "Graph") -> "Graph":
-        return Intersection(self, other)
+        return Combined(self, other, operator.and_)
 
     def __or__(self, other: "Graph") -> "Graph":
-        return Union(self, other)
+        return Combined(self, other, operator.or_)
 
 
-class Intersection(Graph):
-    """The edges that both graphs have."""
+class Combined(Graph):
+    """The edges that both graphs have (&), or that either has (|)."""
 
-    def __init__(self, left: Graph, right: Graph) -> None:
-        self.left, self.right = left, right
-        self.sparse = left.sparse or right.sparse
-
-    @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        return self.left.neighbours(query, key) & self.right.neighbours(query, key)
-
-
-class Union(Graph):
-    """The edges that either graph has."""
-
-    def __init__(self, left: Graph, right: Graph) -> None:
-        self.left, self.right = left, right
-        self.sparse = left.sparse and right.sparse
+    def __init__(self, left: Graph, right: Graph, combine: Callable[[Any, Any], Any]) -> None:
+        self.left, self.right, self.combine = left, right, combine
+        self.dense = combine(left.dense, right.dense)
 
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        return self.left.neighbours(query, key) | self.right.neighbours(query, key)
+        return self.combine(self.left.neighbours(query, key), self.right.neighbours(query, key))
 
 
 class Complete(Graph):
     """N_i = all positions: self-attention (Vaswani et al. 2017), and the bipartite graph of cross-attention."""
 
-    sparse = False
+    dense = True
 
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
@@ -78,7 +68,7 @@ class Complete(Graph):
 class Causal(Graph):
     """N_i = {j : j ≤ i}: a decoder sees nothing of the future (Vaswani et al. 2017, §3.2.3)."""
 
-    sparse = False
+    dense = True
 
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
@@ -120,10 +110,7 @@ class Fixed(Graph):
     """
 
     def __init__(self, block: int, last: int) -> None:
-        _require(
-            0 <= last <= block and block > 0,
-            "the block must be at least 1 long, and `last` from 0 to the block's length",
-        )
+        _require(0 <= last <= block > 0, "the block must be at least 1 long, and `last` from 0 to the block's length")
         self.block, self.last = block, last
 
     @override
@@ -178,10 +165,7 @@ GRAPHS: dict[str, Callable[..., Graph]] = {
     "edges": Edges,
 }
 
-_OPERATORS: dict[type[ast.operator], Callable[[Graph, Graph], Graph]] = {
-    ast.BitAnd: Graph.__and__,
-    ast.BitOr: Graph.__or__,
-}
+_OPERATORS: Operators[Graph] = {ast.BitAnd: operator.and_, ast.BitOr: operator.or_}
 
 
 def build_graph(text: str) -> Graph:

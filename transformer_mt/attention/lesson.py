@@ -11,6 +11,9 @@ from typing import NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
+Words = Float[Tensor, "N D"]
+Matrix = Float[Tensor, "D d"]
+
 
 class Attended(NamedTuple):
     """The three steps of attention: row i of each belongs to word i."""
@@ -20,7 +23,7 @@ class Attended(NamedTuple):
     contexts: Float[Tensor, "N d"]
 
 
-def simple_attention(x: Float[Tensor, "N D"]) -> Attended:
+def simple_attention(x: Words) -> Attended:
     """Attention without any weights to learn: the products of the words themselves.
 
     1. Scores, e_ij = x_i · x_j: two vectors that point the same way have a large product.
@@ -32,12 +35,7 @@ def simple_attention(x: Float[Tensor, "N D"]) -> Attended:
     return Attended(scores, weights, weights @ x)
 
 
-def one_head(
-    x: Float[Tensor, "N D"],
-    query_weights: Float[Tensor, "D d"],
-    key_weights: Float[Tensor, "D d"],
-    value_weights: Float[Tensor, "D d"],
-) -> Attended:
+def one_head(x: Words, query_weights: Matrix, key_weights: Matrix, value_weights: Matrix) -> Attended:
     """One head of attention (Vaswani et al. 2017, §3.2.1): three matrices to learn, and the same three steps.
 
     Every word now plays three parts. As a query, q_i = x_i W_q, it says what it looks for; as a key, k_j = x_j W_k,

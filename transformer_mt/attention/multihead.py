@@ -18,6 +18,7 @@ from transformer_mt.attention.observing import current_observer
 from transformer_mt.attention.positions import AttentionPosition
 from transformer_mt.attention.projections import Projections, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
+from transformer_mt.attention.shapes import Heads, Keys, Mask, Queries, Scores, Values
 from transformer_mt.dropout import Dropout
 
 # From so many queries on, whole blocks of a sparse graph are empty and worth skipping.
@@ -32,7 +33,7 @@ class KeyValues:
     """
 
     keys: Float[Tensor, "B Hk K dk"]
-    values: Float[Tensor, "B H K d"]
+    values: Values
     mask: Bool[Tensor, "B K"] | None = None
 
     @property
@@ -78,11 +79,11 @@ class Attention(nn.Module, ABC):
         In self-attention the states are the last Q positions of the keys.
         """
 
-    def values(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K d"]:
+    def values(self, states: Float[Tensor, "B K D"]) -> Values:
         """V = X W_v, split into heads."""
         return split_heads(self.value_projection(states), self.heads)
 
-    def output(self, heads: Float[Tensor, "B H Q d"]) -> Float[Tensor, "B Q D"]:
+    def output(self, heads: Heads) -> Float[Tensor, "B Q D"]:
         """[head_1 ‖ … ‖ head_H] W_o + b."""
         return self.output_projection(merge_heads(heads))
 
@@ -118,24 +119,18 @@ class MultiHeadAttention(Attention):
         fusable = self.score.scale is not None and not self.position.adds_terms
         if not fusable or states.device.type == "cpu" or current_observer():
             attend = self.attend
-        elif self.graph.sparse and states.shape[1] >= LONG and not self._drops():
+        elif not self.graph.dense and states.shape[1] >= LONG and not self._drops():
             attend = self.attend_blocks
         else:
             attend = self.attend_fused
         return self.output(attend(queries, keys, key_values.values, mask))
 
-    def mask(self, queries: int, key_values: KeyValues) -> Bool[Tensor, "#B 1 Q K"]:
+    def mask(self, queries: int, key_values: KeyValues) -> Mask:
         """True where a query may attend: a neighbour in the graph, and no padding."""
         mask = self.graph.mask(queries, key_values.length, device=key_values.keys.device)[None, None]
         return mask if key_values.mask is None else mask & key_values.mask[:, None, None, :]
 
-    def attend(
-        self,
-        queries: Float[Tensor, "B H Q dk"],
-        keys: Float[Tensor, "B #H K dk"],
-        values: Float[Tensor, "B H K d"],
-        mask: Bool[Tensor, "#B 1 Q K"],
-    ) -> Float[Tensor, "B H Q d"]:
+    def attend(self, queries: Queries, keys: Keys, values: Values, mask: Mask) -> Heads:
         """softmax(e(Q, K)) V, step by step, with what positions add to the scores and to the values."""
         scores = self.position.add_to_scores(self.score(queries, keys), queries)
         weights = masked_softmax(scores, mask)
@@ -144,13 +139,7 @@ class MultiHeadAttention(Attention):
         weights = self.dropout(weights)
         return self.position.add_to_heads(weights @ values, weights)
 
-    def attend_fused(
-        self,
-        queries: Float[Tensor, "B H Q dk"],
-        keys: Float[Tensor, "B #H K dk"],
-        values: Float[Tensor, "B H K d"],
-        mask: Bool[Tensor, "#B 1 Q K"],
-    ) -> Float[Tensor, "B H Q d"]:
+    def attend_fused(self, queries: Queries, keys: Keys, values: Values, mask: Mask) -> Heads:
         """The same in one kernel, for scores that are scaled dot products and positions that add no terms."""
         dropout = self.dropout.probability if self._drops() else 0.0
         keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
@@ -158,13 +147,7 @@ class MultiHeadAttention(Attention):
             queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=self.score.scale
         )
 
-    def attend_blocks(
-        self,
-        queries: Float[Tensor, "B H Q dk"],
-        keys: Float[Tensor, "B #H K dk"],
-        values: Float[Tensor, "B H K d"],
-        mask: Bool[Tensor, "#B 1 Q K"],
-    ) -> Float[Tensor, "B H Q d"]:
+    def attend_blocks(self, queries: Queries, keys: Keys, values: Values, mask: Mask) -> Heads:
         """The same without dropout, leaving out each block of 128 × 128 scores in which the graph has no edge.
 
         Dong et al. 2024, "Flex Attention".
@@ -192,7 +175,7 @@ def _compiled() -> Callable[..., Tensor]:
     return torch.compile(_uncompiled, dynamic=True)
 
 
-def masked_softmax(scores: Float[Tensor, "B H Q K"], mask: Bool[Tensor, "#B 1 Q K"]) -> Float[Tensor, "B H Q K"]:
+def masked_softmax(scores: Scores, mask: Mask) -> Scores:
     """Softmax over the keys where `mask` is True; a row without any is zero, forward and backward.
 
     The masked scores are set to the lowest finite number, not −∞: an empty row then has a softmax, which the last

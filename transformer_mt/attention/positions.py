@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from transformer_mt.attention.scores import Score
+from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores
 from transformer_mt.attention.spelling import spelled
 from transformer_mt.names import lookup
 
@@ -66,21 +67,15 @@ class AttentionPosition(nn.Module, ABC):
     def __init__(self, score: Score, *numbers: int) -> None:
         super().__init__()
 
-    def rotate(
-        self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]
-    ) -> tuple[Float[Tensor, "B H Q dk"], Float[Tensor, "B #H K dk"]]:
+    def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
         """Queries and keys changed by their own positions; the queries stand at the last Q of K."""
         return queries, keys
 
-    def add_to_scores(
-        self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
-    ) -> Float[Tensor, "B H Q K"]:
+    def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         """The scores with a term for every pair of positions."""
         return scores
 
-    def add_to_heads(
-        self, heads: Float[Tensor, "B H Q d"], weights: Float[Tensor, "B H Q K"]
-    ) -> Float[Tensor, "B H Q d"]:
+    def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
         """The heads with the values that the positions themselves contribute."""
         return heads
 
@@ -113,20 +108,16 @@ class Relative(AttentionPosition):
         self.to_values = nn.Embedding(2 * clip + 1, score.sizes.value_width)
 
     @override
-    def add_to_scores(
-        self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
-    ) -> Float[Tensor, "B H Q K"]:
+    def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         encodings = self.to_keys(self._clipped(scores))  # Q K dk
         return scores + torch.einsum("bhqd,qkd->bhqk", queries * self.scale, encodings.to(queries.dtype))
 
     @override
-    def add_to_heads(
-        self, heads: Float[Tensor, "B H Q d"], weights: Float[Tensor, "B H Q K"]
-    ) -> Float[Tensor, "B H Q d"]:
+    def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
         encodings = self.to_values(self._clipped(weights))  # Q K d
         return heads + torch.einsum("bhqk,qkd->bhqd", weights, encodings.to(weights.dtype))
 
-    def _clipped(self, pairs: Float[Tensor, "B H Q K"]) -> Int[Tensor, "Q K"]:
+    def _clipped(self, pairs: Scores) -> Int[Tensor, "Q K"]:
         """clip(j − i, −k, k) + k, an index."""
         return distances(*pairs.shape[-2:], device=pairs.device).clamp(-self.clip, self.clip) + self.clip
 
@@ -149,9 +140,7 @@ class Rotary(AttentionPosition):
             )
 
     @override
-    def rotate(
-        self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]
-    ) -> tuple[Float[Tensor, "B H Q dk"], Float[Tensor, "B #H K dk"]]:
+    def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
         start = keys.shape[2] - queries.shape[2]
         return rotated(queries, start=start), rotated(keys, start=0)
 
@@ -171,9 +160,7 @@ class Alibi(AttentionPosition):
         self.register_buffer("slopes", 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads), persistent=False)
 
     @override
-    def add_to_scores(
-        self, scores: Float[Tensor, "B H Q K"], queries: Float[Tensor, "B H Q dk"]
-    ) -> Float[Tensor, "B H Q K"]:
+    def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
         return scores - (self.slopes[:, None, None] * apart).to(scores.dtype)
 
@@ -222,10 +209,8 @@ def acts_in_attention(text: str) -> bool:
 
 def build_embedding_position(text: str) -> EmbeddingPosition:
     """What the position that the configuration names does to the embeddings."""
-    if acts_in_attention(text):
-        return NoEmbeddingPosition()
-    on_embeddings = {name: entry for name, entry in POSITIONS.items() if issubclass(entry, EmbeddingPosition)}
-    return spelled(text, on_embeddings, key=KEY)
+    entries = {name: entry for name, entry in POSITIONS.items() if issubclass(entry, EmbeddingPosition)}
+    return NoEmbeddingPosition() if acts_in_attention(text) else spelled(text, entries, key=KEY)
 
 
 def build_attention_position(text: str, score: Score) -> AttentionPosition:
@@ -233,9 +218,5 @@ def build_attention_position(text: str, score: Score) -> AttentionPosition:
 
     Raises `InputError` where they do not go together.
     """
-    if not acts_in_attention(text):
-        return NoAttentionPosition(score)
-    in_attention = {
-        name: partial(entry, score) for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)
-    }
-    return spelled(text, in_attention, key=KEY)
+    entries = {name: partial(entry, score) for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)}
+    return spelled(text, entries, key=KEY) if acts_in_attention(text) else NoAttentionPosition(score)

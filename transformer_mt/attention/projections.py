@@ -13,6 +13,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
+from transformer_mt.attention.shapes import Keys, Queries
+
 
 @dataclass(frozen=True, slots=True)
 class HeadSizes:
@@ -36,11 +38,11 @@ class Projections(nn.Module, ABC):
         self.sizes = sizes
 
     @abstractmethod
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q dk"]:
+    def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
         """Every head's queries."""
 
     @abstractmethod
-    def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B #H K dk"]:
+    def keys(self, states: Float[Tensor, "B K D"]) -> Keys:
         """Every head's keys, or those that all share."""
 
 
@@ -53,7 +55,7 @@ class Independent(Projections):
         self.key_projection = nn.Linear(width, width, bias=False)
 
     @override
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q dk"]:
+    def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
         return split_heads(self.query_projection(states), self.sizes.heads)
 
     @override
@@ -77,7 +79,7 @@ class Collaborative(Projections):
         self.mixing = nn.Parameter(torch.randn(heads, shared) * math.sqrt(width / (heads * shared)))
 
     @override
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q dk"]:
+    def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
         return self.query_projection(states)[:, None] * self.mixing[:, None]  # B Q m -> B H Q m
 
     @override
@@ -93,7 +95,7 @@ class QueriesOnly(Projections):
         self.query_projection = nn.Linear(width, heads * width, bias=False)
 
     @override
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B H Q dk"]:
+    def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
         return split_heads(self.query_projection(states), self.sizes.heads)
 
     @override

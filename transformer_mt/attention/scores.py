@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly
+from transformer_mt.attention.shapes import Keys, Queries, Scores
 
 
 class Score(nn.Module, ABC):
@@ -33,7 +33,7 @@ class Score(nn.Module, ABC):
         self.sizes = sizes
 
     @abstractmethod
-    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
         """e(q, k) of every query with every key."""
 
 
@@ -43,7 +43,7 @@ class Dot(Score):
     scale: float = 1.0
 
     @override
-    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
         # The scale goes to the queries, the smaller matrix.
         return (queries * self.scale) @ keys.transpose(-1, -2)
 
@@ -86,7 +86,7 @@ class Additive(Score):
         self.direction = nn.Parameter(torch.randn(sizes.heads, sizes.key_width) / math.sqrt(sizes.key_width))
 
     @override
-    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
         # A vector for every pair: more memory than any product.
         pairs = (queries + self.bias[:, None])[:, :, :, None] + keys[:, :, None]  # B H Q K dk
         return torch.einsum("bhqkd,hd->bhqk", pairs.tanh(), self.direction.to(pairs.dtype))
@@ -104,7 +104,7 @@ class Cosine(Score):
         self.temperature = nn.Parameter(torch.full((sizes.heads,), math.sqrt(sizes.key_width)))
 
     @override
-    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
         directions = F.normalize(queries, dim=-1) * self.temperature[:, None, None]
         return directions @ F.normalize(keys, dim=-1).transpose(-1, -2)
 
@@ -121,7 +121,7 @@ class Euclidean(Score):
         self.temperature = math.sqrt(sizes.value_width)
 
     @override
-    def forward(self, queries: Float[Tensor, "B H Q dk"], keys: Float[Tensor, "B #H K dk"]) -> Float[Tensor, "B H Q K"]:
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
         # Multiplied out, which needs no vector q − k for every pair.
         squares = queries.square().sum(-1)[..., :, None] + keys.square().sum(-1)[..., None, :]  # B H Q K
         return (queries @ keys.transpose(-1, -2) - squares / 2) / self.temperature

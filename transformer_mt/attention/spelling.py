@@ -13,6 +13,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
 
 Choice = TypeVar("Choice")
+Table = Mapping[str, Callable[..., Choice]]
 Operators = Mapping[type[ast.operator], Callable[[Choice, Choice], Choice]]
 
 # No sentence is longer, and the index tensors that meet these numbers hold them.
@@ -21,52 +22,51 @@ _LIMIT = 2**31
 _MOST_OPERATORS = 100
 
 
-def spelled(
-    text: str, table: Mapping[str, Callable[..., Choice]], *, key: str, operators: "Operators[Choice] | None" = None
-) -> Choice:
+def spelled(text: str, table: Table[Choice], *, key: str, operators: "Operators[Choice] | None" = None) -> Choice:
     """What the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
 
     Every argument of an entry is a natural number. Raises `InputError` for a text that is not so formed, an unknown
     name and arguments that the entry refuses with `ValueError`.
     """
+    example = " or ".join(usage(name, entry) for name, entry in list(table.items())[-2:])
+    malformed = InputError(f"{key}: {text!r} is not a name or a call such as {example}; correct it")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python has to say of a text that is refused below
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InputError(f"{key}: {text!r} is not a name or a call such as {_example(table)}; correct it") from None
+        raise malformed from None
     if sum(isinstance(node, ast.BinOp) for node in ast.walk(tree)) > _MOST_OPERATORS:
         raise InputError(f"{key}: more than {_MOST_OPERATORS} operators; combine fewer")
-    return _read(tree, text, table, key, operators or {})
 
+    def read(tree: ast.expr) -> Choice:
+        match tree:
+            case ast.Name(name):
+                return make(name, [])
+            case ast.Call(ast.Name(name), arguments, []):
+                return make(name, [number(argument) for argument in arguments])
+            case ast.BinOp(left, operator, right) if operators and type(operator) in operators:
+                return operators[type(operator)](read(left), read(right))
+        raise malformed
 
-def _read(
-    tree: ast.expr, text: str, table: Mapping[str, Callable[..., Choice]], key: str, operators: "Operators[Choice]"
-) -> Choice:
-    match tree:
-        case ast.Name(name):
-            return _make(name, [], text, table, key)
-        case ast.Call(ast.Name(name), arguments, []):
-            return _make(name, [_number(argument, text, key) for argument in arguments], text, table, key)
-        case ast.BinOp(left, operator, right) if type(operator) in operators:
-            combine = operators[type(operator)]
-            return combine(
-                _read(left, text, table, key, operators),
-                _read(right, text, table, key, operators),
-            )
-    raise InputError(f"{key}: {text!r} is not a name or a call such as {_example(table)}; correct it")
+    def make(name: str, numbers: list[int]) -> Choice:
+        entry = lookup(table, name, key=key)
+        try:
+            inspect.signature(entry).bind(*numbers)
+        except TypeError:
+            raise InputError(f"{key}: {text!r}: {name} is written {usage(name, entry)}; correct it") from None
+        try:
+            return entry(*numbers)
+        except ValueError as error:
+            raise InputError(f"{key}: {text!r}: {error}") from None
 
+    def number(argument: ast.expr) -> int:
+        match argument:
+            case ast.Constant(int(value)) if not isinstance(value, bool) and value < _LIMIT:
+                return value
+        raise InputError(f"{key}: {text!r}: the arguments must be whole numbers from 0 to {_LIMIT - 1}; correct it")
 
-def _make(name: str, numbers: list[int], text: str, table: Mapping[str, Callable[..., Choice]], key: str) -> Choice:
-    entry = lookup(table, name, key=key)
-    try:
-        inspect.signature(entry).bind(*numbers)
-    except TypeError:
-        raise InputError(f"{key}: {text!r}: {name} is written {usage(name, entry)}; correct it") from None
-    try:
-        return entry(*numbers)
-    except ValueError as error:
-        raise InputError(f"{key}: {text!r}: {error}") from None
+    return read(tree)
 
 
 def usage(name: str, entry: Callable[..., object], *, given: int = 0) -> str:
@@ -74,14 +74,3 @@ def usage(name: str, entry: Callable[..., object], *, given: int = 0) -> str:
     parameters = list(inspect.signature(entry).parameters.values())[given:]
     words = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
     return f"{name}({', '.join(words)})" if words else name
-
-
-def _number(argument: ast.expr, text: str, key: str) -> int:
-    match argument:
-        case ast.Constant(int(value)) if not isinstance(value, bool) and value < _LIMIT:
-            return value
-    raise InputError(f"{key}: {text!r}: the arguments must be whole numbers from 0 to {_LIMIT - 1}; correct it")
-
-
-def _example(table: Mapping[str, Callable[..., object]]) -> str:
-    return " or ".join(usage(name, entry) for name, entry in list(table.items())[-2:])

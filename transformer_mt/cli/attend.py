@@ -51,19 +51,15 @@ def attend(
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.terminal import result
     from transformer_mt.inspection.maps import attend_pair
-    from transformer_mt.translation.translator import Translator
 
-    run = open_run(model)
-    config = run.config()
-    chosen = search.applied_to(config.search)
-    translator = Translator.load(run.path, device=device)
+    run, translator = open_run(model, search, device=device)
     if not translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
-    text = sentence if sentence is not None else showcase(config.data.source_language)
+    text = sentence if sentence is not None else showcase(run.config().data.source_language)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
     if target is None:
-        target = translator.translate([text], chosen, place=lambda _: "SENTENCE")[0][0].text
+        target = translator.translate([text], place=lambda _: "SENTENCE")[0][0].text
     maps = attend_pair(translator.model, translator.tokenizer, text, target)
     if as_json:
         result(json.dumps(maps.to_json(), ensure_ascii=False))
@@ -82,17 +78,15 @@ def showcase(language: str) -> str:
 
 
 def _print_maps(maps: "AttentionMaps", *, stack: str, layer: str, head: str) -> None:
-    """Print the pair, draw the matrices that were asked for, each under its title, and the legend."""
-    from transformer_mt.cli.terminal import result, result_lines, results_console
+    from transformer_mt.cli.terminal import literal_console, result, result_lines
     from transformer_mt.inspection.rendering import map_title, render_legend, render_map, shading_for
 
-    console = results_console()
+    console = literal_console()
     shading = shading_for(console)
     chosen = lookup(maps.stacks, stack, key="--stack")
     layers, heads = chosen.weights.shape[:2]
     numbers = list(_numbers(layer, head, layers=layers, heads=heads))  # mistakes come before the first line
-    result(maps.source)
-    result(maps.target)
+    result(maps.source, maps.target)
     for layer_number, head_number in numbers:
         result("")
         result_lines(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_mt.batching import Batch
 from transformer_mt.cli.terminal import note, result
@@ -11,7 +11,6 @@ from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.sanity_check import Learned, measure_cost, overfit, shapes
 from transformer_mt.training.session import TrainingSession, build_session
-from transformer_mt.training.trainer import Trainer
 
 SENTENCES_SHOWN = 3
 SENTENCES_LEARNED = 16
@@ -21,15 +20,16 @@ def check_training(config: Config) -> None:
     """Print what training would be like. Raises `EnvironmentProblem` when the model cannot learn a single batch."""
     session = build_session(config, Run(Path("unwritten")))
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
-    for line in session.notes:
-        note(line)
+    note(*session.notes)
     result(f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
     counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
     result(f"corpus      {corpus.name}: {counts} pairs, {corpus.report.removed} left out")
     result(f"vocabulary  {tokenizer.size} subwords")
     plan = trainer.stream.plan
     result(f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side")
-    _show_parameters(trainer)
+    result(f"parameters  {_parameters(trainer.model):,}")
+    for name, part in trainer.model.named_children():
+        result(f"  {name:18} {_parameters(part):>12,}")
     batch = trainer.stream.encoded.batch(plan[0]).to(trainer.device)
     result("")
     result(f"a batch of {len(batch.pairs)} pairs, source {_size(batch.source)}, target {_size(batch.target_in)}")
@@ -51,16 +51,11 @@ def check_training(config: Config) -> None:
     _learn(session, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))
 
 
-def _show_parameters(trainer: Trainer) -> None:
-    total = sum(parameter.numel() for parameter in trainer.model.parameters())
-    result(f"parameters  {total:,}")
-    for name, part in trainer.model.named_children():
-        own = sum(parameter.numel() for parameter in part.parameters())
-        result(f"  {name:18} {own:>12,}")
+def _parameters(part: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in part.parameters())
 
 
 def _learn(session: TrainingSession, batch: Batch) -> None:
-    """Learn a batch by heart and say how it went."""
     learned: Learned | None = None
     for learned in overfit(session, batch):
         note(f"overfitting {len(batch.pairs)} pairs: step {learned.steps}, {100 * learned.accuracy:.1f} % right")

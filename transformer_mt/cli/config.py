@@ -36,9 +36,7 @@ def config(
 
     is_file = subject is not None and (subject.endswith(".toml") or Path(subject).exists())
     resolved = resolve_config(Path(subject) if subject and is_file else None, data=data, overrides=set)
-    lines = dump_config(resolved).splitlines() if subject is None or is_file else explain(subject, resolved)
-    for line in lines:
-        result(line)
+    result(*(dump_config(resolved).splitlines() if subject is None or is_file else explain(subject, resolved)))
 
 
 def explain(key: str, resolved: Config) -> Iterator[str]:

@@ -33,5 +33,4 @@ def data(
 
     corpus = load_corpus(resolve_config(config, data=data, overrides=set).data)
     found = corpus_statistics(corpus, sample=sample, seed=seed)
-    for line in [json.dumps(found, ensure_ascii=False)] if as_json else statistics_lines(found):
-        result(line)
+    result(*([json.dumps(found, ensure_ascii=False)] if as_json else statistics_lines(found)))

@@ -42,20 +42,14 @@ def evaluate(
     from transformer_mt.cli.terminal import note, result
     from transformer_mt.corpus.load import load_corpus
     from transformer_mt.evaluation import evaluate as score
-    from transformer_mt.translation.translator import Translator
 
-    run = open_run(model)
-    config = run.config()
-    chosen = search.applied_to(config.search)
-    translator = Translator.load(run.path, device=device)
-    source = config.data.model_copy(update={"corpus": data}) if data else config.data
-    corpus = load_corpus(source)
+    run, translator = open_run(model, search, device=device)
+    source = run.config().data
+    corpus = load_corpus(source.model_copy(update={"corpus": data}) if data else source)
     pairs = lookup(corpus.splits, split, key="--split")
-    note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {chosen.beam}")
-    scores = score(translator, pairs, chosen, validation=corpus.splits.get("validation", ()))
-    lines = [json.dumps(dataclasses.asdict(scores))] if as_json else _lines(scores)
-    for line in lines:
-        result(line)
+    note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {translator.search.beam}")
+    scores = score(translator, pairs, validation=corpus.splits.get("validation", ()))
+    result(*([json.dumps(dataclasses.asdict(scores))] if as_json else _lines(scores)))
 
 
 def _lines(scores: "Scores") -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.runs.files import writing
-from transformer_mt.translation.translator import Translation, sentence_number
+from transformer_mt.translation.translator import Translation
 
 STDIN = Path("-")
 
@@ -30,11 +30,6 @@ class Record:
 
     text: str
     fields: dict[str, Any] | None
-
-
-def arguments(sentences: Sequence[str]) -> Source:
-    """The sentences of the command line, each one line whatever it holds."""
-    return Source(sentences, sentence_number)
 
 
 def read_lines(path: Path | None) -> Source:
@@ -90,11 +85,7 @@ class OutputFormat:
     def _object(self, record: Record, translations: Sequence[Translation]) -> dict[str, Any]:
         best = translations[0]
         fields = {"source": record.text} if record.fields is None else record.fields
-        added: dict[str, Any] = {
-            "translation": best.text,
-            "score": best.score,
-            "log_probability": best.log_probability,
-        }
+        added: dict[str, Any] = {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
         if self.n_best > 1:
             added["n_best"] = [{"text": one.text, "score": one.score} for one in translations]
         return fields | added
@@ -104,7 +95,7 @@ class OutputFormat:
 def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
     """What writes a line to stdout, or to a file that takes its name only once everything is in it."""
     if path is None:
-        yield _print
+        yield lambda line: print(line, flush=sys.stdout.isatty())
         return
     if path.is_dir():
         raise InputError(f"{path}: is a directory; give the name of a file")
@@ -123,10 +114,6 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
         if whole_at_once:
             target.unlink(missing_ok=True)
         raise
-
-
-def _print(line: str) -> None:
-    print(line, flush=sys.stdout.isatty())
 
 
 def _decoded(file: BinaryIO, name: str) -> Iterator[str]:

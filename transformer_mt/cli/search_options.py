@@ -52,10 +52,8 @@ class SearchOptions:
         except ValidationError as error:
             first = error.errors()[0]
             option = str(first["loc"][0]).replace("_", "-")
-            message = first["msg"]
-            raise InputError(
-                f"--{option}: {message[0].lower()}{message[1:]}, not {first['input']}; correct it"
-            ) from None
+            reason = first["msg"][0].lower() + first["msg"][1:]
+            raise InputError(f"--{option}: {reason}, not {first['input']}; correct it") from None
 
 
 def with_search_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

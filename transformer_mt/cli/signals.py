@@ -26,8 +26,7 @@ def graceful_shutdown() -> Iterator[StopRequest]:
     """While this is open, SIGINT and SIGTERM only leave a request; a second one ends the process there and then."""
     request = StopRequest()
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        del frame
+    def handle(number: int, _frame: FrameType | None) -> None:
         if request.number is not None:
             os._exit(128 + number)
         request.number = number

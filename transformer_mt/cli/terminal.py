@@ -9,28 +9,25 @@ from rich.text import Text
 from transformer_mt.inspection.escape import escape_controls
 
 
-def notes_console() -> Console:
-    """A console on stderr that takes text literally: no markup, no emoji codes, no guessing at numbers."""
-    return Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
+def literal_console(*, stderr: bool = False) -> Console:
+    """A console that takes text literally: no markup, no emoji codes, no guessing at numbers."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-def results_console() -> Console:
-    """The same on stdout."""
-    return Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
+def note(*lines: str) -> None:
+    """Remarks for the person who watches, each one line on stderr."""
+    for line in lines:
+        print(f"tmt: {escape_controls(line)}", file=sys.stderr)
 
 
-def note(text: str) -> None:
-    """A remark for the person who watches, one line on stderr."""
-    print(f"tmt: {escape_controls(text)}", file=sys.stderr)
-
-
-def result(text: str) -> None:
-    """A line of results on stdout, with nothing in it that could command a terminal."""
-    print(escape_controls(text))
+def result(*lines: str) -> None:
+    """Lines of results on stdout, with nothing in them that could command a terminal."""
+    for line in lines:
+        print(escape_controls(line))
 
 
 def result_lines(lines: Iterable[Text]) -> None:
     """Styled lines of results on stdout, in colour where the terminal has any."""
-    console = results_console()
+    console = literal_console()
     for line in lines:
         console.print(line)

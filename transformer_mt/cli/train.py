@@ -45,30 +45,25 @@ def train(
 
         check_training(resolved)
         return
-    code = _train(resolved, run or RUNS / default_name(config, resolved.data.corpus), overwrite=overwrite)
-    raise typer.Exit(code)
-
-
-def default_name(config: Path | None, corpus: str) -> str:
-    """The run's name where `--run` gives none: the configuration file's, else the corpus's."""
-    return config.stem if config else Path(corpus).name
+    default = RUNS / (config.stem if config else Path(resolved.data.corpus).name)
+    raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal; the exit code."""
     from transformer_mt.cli.signals import graceful_shutdown
-    from transformer_mt.cli.terminal import note, notes_console, result
-    from transformer_mt.cli.training_display import display_for
+    from transformer_mt.cli.terminal import literal_console, note, result
+    from transformer_mt.cli.training_display import display
     from transformer_mt.training.reports import FinishReport
     from transformer_mt.training.session import open_training
 
     session = open_training(config, path, overwrite=overwrite)
     trainer = session.trainer
     _introduce(session, path)
-    display = display_for(notes_console())(steps=config.training.steps, first_step=trainer.progress.step)
-    with graceful_shutdown() as request, display:
+    shown = display(literal_console(stderr=True), steps=config.training.steps, first_step=trainer.progress.step)
+    with graceful_shutdown() as request, shown as show:
         for report in session.train():
-            display.show(report)
+            show(report)
             if request.number is not None and not isinstance(report, FinishReport):
                 trainer.save()
                 break
@@ -82,12 +77,10 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
 
 
 def _introduce(session: "TrainingSession", path: Path) -> None:
-    """Say what is about to be trained, on what, with what."""
     from transformer_mt.cli.terminal import note
 
     trainer, corpus = session.trainer, session.corpus
-    for line in session.notes:
-        note(line)
+    note(*session.notes)
     note(f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
     counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
     note(f"corpus {corpus.name}: {counts} pairs")

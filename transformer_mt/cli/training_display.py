@@ -1,7 +1,7 @@
 """How training is shown: live on a terminal, as plain lines anywhere else."""
 
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -9,66 +9,47 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from transformer_mt.cli.terminal import note, notes_console
+from transformer_mt.cli.terminal import note
 from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport, WindowReport
 
 VALIDATIONS_SHOWN = 8
 
 
-def window_line(window: WindowReport, steps: int) -> str:
-    """Some training steps in one line."""
-    return (
-        f"step {window.step}/{steps}  epoch {window.epoch + 1}  loss {window.loss:.3f}  "
-        f"rate {window.learning_rate:.2e}  {window.tokens_per_second:,.0f} tokens/s"
-    )
+@contextmanager
+def display(console: Console, *, steps: int, first_step: int) -> Iterator[Callable[[Report], None]]:
+    """What shows a report: live where a person watches, as lines on stderr for logs and pipes."""
+    if console.is_terminal:
+        live = LiveDisplay(console, steps=steps, first_step=first_step)
+        with live.live:
+            yield live.show
+    else:
+        yield lambda report: note(*report_lines(report, steps))
 
 
-def validation_line(report: ValidationReport) -> str:
-    """A validation in one line."""
-    found = report.validation
-    verdict = "best so far" if report.best else f"no progress for {report.validations_without_improvement}"
-    return (
-        f"step {report.step}  validation loss {found.loss:.3f}  BLEU {found.bleu:.2f}  chrF {found.chrf:.2f}  "
-        f"({verdict}, {report.seconds:.1f} s)"
-    )
-
-
-class PlainDisplay:
-    """Lines on stderr, for logs and pipes."""
-
-    def __init__(self, *, steps: int, first_step: int) -> None:
-        del first_step
-        self.steps = steps
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        pass
-
-    def show(self, report: Report) -> None:
-        """Show what a report brings."""
-        match report:
-            case StepReport():
-                pass
-            case WindowReport():
-                note(window_line(report, self.steps))
-            case ValidationReport():
-                note(validation_line(report))
-                for source, _, translation in report.validation.samples:
-                    note(f"  {source} → {translation}")
-            case FinishReport():
-                note(finish_line(report))
+def report_lines(report: Report, steps: int) -> Iterator[str]:
+    """A report in words; nothing of a single step."""
+    match report:
+        case WindowReport():
+            yield (
+                f"step {report.step}/{steps}  epoch {report.epoch + 1}  loss {report.loss:.3f}  "
+                f"rate {report.learning_rate:.2e}  {report.tokens_per_second:,.0f} tokens/s"
+            )
+        case ValidationReport(validation=found):
+            verdict = "best so far" if report.best else f"no progress for {report.validations_without_improvement}"
+            yield (
+                f"step {report.step}  validation loss {found.loss:.3f}  BLEU {found.bleu:.2f}  chrF {found.chrf:.2f}  "
+                f"({verdict}, {report.seconds:.1f} s)"
+            )
+            yield from (f"  {source} → {translation}" for source, _, translation in found.samples)
+        case FinishReport():
+            yield f"finished at step {report.step}: {report.reason}; best validation at step {report.best_step}"
 
 
 class LiveDisplay:
     """A progress bar, the last validations, and what the fixed sentences are translated to now."""
 
-    def __init__(self, *, steps: int, first_step: int) -> None:
-        self.console: Console = notes_console()
+    def __init__(self, console: Console, *, steps: int, first_step: int) -> None:
         self.progress = Progress(
             TextColumn("step {task.completed}/{task.total}", markup=False),
             BarColumn(bar_width=None),
@@ -76,22 +57,13 @@ class LiveDisplay:
             TimeElapsedColumn(),
             TextColumn("left", markup=False),
             TimeRemainingColumn(),
-            console=self.console,
+            console=console,
         )
         self.task = self.progress.add_task("training", total=steps, completed=first_step)
         self.steps = steps
         self.line = ""
         self.validations: list[ValidationReport] = []
-        self.live = Live(console=self.console, refresh_per_second=4)
-
-    def __enter__(self) -> Self:
-        self.live.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.live.__exit__(kind, error, traceback)
+        self.live = Live(console=console, refresh_per_second=4)
 
     def show(self, report: Report) -> None:
         """Show what a report brings."""
@@ -99,12 +71,10 @@ class LiveDisplay:
             case StepReport():
                 self.progress.update(self.task, completed=report.step)
                 self.line = self.line or f"{report.target_tokens / report.seconds:,.0f} tokens/s"
-            case WindowReport():
-                self.line = window_line(report, self.steps)
             case ValidationReport():
                 self.validations.append(report)
-            case FinishReport():
-                self.line = finish_line(report)
+            case WindowReport() | FinishReport():
+                (self.line,) = report_lines(report, self.steps)
         self.live.update(self._picture())
 
     def _picture(self) -> RenderableType:
@@ -129,13 +99,3 @@ class LiveDisplay:
         for sample in self.validations[-1].validation.samples:
             table.add_row(*(Text(escape_controls(text)) for text in sample))
         return table
-
-
-def finish_line(report: FinishReport) -> str:
-    """The end of training in one line."""
-    return f"finished at step {report.step}: {report.reason}; best validation at step {report.best_step}"
-
-
-def display_for(console: Console) -> type[PlainDisplay] | type[LiveDisplay]:
-    """Live where a person watches."""
-    return LiveDisplay if console.is_terminal else PlainDisplay

@@ -47,28 +47,25 @@ def translate(
     log_probability and, with --n-best, n_best. A line that is a JSON object itself is passed through with these added;
     its text is taken from the key source or the source language's (de).
     """
-    from transformer_mt.cli.lines import OutputFormat, arguments, open_output, prompted, read_lines, read_records
+    from transformer_mt.cli.lines import OutputFormat, Source, open_output, prompted, read_lines, read_records
     from transformer_mt.cli.load import open_run
-    from transformer_mt.translation.translator import Translator
+    from transformer_mt.translation.translator import numbered
 
     if sentences and input is not None:
         raise InputError("--input: there are sentences on the command line too; give one or the other")
-    run = open_run(model)
-    config = run.config()
-    chosen = search.applied_to(config.search)
-    translator = Translator.load(run.path, device=device)
-    language = config.data.source_language
+    run, translator = open_run(model, search, device=device)
+    language = run.config().data.source_language
     if not sentences and input is None and sys.stdin.isatty():
         sources = prompted(f"{language}> ")
     else:
-        sources = iter([arguments(sentences) if sentences else read_lines(input)])
-    form = OutputFormat(as_json=as_json, scores=scores, n_best=chosen.n_best)
+        sources = iter([Source(sentences, numbered) if sentences else read_lines(input)])
+    form = OutputFormat(as_json=as_json, scores=scores, n_best=translator.search.n_best)
     with open_output(output) as write:
         for source in sources:
             # Twice the same: those that the translator reads ahead wait for their translations.
             records, waiting = tee(read_records(source, as_json=as_json, language=language))
             texts = (record.text for record in records)
-            found = translator.translate_stream(texts, chosen, prefix=prefix, place=source.place)
+            found = translator.translate_stream(texts, prefix=prefix, place=source.place)
             for number, (translations, record) in enumerate(zip(found, waiting, strict=False), start=1):
                 for line in form.lines(record, translations, number=number):
                     write(line)

@@ -47,14 +47,9 @@ def filter_pairs(pairs: Iterable[tuple[str, str]], *, max_words: int) -> tuple[S
     kept = array("q")
     counts: Counter[str] = Counter()
     for position, (source, target) in enumerate(pairs):
-        verdict = _verdict(len(normalize(source).split()), len(normalize(target).split()), max_words)
+        lengths = len(normalize(source).split()), len(normalize(target).split())
+        verdict = "empty" if 0 in lengths else "too_long" if max(lengths) > max_words else "kept"
         counts[verdict] += 1
         if verdict == "kept":
             kept.append(position)
     return kept, SplitReport(kept=counts["kept"], empty=counts["empty"], too_long=counts["too_long"])
-
-
-def _verdict(source_words: int, target_words: int, max_words: int) -> str:
-    if not source_words or not target_words:
-        return "empty"
-    return "too_long" if max(source_words, target_words) > max_words else "kept"

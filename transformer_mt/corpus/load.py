@@ -69,7 +69,9 @@ def load_corpus(config: DataConfig) -> Corpus:
 def _corpus(name: str, cleaned: Mapping[str, _CLEANED], *, max_words: int, has_links: bool) -> Corpus:
     for split, (pairs, report) in cleaned.items():
         if not pairs:
-            raise InputError(f"{name}: no pairs in {split}{_why(report, max_words)}")
+            left_out = f"({report.empty} with an empty side, {report.too_long} over {max_words} words)"
+            why = f" after cleaning {left_out}; correct the data or raise data.max_words"
+            raise InputError(f"{name}: no pairs in {split}{why if report.read else '; put sentence pairs into it'}")
     return Corpus(
         name=name,
         splits={split: pairs for split, (pairs, _) in cleaned.items()},
@@ -118,12 +120,3 @@ def _open(corpus: str, languages: tuple[str, str]) -> dict[str, tuple[str, Table
     if not folder.exists() and Path(corpus).name == corpus:
         raise InputError(f"{corpus}: no such folder; {nearest(corpus, [BUILTIN])}")
     return open_folder(folder, languages=languages)
-
-
-def _why(report: SplitReport, max_words: int) -> str:
-    if not report.read:
-        return "; put sentence pairs into it"
-    return (
-        f" after cleaning ({report.empty} with an empty side, {report.too_long} over {max_words} words); "
-        "correct the data or raise data.max_words"
-    )

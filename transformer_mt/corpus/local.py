@@ -12,14 +12,8 @@ from typing import Any
 from transformer_mt.corpus.storage import NESTED, Table, missing_column, quiet_datasets
 from transformer_mt.errors import EnvironmentProblem, InputError
 
-_SPLITS = {
-    "train": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "test": "test",
-}
+# The split that a usual file name stands for.
+_SPLITS = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"), "test": "test"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -1,6 +1,7 @@
 """Sentence pairs and the words that their links count."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # A link is (source word, target word), both counted from 0 over `words(text)`.
@@ -21,6 +22,9 @@ class SentencePair:
         """The same pair in the other direction."""
         links = None if self.links is None else tuple(sorted((target, source) for source, target in self.links))
         return SentencePair(self.target, self.source, links)
+
+
+Pairs = Sequence[SentencePair]
 
 
 def words(text: str) -> list[str]:

@@ -48,7 +48,8 @@ def statistics_lines(found: dict[str, Any]) -> Iterator[str]:
             yield f"  | {sample['source']}"
             yield f"  | {sample['target']}"
             if sample["links"] is not None:
-                yield f"  | {' '.join('–'.join(link) for link in _linked_words(sample))}"
+                source, target = words(sample["source"]), words(sample["target"])
+                yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
 
 
 def _side(sentences: Sequence[str]) -> dict[str, float]:
@@ -65,8 +66,3 @@ def _side(sentences: Sequence[str]) -> dict[str, float]:
 def _sample(pair: SentencePair) -> dict[str, Any]:
     links = None if pair.links is None else [list(link) for link in pair.links]
     return {"source": pair.source, "target": pair.target, "links": links}
-
-
-def _linked_words(sample: dict[str, Any]) -> list[tuple[str, str]]:
-    source, target = words(sample["source"]), words(sample["target"])
-    return [(source[i], target[j]) for i, j in sample["links"]]

@@ -67,7 +67,10 @@ def clean_dataset(
     dataset: Table, *, languages: tuple[str, str], max_words: int, place: str
 ) -> tuple[StoredPairs, SplitReport]:
     """The usable pairs of a data set. `place` names it in the `InputError` of a missing column or a wrong value."""
-    dataset = dataset.select_columns(_columns(dataset.column_names, languages, place))
+    found = dataset.column_names
+    if not set(languages) <= set(found) and NESTED not in found:
+        raise missing_column(place, found, languages)
+    dataset = dataset.select_columns(list(languages) if set(languages) <= set(found) else [NESTED])
     rows = (row for batch in dataset.iter(_ROWS_AT_A_TIME) for row in _texts(batch, languages))
     positions, report = filter_pairs(_checked(rows, languages, place), max_words=max_words)
     return StoredPairs(dataset, languages, positions), report
@@ -101,14 +104,6 @@ def missing_column(place: str, found: Sequence[str], languages: tuple[str, str])
         f"{place}: needs the columns {source} and {target}, or {NESTED} with both, and has {names}; rename the columns "
         "or set data.source_language and data.target_language"
     )
-
-
-def _columns(found: Sequence[str], languages: tuple[str, str], place: str) -> list[str]:
-    if set(languages) <= set(found):
-        return list(languages)
-    if NESTED in found:
-        return [NESTED]
-    raise missing_column(place, found, languages)
 
 
 def _texts(batch: dict[str, list[Any]], languages: tuple[str, str]) -> list[tuple[Any, Any]]:

@@ -45,7 +45,7 @@ class Runner:
         print(f"{experiment.name}: evaluating on {split}", file=sys.stderr, flush=True)
         device = ("--device", experiment.config().training.device)
         printed = self._tmt(experiment, "evaluate", "--model", str(experiment.run), "--split", split, *device, "--json")
-        return dict(json.loads(printed))
+        return json.loads(printed)
 
     def stop(self, *_: object) -> None:
         """A handler of SIGTERM: end as after Ctrl-C, which a terminal, unlike SIGTERM, sends to the processes too."""

@@ -1,7 +1,6 @@
 """Word alignments read from cross-attention, and how wrong they are."""
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 import numpy as np
 import torch
@@ -9,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_mt.batching import encode_pairs, fixed_batches
-from transformer_mt.corpus.pairs import Link, SentencePair, words
+from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
 from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer import Tokenizer
@@ -20,10 +19,10 @@ NO_WORD = -1
 _BATCH_TOKENS = 4_096
 
 
-def alignment(
-    weights: Float[Tensor, "Q K"], source_words: Sequence[int], target_words: Sequence[int]
-) -> frozenset[Link]:
-    """Links (source word, target word): every target word to the source word that it attends to most.
+def alignments(
+    weights: Float[Tensor, "N Q K"], source_words: Sequence[int], target_words: Sequence[int]
+) -> list[frozenset[Link]]:
+    """The links (source word, target word) of each of N maps: every target word to the one that it attends to most.
 
     `target_words` says for each row, `source_words` for each column, which word its piece belongs to, or `NO_WORD`
     (see `piece_words`). A source word gets the sum over its pieces, a target word the mean (Clark et al. 2019, §4.1).
@@ -31,16 +30,26 @@ def alignment(
     no word that matters (Clark et al. 2019, §3.2). Of equal weights the first wins; a word that attends to no word has
     no link.
     """
-    (links,) = _links(weights[None], source_words, target_words)
-    return links
+    sources, targets = sorted({*source_words} - {NO_WORD}), sorted({*target_words} - {NO_WORD})
+    if not sources or not targets:
+        return [frozenset()] * len(weights)
+    rows, columns = _membership(targets, target_words), _membership(sources, source_words)
+    rows /= rows.sum(axis=1, keepdims=True)
+    # In NumPy: for matrices this small, torch's threads cost more than they do.
+    by_word = rows @ weights.numpy(force=True) @ columns.T  # N Q K -> N targets sources
+    best = zip(by_word.argmax(axis=2).tolist(), by_word.max(axis=2).tolist(), strict=True)
+    return [
+        frozenset((sources[i], target) for target, i, value in zip(targets, *head, strict=True) if value > 0.0)
+        for head in best
+    ]
 
 
-def alignment_error_rate(predicted: AbstractSet[Link], gold: AbstractSet[Link]) -> float:
+def alignment_error_rate(right: int, predicted: int, gold: int) -> float:
     """AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), from 0, the best, to 1 (Och and Ney 2003).
 
-    All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|). Two empty sets agree: 0.
+    All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|). Without any links it is 0.
     """
-    return _error_rate(len(predicted & gold), len(predicted), len(gold))
+    return 1.0 - 2.0 * right / (predicted + gold) if predicted + gold else 0.0
 
 
 def piece_words(tokenizer: Tokenizer, text: str) -> list[int]:
@@ -52,7 +61,7 @@ def piece_words(tokenizer: Tokenizer, text: str) -> list[int]:
     return [word if word in real else NO_WORD for word in tokenizer.word_of_piece(text)] + [NO_WORD]
 
 
-def head_error_rates(model: Seq2Seq, tokenizer: Tokenizer, pairs: Sequence[SentencePair]) -> list[list[float]]:
+def head_error_rates(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> list[list[float]]:
     """The alignment error rate over all pairs with links, for each layer and head of the cross-attention.
 
     The weights are those with which the model writes the reference, given it (teacher forcing). Links of punctuation
@@ -65,7 +74,8 @@ def head_error_rates(model: Seq2Seq, tokenizer: Tokenizer, pairs: Sequence[Sente
     device = next(model.parameters()).device
     encoded = encode_pairs(linked, tokenizer, max_length=model.max_length)
     counts = []
-    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=_budget(model)):
+    budget = max(_BATCH_TOKENS, model.max_length)  # at least one longest sentence
+    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=budget):
         batch = encoded.batch(rows)
         with evaluating(model), record_attention(model) as maps:
             model(batch.source.to(device), batch.target_in.to(device))
@@ -73,13 +83,8 @@ def head_error_rates(model: Seq2Seq, tokenizer: Tokenizer, pairs: Sequence[Sente
         layers, heads = weights.shape[1:3]
         sentences = zip(weights.flatten(1, 2), batch.pairs, strict=True)
         counts += [_count(heads_weights, linked[pair], tokenizer) for heads_weights, pair in sentences]
-    rates = [_error_rate(*(sum(column) for column in zip(*head, strict=True))) for head in zip(*counts, strict=True)]
+    rates = [alignment_error_rate(*map(sum, zip(*head, strict=True))) for head in zip(*counts, strict=True)]
     return [rates[first : first + heads] for first in range(0, layers * heads, heads)]
-
-
-def _budget(model: Seq2Seq) -> int:
-    """Tokens in a batch, at least one longest sentence."""
-    return max(_BATCH_TOKENS, model.max_length)
 
 
 def _count(weights: Float[Tensor, "N Q K"], pair: SentencePair, tokenizer: Tokenizer) -> list[tuple[int, int, int]]:
@@ -88,36 +93,15 @@ def _count(weights: Float[Tensor, "N Q K"], pair: SentencePair, tokenizer: Token
     sources, targets = _real_words(pair.source), _real_words(pair.target)
     gold = {link for link in pair.links or () if link[0] in sources and link[1] in targets}
     weights = weights[:, : len(target_words), : len(source_words)]
-    found = _links(weights, source_words, target_words)
+    found = alignments(weights, source_words, target_words)
     return [(len(links & gold), len(links), len(gold)) for links in found]
 
 
-def _links(
-    weights: Float[Tensor, "N Q K"], source_words: Sequence[int], target_words: Sequence[int]
-) -> list[frozenset[Link]]:
-    """The links of each of N maps. In NumPy: for matrices this small, torch's threads cost more than they do."""
-    sources, targets = sorted({*source_words} - {NO_WORD}), sorted({*target_words} - {NO_WORD})
-    if not sources or not targets:
-        return [frozenset()] * len(weights)
-    rows, columns = _membership(targets, target_words), _membership(sources, source_words)
-    rows /= rows.sum(axis=1, keepdims=True)
-    by_word = rows @ weights.numpy(force=True) @ columns.T  # N Q K -> N targets sources
-    best = zip(by_word.argmax(axis=2).tolist(), by_word.max(axis=2).tolist(), strict=True)
-    return [
-        frozenset((sources[i], target) for target, i, value in zip(targets, *head, strict=True) if value > 0.0)
-        for head in best
-    ]
-
-
 def _membership(chosen: list[int], piece_words: Sequence[int]) -> Float[np.ndarray, "W N"]:
-    """1 where a piece belongs to the word."""
+    """W words, N pieces: 1 where a piece belongs to the word."""
     return np.equal.outer(chosen, piece_words).astype(np.float32)
 
 
 def _real_words(text: str) -> frozenset[int]:
     """Which of `words(text)` are no punctuation."""
     return frozenset(i for i, word in enumerate(words(text)) if any(letter.isalnum() for letter in word))
-
-
-def _error_rate(right: int, predicted: int, gold: int) -> float:
-    return 1.0 - 2.0 * right / (predicted + gold) if predicted + gold else 0.0

@@ -83,8 +83,12 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
         "decoder": (written, tuple(tokenizer.pieces([BOS, *target_ids]))),
         "cross": (written, read),
     }
-    modules = model.attention_stacks()
-    stacks = {name: _stack(layers, modules[name], *labels[name]) for name, layers in recording.items() if layers}
+    stacks = {}
+    for name, layers in recording.items():
+        if layers:
+            (rows, columns), modules = labels[name], model.attention_stacks()[name]
+            mask = torch.stack([_mask(module, len(rows), len(columns)) for module in modules])
+            stacks[name] = StackMaps(torch.cat(layers).float().cpu(), mask, rows, columns)  # L times 1 H Q K -> L H Q K
     return AttentionMaps(source, target, stacks)
 
 
@@ -93,14 +97,6 @@ def _encode(tokenizer: Tokenizer, text: str, side: str, *, limit: int) -> list[i
     if len(ids) >= limit:
         raise InputError(f"{side}: {len(ids) + 1} tokens, the model takes at most {limit}; shorten it")
     return ids
-
-
-def _stack(
-    layers: list[Tensor], modules: list[nn.Module], rows: tuple[str, ...], columns: tuple[str, ...]
-) -> StackMaps:
-    weights = torch.cat(layers).float().cpu()  # L times 1 H Q K -> L H Q K
-    mask = torch.stack([_mask(module, len(rows), len(columns)) for module in modules])
-    return StackMaps(weights, mask, rows, columns)
 
 
 def _mask(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:

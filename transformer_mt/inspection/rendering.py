@@ -1,7 +1,7 @@
 """Attention maps as text: the target down the side, the source across, numbers, and shading with or without colour."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +12,10 @@ from rich.text import Text
 from typing_extensions import override
 
 from transformer_mt.inspection.escape import escape_controls
+
+# A row of a map; None where a query may not attend.
+Weights = Sequence[float | None]
+Labels = Sequence[str]
 
 # Lines never get narrower than this.
 NARROWEST = 20
@@ -29,8 +33,12 @@ class Shading(ABC):
     levels: tuple[float, ...]
 
     @abstractmethod
+    def shaded(self, weight: float) -> Text:
+        """The weight, from 0 to 1, in `_CELL` columns."""
+
     def cell(self, weight: float | None) -> Text:
-        """The weight, from 0 to 1, in `_CELL` columns; a dot for None, which may not be attended to."""
+        """The shaded weight; a dot for None, which may not be attended to."""
+        return Text(f" {_MASKED}".ljust(_CELL)) if weight is None else self.shaded(weight)
 
     def level(self, weight: float) -> int:
         """How many levels the weight reaches."""
@@ -44,10 +52,8 @@ class Blocks(Shading):
     shades = " ░▒▓█"
 
     @override
-    def cell(self, weight: float | None) -> Text:
+    def shaded(self, weight: float) -> Text:
         """For example `▒.42`."""
-        if weight is None:
-            return Text(f" {_MASKED}".ljust(_CELL))
         return Text(f"{self.shades[self.level(weight)]}{format_weight(weight)} ")
 
 
@@ -65,10 +71,7 @@ class Colours(Shading):
     )
 
     @override
-    def cell(self, weight: float | None) -> Text:
-        """The number on its background; no background where nothing may be attended to."""
-        if weight is None:
-            return Text(f" {_MASKED}".ljust(_CELL))
+    def shaded(self, weight: float) -> Text:
         return Text(f" {format_weight(weight)} ", style=self.styles[self.level(weight)])
 
 
@@ -84,13 +87,7 @@ def map_title(stack: str, *, layer: int, layers: int, head: int | None, heads: i
 
 
 def render_map(
-    weights: Sequence[Sequence[float | None]],
-    *,
-    title: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    width: int,
-    shading: Shading,
+    weights: Sequence[Weights], *, title: str, rows: Labels, columns: Labels, width: int, shading: Shading
 ) -> list[Text]:
     """A map as lines of at most `width` terminal cells: the title, then one block of columns or several.
 
@@ -151,7 +148,7 @@ class _Label:
         return "│" if row < self.bottom else self.lines[self.top - row]
 
 
-def _header(labels: Sequence[str], *, start: int, width: int) -> list[Text]:
+def _header(labels: Labels, *, start: int, width: int) -> list[Text]:
     """The labels above cells that begin at terminal column `start`, as stairs that go down to the right."""
     placed = _place(labels, start=start, width=width)
     lines = []
@@ -164,7 +161,7 @@ def _header(labels: Sequence[str], *, start: int, width: int) -> list[Text]:
     return lines
 
 
-def _place(labels: Sequence[str], *, start: int, width: int) -> list[_Label]:
+def _place(labels: Labels, *, start: int, width: int) -> list[_Label]:
     """From right to left, each label just above those that its text reaches over."""
     placed: list[_Label] = []
     for position, text in reversed(list(enumerate(labels))):
@@ -176,23 +173,19 @@ def _place(labels: Sequence[str], *, start: int, width: int) -> list[_Label]:
     return placed
 
 
-def _row(label: str, weights: Sequence[float | None], *, gutter: int, shading: Shading) -> Iterator[Text]:
-    """The label's first line with the numbers, then the rest of the label."""
+def _row(label: str, weights: Weights, *, gutter: int, shading: Shading) -> Iterator[Text]:
     first, *rest = _folded(label, width=gutter)
-    cells = Text.assemble(_right(first, gutter), " ", *(shading.cell(weight) for weight in weights))
-    yield _stripped(cells)
-    for line in rest:
-        yield Text(_right(line, gutter))
+    yield _stripped(Text.assemble(_right(first, gutter), " ", *map(shading.cell, weights)))
+    yield from (Text(_right(line, gutter)) for line in rest)
 
 
 def _blocks(columns: int, *, capacity: int) -> list[tuple[int, int]]:
     """The fewest blocks of at most `capacity` columns, as equal as they can be."""
     count = max(1, -(-columns // capacity))
-    bounds = [columns * i // count for i in range(count + 1)]
-    return list(pairwise(bounds))
+    return list(pairwise(columns * i // count for i in range(count + 1)))
 
 
-def _clean(labels: Iterable[str]) -> list[str]:
+def _clean(labels: Labels) -> list[str]:
     """Labels that can be measured and printed; one that begins with a combining mark gets a circle to carry it."""
     escaped = map(escape_controls, labels)
     return [f"◌{label}" if label and cell_len(label[0]) == 0 else label for label in escaped]

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar, cast
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.dropout import Dropout
+from transformer_mt.models.seq2seq import Mask, States
 
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -34,7 +35,7 @@ class Norm(nn.Module, ABC):
         self.width = width
 
     @abstractmethod
-    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    def forward(self, x: States, mask: Mask) -> States:
         """The states on their new scale; mask is True at real tokens."""
 
 
@@ -42,7 +43,7 @@ class NoNorm(Norm):
     """y = x."""
 
     @override
-    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    def forward(self, x: States, mask: Mask) -> States:
         return x
 
 
@@ -55,7 +56,7 @@ class LayerNorm(Norm):
         self.bias = nn.Parameter(torch.zeros(width))
 
     @override
-    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    def forward(self, x: States, mask: Mask) -> States:
         return F.layer_norm(x, (self.width,), self.weight, self.bias)
 
 
@@ -67,7 +68,7 @@ class RMSNorm(Norm):
         self.weight = nn.Parameter(torch.ones(width))
 
     @override
-    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    def forward(self, x: States, mask: Mask) -> States:
         return F.rms_norm(x, (self.width,), self.weight, eps=1e-6)
 
 
@@ -90,14 +91,12 @@ class BatchNorm(Norm):
         self.register_buffer("variance", torch.ones(width))
 
     @override
-    def forward(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    def forward(self, x: States, mask: Mask) -> States:
         """Over real tokens alone; padding is put on the same scale and counts for nothing."""
         mean, variance = self.measured(x, mask) if self.training else (self.mean, self.variance)
         return (x - mean) * (variance + 1e-5).rsqrt() * self.weight + self.bias
 
-    def measured(
-        self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
-    ) -> tuple[Float[Tensor, " D"], Float[Tensor, " D"]]:
+    def measured(self, x: States, mask: Mask) -> tuple[Float[Tensor, " D"], Float[Tensor, " D"]]:
         """Mean and unbiased variance of each feature, which the running ones take in."""
         real = x[mask]  # tokens D
         if len(real) < 2:  # no variance can be measured
@@ -123,13 +122,11 @@ class Residual(nn.Module, ABC):
         self.dropout = Dropout(dropout)
 
     @abstractmethod
-    def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    def before(self, x: States, mask: Mask) -> States:
         """What the layer reads."""
 
     @abstractmethod
-    def after(
-        self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
-    ) -> Float[Tensor, "B N D"]:
+    def after(self, x: States, y: States, mask: Mask) -> States:
         """x with what the layer made of it."""
 
 
@@ -139,13 +136,11 @@ class PreNorm(Residual):
     ends_in_norm = False
 
     @override
-    def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    def before(self, x: States, mask: Mask) -> States:
         return self.norm(x, mask)
 
     @override
-    def after(
-        self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
-    ) -> Float[Tensor, "B N D"]:
+    def after(self, x: States, y: States, mask: Mask) -> States:
         return x + self.dropout(y)
 
 
@@ -155,13 +150,11 @@ class PostNorm(Residual):
     ends_in_norm = True
 
     @override
-    def before(self, x: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    def before(self, x: States, mask: Mask) -> States:
         return x
 
     @override
-    def after(
-        self, x: Float[Tensor, "B N D"], y: Float[Tensor, "B N D"], mask: Bool[Tensor, "B N"]
-    ) -> Float[Tensor, "B N D"]:
+    def after(self, x: States, y: States, mask: Mask) -> States:
         return self.norm(x + self.dropout(y), mask)
 
 
@@ -192,7 +185,7 @@ class SwiGLU(nn.Module):
         self.output = nn.Linear(hidden, width, bias=False)
 
     @override
-    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+    def forward(self, x: States) -> States:
         return self.output(F.silu(self.gate(x)) * self.value(x))
 
 

@@ -7,19 +7,20 @@ from typing import ClassVar, Self
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from typing_extensions import override
 
 from transformer_mt.attention.multihead import KeyValues, masked_softmax
 from transformer_mt.attention.observing import current_observer
-from transformer_mt.attention.positions import NoEmbeddingPosition
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
 from transformer_mt.dropout import Dropout
 from transformer_mt.models.blocks import Layers
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
-from transformer_mt.models.transformer import Embedding
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
+from transformer_mt.models.transformer import Embeddings
 from transformer_mt.tokenizer import PAD
+
+LayerStates = tuple[Float[Tensor, "B D"], ...]
 
 
 class SourceReader(nn.Module, ABC):
@@ -77,7 +78,6 @@ class FinalStates(SourceReader):
 
     @override
     def key_values(self, memory: Memory) -> KeyValues:
-        """The two states, side by side, as the only thing to read."""
         forward, backward = memory.states.chunk(2, dim=-1)
         last = (memory.mask.sum(dim=1) - 1).clamp(min=0)
         ends = torch.cat((forward[torch.arange(len(last), device=last.device), last], backward[:, 0]), dim=-1)
@@ -99,7 +99,7 @@ class Encoder(nn.Module):
         self.layers = Layers(nn.GRU(width, width // 2, batch_first=True, bidirectional=True) for _ in range(layers))
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "B S D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B S D"]:
+    def forward(self, x: States, lengths: Int[Tensor, " B"]) -> States:
         """The states of the real tokens, zeros after them: the backward direction starts at the last real token.
 
         At least one token of every sentence is read.
@@ -108,13 +108,9 @@ class Encoder(nn.Module):
         first, *others = self.layers
         packed, _ = first(packed)
         for layer in others:
-            packed, _ = layer(self.drop(packed))
+            packed, _ = layer(packed._replace(data=self.dropout(packed.data)))
         states, _ = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])
         return states
-
-    def drop(self, packed: PackedSequence) -> PackedSequence:
-        """Dropout on the real tokens."""
-        return packed._replace(data=self.dropout(packed.data))
 
 
 class Cell(nn.Module):
@@ -142,7 +138,7 @@ class Cell(nn.Module):
 class RecurrentState:
     """The state of every decoder layer, and what they read of the source."""
 
-    layers: tuple[Float[Tensor, "B D"], ...]
+    layers: LayerStates
     source: KeyValues
 
     def select(self, rows: Int[Tensor, " N"]) -> Self:
@@ -173,9 +169,7 @@ class Decoder(nn.Module):
         layers = self.start_projection(backward).tanh().chunk(len(self.cells), dim=-1)
         return RecurrentState(layers, self.reader.key_values(memory))
 
-    def forward(
-        self, embedded: Float[Tensor, "B T D"], state: RecurrentState
-    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B T D"], RecurrentState]:
+    def forward(self, embedded: States, state: RecurrentState) -> tuple[States, States, RecurrentState]:
         """s_t of the last layer and c_t for every target token, and the state that has read them."""
         first, *_ = self.cells
         token_gates = first.input_gates(embedded)  # B T 3D, at once
@@ -187,9 +181,7 @@ class Decoder(nn.Module):
             contexts.append(context)
         return torch.stack(states, dim=1), torch.stack(contexts, dim=1), RecurrentState(layers, state.source)
 
-    def step(
-        self, layers: tuple[Float[Tensor, "B D"], ...], gates: Float[Tensor, "B 3*D"]
-    ) -> tuple[Float[Tensor, "B D"], ...]:
+    def step(self, layers: LayerStates, gates: Float[Tensor, "B 3*D"]) -> LayerStates:
         """The next state of every layer, from the gates of the first one's input."""
         first, *others = self.cells
         following = [first(layers[0], gates)]
@@ -210,9 +202,7 @@ class Readout(nn.Module):
         nn.init.xavier_uniform_(self.projection.weight)
         nn.init.zeros_(self.projection.bias)
 
-    def forward(
-        self, states: Float[Tensor, "B T D"], contexts: Float[Tensor, "B T D"], embedded: Float[Tensor, "B T D"]
-    ) -> Float[Tensor, "B T D"]:
+    def forward(self, states: States, contexts: States, embedded: States) -> States:
         """Every target token by itself."""
         units = self.projection(torch.cat((states, contexts, embedded), dim=-1))
         return units.reshape(*states.shape, 2).amax(dim=-1)  # B T 2D -> B T D
@@ -225,24 +215,14 @@ class RecurrentSeq2Seq(Seq2Seq):
     """
 
     def __init__(
-        self,
-        reader: SourceReader,
-        *,
-        source_table: nn.Embedding,
-        target_table: nn.Embedding,
-        tie_output: bool,
-        encoder_layers: int,
-        decoder_layers: int,
-        dropout: float,
-        max_length: int,
+        self, embeddings: Embeddings, encoder: Encoder, decoder: Decoder, *, dropout: float, max_length: int
     ) -> None:
         super().__init__()
-        vocabulary, width = target_table.weight.shape
         self.max_length = max_length
-        self.source_embedding = Embedding(source_table, NoEmbeddingPosition(), dropout=dropout)
-        self.target_embedding = Embedding(target_table, NoEmbeddingPosition(), dropout=dropout)
-        self.encoder = Encoder(width=width, layers=encoder_layers, dropout=dropout)
-        self.decoder = Decoder(reader, width=width, layers=decoder_layers, dropout=dropout)
+        self.source_embedding, self.target_embedding, tie_output = embeddings
+        source_table, target_table = self.source_embedding.table, self.target_embedding.table
+        vocabulary, width = target_table.weight.shape
+        self.encoder, self.decoder = encoder, decoder
         self.readout = Readout(width)
         self.dropout = Dropout(dropout)
         self.output = nn.Linear(width, vocabulary)

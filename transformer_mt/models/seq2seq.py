@@ -10,13 +10,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+# Batch B, N tokens of the source or of the target, of which the mask is True at the real ones, model width D.
+States = Float[Tensor, "B N D"]
+Mask = Bool[Tensor, "B N"]
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What an encoder hands to its decoder: one state a source token, and which of them are real (True) or padding."""
 
-    states: Float[Tensor, "B S D"]
-    mask: Bool[Tensor, "B S"]
+    states: States
+    mask: Mask
 
 
 @runtime_checkable

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
@@ -14,7 +14,7 @@ from transformer_mt.attention.multihead import KeyValues
 from transformer_mt.attention.positions import EmbeddingPosition
 from transformer_mt.dropout import Dropout
 from transformer_mt.models.blocks import Layers, Norm, Residual
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
+from transformer_mt.models.seq2seq import Mask, Memory, Seq2Seq, State, States
 from transformer_mt.tokenizer import PAD
 
 
@@ -27,10 +27,18 @@ class Embedding(nn.Module):
         self.position = position
         self.dropout = Dropout(dropout)
 
-    def forward(self, tokens: Int[Tensor, "B N"], *, start: int = 0) -> Float[Tensor, "B N D"]:
+    def forward(self, tokens: Int[Tensor, "B N"], *, start: int = 0) -> States:
         """Embed tokens that stand at the positions start, start + 1, …"""
         scaled = self.table(tokens) * math.sqrt(self.table.embedding_dim)
         return self.dropout(self.position.embed(scaled, start=start))
+
+
+class Embeddings(NamedTuple):
+    """The embeddings of source and target, and whether the output matrix is that of the target's."""
+
+    source: Embedding
+    target: Embedding
+    tie_output: bool
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward = factory.feed_forward()
         self.self_residual, self.feed_forward_residual = factory.residual(), factory.residual()
 
-    def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+    def forward(self, x: States, mask: Mask) -> States:
         """One layer over the source; mask is True at real tokens."""
         h = self.self_residual.before(x, mask)
         x = self.self_residual.after(x, self.self_attention(h, self.self_attention.key_values(h, mask)), mask)
@@ -87,9 +95,7 @@ class DecoderLayer(nn.Module):
         """The state before the first target token: the memory's keys and values, projected once."""
         return LayerState(None, self.cross_attention.key_values(memory.states, memory.mask))
 
-    def forward(
-        self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"], state: LayerState
-    ) -> tuple[Float[Tensor, "B T D"], LayerState]:
+    def forward(self, x: States, mask: Mask, state: LayerState) -> tuple[States, LayerState]:
         """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
         h = self.self_residual.before(x, mask)
         new = self.self_attention.key_values(h)
@@ -122,33 +128,22 @@ class Transformer(Seq2Seq):
     """
 
     def __init__(
-        self,
-        factory: LayerFactory,
-        *,
-        source_table: nn.Embedding,
-        target_table: nn.Embedding,
-        tie_output: bool,
-        position: EmbeddingPosition,
-        encoder_layers: int,
-        decoder_layers: int,
-        dropout: float,
-        max_length: int,
+        self, parts: LayerFactory, embeddings: Embeddings, *, encoder_layers: int, decoder_layers: int, max_length: int
     ) -> None:
         super().__init__()
-        vocabulary, width = target_table.weight.shape
         self.max_length = max_length
-        self.source_embedding = Embedding(source_table, position, dropout=dropout)
-        self.target_embedding = Embedding(target_table, position, dropout=dropout)
-        self.encoder = Layers(EncoderLayer(factory) for _ in range(encoder_layers))
-        self.encoder_norm = factory.norm()
-        self.decoder = Layers(DecoderLayer(factory) for _ in range(decoder_layers))
-        self.decoder_norm = factory.norm()
+        self.source_embedding, self.target_embedding, tie_output = embeddings
+        self.encoder = Layers(EncoderLayer(parts) for _ in range(encoder_layers))
+        self.encoder_norm = parts.norm()
+        self.decoder = Layers(DecoderLayer(parts) for _ in range(decoder_layers))
+        self.decoder_norm = parts.norm()
         self.apply(_initialise)
+        vocabulary, width = self.target_embedding.table.weight.shape
         self.output = nn.Linear(width, vocabulary)
         nn.init.normal_(self.output.weight, std=width**-0.5)
         nn.init.zeros_(self.output.bias)
         if tie_output:
-            self.output.weight = target_table.weight
+            self.output.weight = self.target_embedding.table.weight
 
     @override
     def attention_stacks(self) -> dict[str, list[nn.Module]]:

@@ -6,7 +6,7 @@ continue them by one token. A hypothesis leaves the decoder as soon as it ends o
 
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,6 +15,9 @@ from torch import Tensor
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer import BOS, EOS, PAD, UNK
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
+
+Source = Int[Tensor, "B S"]
+Prefix = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,7 @@ def length_penalty(length: int, alpha: float) -> float:
 
 
 def beam_search(
-    model: Seq2Seq,
-    source: Int[Tensor, "B S"],
-    *,
-    beam: int,
-    alpha: float,
-    max_length: int,
-    n_best: int,
-    prefix: tuple[int, ...] = (),
+    model: Seq2Seq, source: Source, *, beam: int, alpha: float, max_length: int, n_best: int, prefix: Prefix = ()
 ) -> list[list[Hypothesis]]:
     """The `n_best` best hypotheses that a beam finds for each source sentence, best first.
 
@@ -73,7 +69,7 @@ def beam_search(
 
 def sample(
     model: Seq2Seq,
-    source: Int[Tensor, "B S"],
+    source: Source,
     *,
     temperature: float,
     top_k: int,
@@ -82,7 +78,7 @@ def sample(
     max_length: int,
     num_samples: int,
     generators: Sequence[torch.Generator],
-    prefix: tuple[int, ...] = (),
+    prefix: Prefix = (),
 ) -> list[list[Hypothesis]]:
     """`num_samples` independent hypotheses for each source sentence, in the order drawn; the same may come again.
 
@@ -139,7 +135,7 @@ class _Live:
     state: State
 
     @classmethod
-    def start(cls, model: Seq2Seq, source: Int[Tensor, "B S"], prefix: tuple[int, ...]) -> "_Live":
+    def start(cls, model: Seq2Seq, source: Source, prefix: Prefix) -> "_Live":
         """One hypothesis for each sentence: the prefix."""
         tokens = source.new_tensor([[BOS, *prefix]]).repeat(len(source), 1)
         logits, state = model.decode(tokens, model.start(source))
@@ -151,14 +147,8 @@ class _Live:
     def repeat(self, times: int) -> "_Live":
         """Every hypothesis several times, each as a search of its own."""
         rows = self.origin.repeat_interleave(times)
-        return replace(
-            self,
-            origin=torch.arange(len(rows), device=rows.device),
-            tokens=self.tokens[rows],
-            log_probability=self.log_probability[rows],
-            following=self.following[rows],
-            state=self.state.select(rows),
-        )
+        origin, state = torch.arange(len(rows), device=rows.device), self.state.select(rows)
+        return _Live(origin, self.tokens[rows], self.log_probability[rows], self.following[rows], state)
 
     def choices(self, *, last: bool) -> Float[Tensor, "N V"]:
         """ln p of every token that may follow, −∞ for the others; only `EOS` may on the last step."""
@@ -204,14 +194,10 @@ def _finish(finished: list[list[Hypothesis]], live: _Live, ended: _Candidates, *
     tokens = live.tokens[ended.parent, 1:].tolist()
     for origin, ids, log_probability in zip(ended.origin.tolist(), tokens, ended.log_probability.tolist(), strict=True):
         hypothesis = Hypothesis(tuple(ids), log_probability, log_probability / penalty)
-        insort(finished[origin], hypothesis, key=_descending)
+        insort(finished[origin], hypothesis, key=lambda one: -one.score)
         del finished[origin][n_best:]
 
 
 def _log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
     """In float32 or finer, whatever the model computes in."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
-
-
-def _descending(hypothesis: Hypothesis) -> float:
-    return -hypothesis.score
