@@ -207,3 +207,18 @@ def test_model_computes_in_the_given_precision(model: TableModel, tokenizer: Tok
     model.decode = watched  # type: ignore[method-assign]
     translate_with(model, tokenizer, precision=precision).translate(["help"], GREEDY)
     assert set(seen) == {precision}
+
+
+@pytest.mark.parametrize(
+    "search", [SearchConfig(beam=1000), SearchConfig(beam=1, n_best=1000), SearchConfig(sample=True, n_best=1000)]
+)
+def test_a_search_that_this_machine_cannot_hold_is_refused_before_it_is_tried(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, search: SearchConfig
+) -> None:
+    monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**6)
+    translator.translate(SENTENCES, GREEDY)
+    expected = (
+        r"^search\.beam, search\.n_best, search\.batch_size: at least 0\.0 GB of memory, and 0\.0 GB are free; lower"
+    )
+    with pytest.raises(InputError, match=expected):
+        translator.translate(SENTENCES, search)

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.batching import mix_seed
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.device import choose_device, compute_in
+from transformer_mt.device import choose_device, compute_in, require_memory
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.runs.directory import Run
@@ -109,11 +109,22 @@ class Translator:
         found = {number: [EMPTY] for number in encoded}
         waiting = [number for number, tokens in encoded.items() if len(tokens) > 1]
         waiting.sort(key=lambda number: len(encoded[number]), reverse=True)
+        self._require_memory(search, sentences=min(search.batch_size, len(waiting)))
         with evaluating(self.model), compute_in(self.precision, self.device):
             for first in range(0, len(waiting), search.batch_size):
                 batch = {number: encoded[number] for number in waiting[first : first + search.batch_size]}
                 found |= self._translate_batch(batch, search, forced)
         return [found[number] for number, _ in sentences]
+
+    def _require_memory(self, search: SearchConfig, *, sentences: int) -> None:
+        """Logits and log-probabilities of every hypothesis of every sentence of a batch must fit at the least."""
+        hypotheses = sentences * max(search.beam, search.n_best)
+        require_memory(
+            8 * hypotheses * self.tokenizer.size,
+            self.device,
+            what="search.beam, search.n_best, search.batch_size",
+            remedy="lower them",
+        )
 
     def _encode(self, sentences: list[tuple[int, str]], place: Place) -> Encoded:
         """The subwords of each sentence with `EOS`, by its number."""
