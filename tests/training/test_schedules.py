@@ -20,7 +20,6 @@ from transformer_mt.training.schedules import (
 )
 
 STEPS = 83
-FALLING = {"noam", "inverse_sqrt", "linear", "cosine"}
 
 every_schedule = pytest.mark.parametrize("name", SCHEDULES)
 steps = st.integers(1, 10**6)
@@ -93,7 +92,7 @@ def test_every_schedule_rises_to_the_end_of_the_warmup_and_never_again(name: str
     assert all(rate > 0 for rate in found)
     fall = found[warmup - 1 :]
     assert fall == sorted(fall, reverse=True)
-    assert (fall[-1] < 0.9 * fall[0]) == (name in FALLING)
+    assert (fall[-1] < fall[0]) == (name != "constant")
 
 
 @every_schedule

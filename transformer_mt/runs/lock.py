@@ -29,18 +29,26 @@ def acquire(directory: Path) -> bool:
     with writing(directory / LOCK):
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(directory / LOCK, flags, 0o644)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not _lock(descriptor):
-        holder = _holder(descriptor)
+    try:
+        _take(descriptor, directory)
+    except BaseException:
         os.close(descriptor)
+        raise
+    _held[place] = descriptor
+    return True
+
+
+def _take(descriptor: int, directory: Path) -> None:
+    """Lock the open file and say in it who we are."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not _lock(descriptor):
         raise InputError(
-            f"{directory}: is being trained{holder}; wait for that, stop it, or choose another directory with --run"
+            f"{directory}: is being trained{_holder(descriptor)}; wait for that, stop it, or choose another directory "
+            "with --run"
         )
     ours = {"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
     with writing(directory / LOCK):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(ours).encode(), 0)
-    _held[place] = descriptor
-    return True
 
 
 def release(directory: Path) -> None:

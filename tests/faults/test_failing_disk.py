@@ -1,0 +1,129 @@
+"""The disk fails at every single operation of a start and of a save: one line, and nothing that stood is lost."""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from support.failing_disk import Crash, FailingDisk, failing
+from support.small_training import opened
+
+from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.runs.lock import release
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.training.session import TrainingSession
+
+OVERRIDES = ("training.steps=6", "training.validate_every=3", "training.checkpoint_every=2")
+KINDS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EDQUOT", "EMFILE")
+MOST_OPERATIONS = 400
+
+
+def refused(kind: str) -> Callable[[str], OSError]:
+    number = getattr(errno, kind)
+    return lambda path: OSError(number, os.strerror(number), path)
+
+
+def crashed(path: str) -> Crash:
+    return Crash(path)
+
+
+def until_step(session: TrainingSession, step: int) -> None:
+    for report in session.train():
+        if report.step == step:
+            return
+
+
+def start(path: Path) -> TrainingSession:
+    return opened(path, *OVERRIDES)
+
+
+def end_of(path: Path) -> dict[str, torch.Tensor]:
+    """The weights with which a continuation ends."""
+    session = start(path)
+    list(session.train())
+    return weights_of(session.trainer.model)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    return end_of(tmp_path_factory.mktemp("whole") / "run")
+
+
+def assert_continues(path: Path, uninterrupted: dict[str, torch.Tensor]) -> None:
+    weights = end_of(path)
+    assert all(torch.equal(weights[name], tensor) for name, tensor in uninterrupted.items())
+
+
+def operations(action: Callable[[], object], directory: Path) -> int:
+    """How many operations an action takes when all is well."""
+    with failing(FailingDisk(directory, fails=0, fault=crashed)) as disk:
+        action()
+    assert 3 < disk.count < MOST_OPERATIONS
+    return disk.count
+
+
+def test_a_start_that_fails_at_any_operation_can_be_begun_again(
+    tmp_path: Path, uninterrupted: dict[str, torch.Tensor]
+) -> None:
+    count = operations(lambda: start(tmp_path / "counted"), tmp_path / "counted")
+    for number in range(1, count + 1):
+        path = tmp_path / f"run-{number}"
+        fault = crashed if number % 2 else refused(KINDS[number % len(KINDS)])
+        with (
+            failing(FailingDisk(path, fails=number, fault=fault)),
+            pytest.raises((Crash, EnvironmentProblem)) as caught,
+        ):
+            start(path)
+        release(path)  # as the end of the process would
+        assert "\n" not in str(caught.value)
+        again = start(path)
+        assert again.trainer.progress.step == 0
+        release(path)
+    assert_continues(tmp_path / "run-1", uninterrupted)
+    assert_continues(tmp_path / f"run-{count}", uninterrupted)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "crash"])
+def test_a_save_that_fails_at_any_operation_loses_nothing_that_stood(
+    tmp_path: Path, uninterrupted: dict[str, torch.Tensor], kind: str
+) -> None:
+    """The checkpoint of step 4 is to take the place of older ones."""
+    before = tmp_path / "before"
+    until_step(start(before), 4)
+    release(before)
+    whole = tmp_path / "counted"
+    shutil.copytree(before, whole)
+    counted = start(whole)
+    until_step(counted, 4)
+    count = operations(counted.trainer.save, whole)
+    release(whole)
+    fault = crashed if kind == "crash" else refused(kind)
+    # Every operation under a crash; of the refusals, which all take one way, each its share.
+    first = 1 if kind == "crash" else 1 + KINDS.index(kind)
+    for number in range(first, count + 1, 1 if kind == "crash" else len(KINDS)):
+        path = tmp_path / f"run-{number}"
+        shutil.copytree(before, path)
+        session = start(path)
+        until_step(session, 4)
+        disk = FailingDisk(path, fails=number, fault=fault)
+        with failing(disk), pytest.raises((Crash, EnvironmentProblem)) as caught:
+            session.trainer.save()
+        release(path)
+        assert "\n" not in str(caught.value)
+        again = start(path)
+        assert again.trainer.progress.step in (2, 3, 4)
+        release(path)
+    assert_continues(path, uninterrupted)
+
+
+def test_a_failing_disk_never_looks_like_a_mistake_of_the_user(tmp_path: Path) -> None:
+    for number in range(1, 4):
+        with (
+            failing(FailingDisk(tmp_path / "run", fails=number, fault=refused("ENOSPC"))),
+            pytest.raises(EnvironmentProblem, match="cannot be written") as caught,
+        ):
+            start(tmp_path / "run")
+        assert not isinstance(caught.value, InputError)
