@@ -1,0 +1,58 @@
+"""Hostile files of every kind, thousands of them, each met by a command in a process of its own.
+
+    python scripts/fuzz.py --cases 10000
+
+Prints a table by kind of file with the exit codes, and every case that broke the contract (a signal, a traceback, a
+hang, a change outside the run, a foreign line) with the seed that makes it again; exits with 1 where there was one.
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"  # forked children need the threads' state as it was before the fork
+
+import random
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support.fuzzing import Fuzzer, attempt
+from support.fuzzing_home import make_home, memory_of_reading
+
+
+def main(
+    cases: Annotated[int, typer.Option(min=1, help="How many.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="The number of the first case.")] = 0,
+) -> None:
+    """Try cases number SEED, SEED + 1, …"""
+    codes: dict[str, Counter[int]] = defaultdict(Counter)
+    problems = 0
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "place")
+        fuzzer = Fuzzer(place, make_home(place))
+        memory = memory_of_reading()
+        for number in range(seed, seed + cases):
+            case = fuzzer.prepare(random.Random(number))
+            ending = attempt(case, place, memory=memory)
+            codes[case.kind][ending.code] += 1
+            if ending.problem:
+                problems += 1
+                print(
+                    f"case {number}, {case.kind}, tmt {' '.join(case.arguments)}: {ending.problem}\n{ending.err[-600:]}"
+                )
+    every = sorted({code for counter in codes.values() for code in counter})
+    print("| kind | cases | " + " | ".join(f"exit {code}" for code in every) + " |")
+    print("|---|--:|" + "--:|" * len(every))
+    for kind, counter in sorted(codes.items()):
+        print(f"| {kind} | {counter.total()} | " + " | ".join(str(counter[code]) for code in every) + " |")
+    print(f"{cases} cases, {problems} broke the contract")
+    raise typer.Exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)

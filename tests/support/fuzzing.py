@@ -1,0 +1,355 @@
+"""Fuzzing of commands: hostile files of every kind, each tried in a process of its own with limits on memory and time.
+
+The contract: the process ends by itself with one of our exit codes; after a failure the last line of stderr is our one
+line, with nothing in it that could command a terminal; nothing outside the run has changed.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SECONDS = 30
+MORE_MEMORY = 2**30
+CODES = {0, 2, 3, 4}
+
+NASTY_TEXTS = (
+    "",
+    "\x00",
+    "\x1b[2J",
+    "\u202eabc",
+    "\ud800",
+    "a" * 5_000,
+    "../../x",
+    "/dev/zero",
+    "e\u0301" * 999,
+)
+NASTY_NUMBERS = (0, -1, 1, 2**31, 2**63, 2**64, 10**30, 10**400, -0.0, 1e308, 1e-320)
+NASTY: tuple[Any, ...] = (*NASTY_TEXTS, *NASTY_NUMBERS, None, True, [], {}, [[[[]]]], {"": {"": {}}}, float("nan"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """What was damaged, and the command that meets it."""
+
+    kind: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended: an exit code, or minus a signal; its stderr; what it broke of the contract, if anything."""
+
+    code: int
+    err: str
+    problem: str | None
+
+
+def damage_bytes(content: bytes, chance: random.Random) -> bytes:
+    """The content with flipped bits, a cut, a repetition, an insertion, or something else altogether."""
+    at = chance.randrange(len(content) + 1)
+    end = min(len(content), at + chance.choice((1, 2, 8, 100)))
+    match chance.randrange(8):
+        case 0:
+            changed = bytearray(content)
+            for _ in range(chance.choice((1, 1, 3, 50))):
+                if changed:
+                    changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
+            return bytes(changed)
+        case 1:
+            return content[:at]
+        case 2:
+            return content[:at] + content[at:end] * chance.choice((2, 100)) + content[end:]
+        case 3:
+            return content[:at] + chance.randbytes(chance.choice((1, 9, 1_000))) + content[at:]
+        case 4:
+            return content[:at] + content[end:]
+        case 5:
+            return chance.choice(
+                (b"", b"\x00" * 999, b"\xff" * 9, b"[" * 50_000, b"{" * 50_000, gzip.compress(content))
+            )
+        case 6:
+            return (
+                content[:at] + chance.choice((b"\n", b"\r", b"\x00", b"\xef\xbb\xbf", "\u2028".encode())) + content[at:]
+            )
+        case _:
+            digits = chance.choice((b"9" * 30, b"9223372036854775808", b"9" * 5_000))
+            return content[:at] + digits + content[end:]
+
+
+def damage_tree(tree: Any, chance: random.Random) -> Any:
+    """A JSON or TOML tree with one value, key or element exchanged, lost or repeated."""
+    if isinstance(tree, dict) and tree and chance.random() < 0.9:
+        key = chance.choice(list(tree))
+        if chance.random() < 0.15:
+            return {other: value for other, value in tree.items() if other != key}
+        if chance.random() < 0.1:
+            return tree | {chance.choice(NASTY_TEXTS): chance.choice(NASTY)}
+        return tree | {key: damage_tree(tree[key], chance)}
+    if isinstance(tree, list) and tree and chance.random() < 0.8:
+        at = chance.randrange(len(tree))
+        return [*tree[:at], damage_tree(tree[at], chance), *tree[at + chance.randrange(2) :]]
+    return chance.choice(NASTY)
+
+
+def damage_json(content: bytes, chance: random.Random) -> bytes:
+    """JSON with a damaged tree, or damaged as bytes."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if chance.random() < 0.7:
+            return json.dumps(damage_tree(json.loads(content), chance)).encode("utf-8", "surrogatepass")
+    return damage_bytes(content, chance)
+
+
+def damage_toml(content: bytes, chance: random.Random) -> bytes:
+    """A configuration with the value of some line exchanged, or damaged as bytes."""
+    lines = content.split(b"\n")
+    keys = [number for number, line in enumerate(lines) if b" = " in line and not line.startswith(b"#")]
+    if not keys or chance.random() < 0.3:
+        return damage_bytes(content, chance)
+    at = chance.choice(keys)
+    value = chance.choice(NASTY)
+    written = (
+        json.dumps(value).replace("NaN", "nan").replace("null", "''") if not isinstance(value, dict) else "{ a = 1 }"
+    )
+    lines[at] = lines[at].split(b" = ")[0] + b" = " + written.encode("utf-8", "surrogatepass")
+    return b"\n".join(lines)
+
+
+def damage_safetensors(content: bytes, chance: random.Random) -> bytes:
+    """Tensors with a damaged header of the right length, or with other numbers, or damaged as bytes."""
+    with contextlib.suppress(ValueError, struct.error, RecursionError):
+        length = struct.unpack("<Q", content[:8])[0]
+        header, body = content[8 : 8 + length], content[8 + length :]
+        match chance.randrange(4):
+            case 0:
+                damaged = json.dumps(damage_tree(json.loads(header), chance)).encode("utf-8", "surrogatepass")
+                return struct.pack("<Q", len(damaged)) + damaged + body
+            case 1:
+                number = struct.pack("<f", chance.choice((float("nan"), float("inf"), 3e38, -0.0)))
+                at = 4 * chance.randrange(max(1, len(body) // 4))
+                return content[: 8 + length] + body[:at] + number + body[at + 4 :]
+            case 2:
+                return struct.pack("<Q", chance.choice((0, 1, length + 1, 2**32, 2**63, 2**64 - 1))) + content[8:]
+    return damage_bytes(content, chance)
+
+
+def renew_sums(checkpoint: Path) -> None:
+    """Seal a damaged checkpoint again, as somebody who means it would."""
+    manifest = checkpoint / "manifest.json"
+    with contextlib.suppress(ValueError, OSError, AttributeError, RecursionError):
+        names = json.loads(manifest.read_bytes())
+        sums = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in names}
+        manifest.write_text(json.dumps(sums))
+
+
+Damage = Callable[[bytes, random.Random], bytes]
+
+RUN_FILES: Mapping[str, Damage] = {
+    "config.toml": damage_toml,
+    "tokenizer.model": damage_bytes,
+    "model.safetensors": damage_safetensors,
+    "metrics.jsonl": damage_json,
+    "training.lock": damage_json,
+}
+CHECKPOINT_FILES: Mapping[str, Damage] = {
+    "progress.json": damage_json,
+    "manifest.json": damage_json,
+    "weights.safetensors": damage_safetensors,
+    "averaged.safetensors": damage_safetensors,
+    "optimizer.safetensors": damage_safetensors,
+    "random.safetensors": damage_safetensors,
+}
+READERS: tuple[tuple[str, ...], ...] = (
+    ("translate", "--model", "run", "--device", "cpu", "Der Hund schläft."),
+    ("attend", "--model", "run", "--device", "cpu", "Der Hund schläft."),
+    ("evaluate", "--model", "run", "--device", "cpu", "--data", "data"),
+)
+
+
+class Fuzzer:
+    """Makes cases of a small trained run and of its corpus, always at the same place, which the run has noted."""
+
+    def __init__(self, place: Path, training: tuple[str, ...]) -> None:
+        self.place, self.training = place, training
+        self.home = place.with_name(f"{place.name}-unharmed")
+        shutil.copytree(place, self.home)
+
+    def prepare(self, chance: random.Random) -> Case:
+        """Put everything back, damage something, and say which command is to meet it."""
+        place = self.place
+        shutil.rmtree(place)
+        shutil.copytree(self.home, place)
+        kind = chance.choice(
+            (self._run_file, self._checkpoint, self._kinds, self._corpus, self._lines, self._configuration)
+        )
+        return kind(place, chance)
+
+    def _run_file(self, place: Path, chance: random.Random) -> Case:
+        name = chance.choice(list(RUN_FILES))
+        self._damage(place / "run" / name, RUN_FILES[name], chance)
+        commands = (*READERS, self._continue()) if chance.random() < 0.4 else READERS
+        return Case(name, chance.choice(commands))
+
+    def _checkpoint(self, place: Path, chance: random.Random) -> Case:
+        checkpoints = sorted((place / "run" / "checkpoints").iterdir())
+        name = chance.choice(list(CHECKPOINT_FILES))
+        for checkpoint in checkpoints if chance.random() < 0.5 else checkpoints[-1:]:
+            self._damage(checkpoint / name, CHECKPOINT_FILES[name], chance)
+            if chance.random() < 0.7:
+                renew_sums(checkpoint)
+        return Case(f"checkpoint {name}", self._continue())
+
+    def _kinds(self, place: Path, chance: random.Random) -> Case:
+        """Something else stands where a file or a directory should."""
+        parts = [path for path in (place / "run").rglob("*") if path.name != "training.lock"]
+        part = chance.choice(parts)
+        shutil.rmtree(part) if part.is_dir() else part.unlink()
+        match chance.randrange(6):
+            case 0:
+                part.symlink_to(chance.choice(("/dev/zero", "/dev/stdin", "../outside", "/etc/passwd", "nowhere", ".")))
+            case 1:
+                os.mkfifo(part)
+            case 2:
+                part.mkdir()
+            case 3:
+                part.write_bytes(b"")
+            case 4:
+                with part.open("wb") as file:
+                    file.truncate(10**10)  # sparse
+            case _:
+                pass
+        return Case("another kind of file", chance.choice((*READERS, self._continue())))
+
+    def _corpus(self, place: Path, chance: random.Random) -> Case:
+        name = chance.choice(("train.jsonl", "validation.jsonl", "test.jsonl"))
+        path = place / "data" / name
+        content = path.read_bytes()
+        rows = [json.loads(line) for line in content.splitlines()]
+        match chance.randrange(4):
+            case 0:
+                rows[chance.randrange(len(rows))] = damage_tree(rows[0], chance)
+                path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+            case 1:
+                path.write_bytes(damage_bytes(content, chance))
+            case 2:
+                path.unlink()
+                text = "de,en\n" + "".join(f'"{row["de"]}","{row["en"]}"\n' for row in rows)
+                path.with_suffix(".csv").write_bytes(damage_bytes(text.encode(), chance))
+            case _:
+                path.unlink()
+                other = chance.choice((".json", ".parquet"))
+                path.with_suffix(other).write_bytes(damage_bytes(json.dumps(rows).encode(), chance))
+        return Case("corpus", ("data", "--data", "data"))
+
+    def _lines(self, place: Path, chance: random.Random) -> Case:
+        line = json.dumps({"de": "Der Hund schläft.", "id": 3}).encode()
+        lines = b"\n".join(damage_json(line, chance) if chance.random() < 0.5 else line for _ in range(4))
+        (place / "lines").write_bytes(damage_bytes(lines, chance) if chance.random() < 0.5 else lines)
+        json_option = ("--json",) if chance.random() < 0.7 else ()
+        where = ("translate", "--model", "run", "--device", "cpu", "--input", "lines")
+        return Case("lines to translate", (*where, *json_option))
+
+    def _configuration(self, place: Path, chance: random.Random) -> Case:
+        path = place / "mine.toml"
+        path.write_bytes(damage_toml((place / "run" / "config.toml").read_bytes(), chance))
+        return Case("configuration", ("config", "mine.toml"))
+
+    def _continue(self) -> tuple[str, ...]:
+        return ("train", "--data", "data", "--run", "run", *self.training)
+
+    def _damage(self, path: Path, damage: Damage, chance: random.Random) -> None:
+        path.write_bytes(damage(path.read_bytes() if path.exists() else b"", chance))
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """The regular files below a directory that are not large; links are not followed."""
+    paths = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(root)): path.read_bytes() for path in paths if path.stat().st_size < 10**7}
+
+
+def attempt(case: Case, place: Path, *, memory: int) -> Ending:
+    """Run the case's command in a child of this process, which has everything imported; judge how it ended.
+
+    `memory` is what the same command may take when all is well, in bytes of address space.
+    """
+    before = contents(place)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _run(case, place, write, memory=memory + MORE_MEMORY)
+    os.close(write)
+    err, code = _wait(child, read)
+    return Ending(code, err, _problem(case, code, err, before, contents(place)))
+
+
+def _run(case: Case, place: Path, write: int, *, memory: int) -> None:
+    """In the child: the command with stdout thrown away, stderr in the pipe, and limits."""
+    code = 99
+    try:
+        os.chdir(place)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0), os.dup2(null, 1), os.dup2(write, 2)
+        sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.alarm(SECONDS)
+        from transformer_mt.cli.main import run
+
+        code = run(list(case.arguments))
+        sys.stdout.flush()
+    except BaseException as error:
+        import traceback
+
+        with contextlib.suppress(BaseException):
+            traceback.print_exception(error, file=sys.stderr)
+    finally:
+        with contextlib.suppress(BaseException):
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _wait(child: int, read: int) -> tuple[str, int]:
+    chunks: list[bytes] = []
+    end = time.monotonic() + SECONDS + 5
+    with os.fdopen(read, "rb") as pipe:
+        while chunk := pipe.read1(65536):
+            chunks.append(chunk)
+            if time.monotonic() > end:
+                os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return b"".join(chunks).decode("utf-8", "replace"), os.waitstatus_to_exitcode(status)
+
+
+def _problem(case: Case, code: int, err: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str | None:
+    """What is broken of the contract."""
+    lines = err.splitlines()
+    if code < 0:
+        return f"ended by signal {-code}"
+    if code not in CODES:
+        return f"exit code {code}"
+    if "Traceback" in err:
+        return "a traceback"
+    if code and not (lines and lines[-1].startswith("tmt: error: ")):
+        return f"no line of ours at the end: {lines[-1:]}"
+    if any(line and not line.startswith("tmt: ") for line in err.split("\n")):
+        return "a foreign line on stderr"
+    if any((character < " " and character != "\n") or character == "\x9b" for character in err):
+        return "a control character on stderr"
+    own = "run/" if case.arguments[0] == "train" else ()
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    if outside := {name for name in changed if not (own and name.startswith(own))}:
+        return f"changed {sorted(outside)[:3]}"
+    return None
