@@ -69,7 +69,7 @@ def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS) -> 
 
 
 def test_every_position_has_an_example_and_a_formula() -> None:
-    assert set(POSITION_EXAMPLES) == set(POSITIONS), "give the position an example in tests/variants.py"
+    assert set(POSITION_EXAMPLES) == set(POSITIONS), "give the position an example in tests/support/variants.py"
     assert set(ADDED) == set(POSITIONS), "write what the encoding adds into ADDED"
 
 

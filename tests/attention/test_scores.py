@@ -123,7 +123,7 @@ def randomised(scored: Scored) -> Scored:
 def test_every_score_and_sharing_has_a_formula() -> None:
     assert set(FORMULAS) == set(SCORES), "write the score's formula into FORMULAS"
     assert set(PROJECTED) == set(SHARING), "write the sharing's formula into PROJECTED"
-    assert set(SHARING_EXAMPLES) == set(SHARING), "give the sharing an example in tests/variants.py"
+    assert set(SHARING_EXAMPLES) == set(SHARING), "give the sharing an example in tests/support/variants.py"
 
 
 @every_variant
