@@ -1,5 +1,6 @@
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,7 @@ def test_what_is_dumped_is_loaded_back_unchanged(tmp_path: Path) -> None:
 
 
 @given(
-    width=st.integers(1, 10**12),
+    width=st.integers(1, 2**16),
     dropout=st.floats(0.0, 1.0, exclude_max=True),
     corpus=st.text(st.characters(codec="utf-8")),
     betas=st.tuples(*[st.floats(0.0, 1.0, exclude_max=True)] * 2),
@@ -262,7 +263,7 @@ def test_every_choice_of_a_section_is_dumped_and_loaded_back(tmp_path: Path, ove
 
 def test_a_range_is_said_as_the_type_has_it() -> None:
     assert explanation(TransformerConfig, "dropout").endswith(" in training. (at least 0 and below 1)")
-    assert explanation(TransformerConfig, "width").endswith(" (above 0)")
+    assert explanation(TransformerConfig, "width").endswith(" (above 0 and at most 65,536)")
     assert explanation(TransformerConfig, "tied").endswith(" (all, target or none)")
     assert explanation(SearchConfig, "top_p").endswith(" (above 0 and at most 1)")
     assert explanation(SearchConfig, "sample").endswith(" (true or false)")
@@ -286,6 +287,48 @@ def test_an_unknown_name_of_a_section_is_answered_with_the_nearest(field: str) -
     name = next(iter(table))
     expected = f"--set {field}.{choice.key}={name}x: {field}.{choice.key}: there is no '{name}x'; did you mean {name}?"
     assert message(None, f"{field}.{choice.key}={name}x") == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[model]\nwidth = " + b"9" * 5_000,
+        b"x = " + b"[" * 100_000,
+        b"x = " + b"{a=" * 2_000,
+        b"[model]\n" + b"a." * 5_000 + b"b = 1",
+        b"# " + b"x" * 2**20,
+        b"\x00",
+        b"[" + b"a]" * 9,
+    ],
+)
+def test_a_file_beyond_all_bounds_is_one_line(tmp_path: Path, content: bytes) -> None:
+    path = write(tmp_path, content)
+    assert message(path).startswith(f"{path}: ")
+    assert "\n" not in message(path)[:200]
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000, "-inf", "nan", "1e999", "0x" + "f" * 5_000])
+def test_a_value_beyond_all_bounds_is_one_line(value: str) -> None:
+    said = message(None, f"model.width={value}").removeprefix(f"--set model.width={value}: ")
+    assert said.startswith(("model.width: ", "a value is too long or too deep"))
+
+
+def numbers(section: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The keys of a section whose values are numbers, with what their types say."""
+    for name, value in section:
+        if isinstance(value, Section):
+            yield from numbers(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{prefix}{name}", type(section).model_fields[name]
+
+
+@pytest.mark.parametrize("overrides", EVERY_CHOICE, ids=" ".join)
+def test_every_number_has_a_range(overrides: tuple[str, ...]) -> None:
+    for key, field in numbers(load_config(None, overrides)):
+        if key != "format":
+            bounds = {bound for mark in field.metadata for bound in ("gt", "ge", "lt", "le") if hasattr(mark, bound)}
+            assert bounds & {"gt", "ge"}, key
+            assert bounds & {"lt", "le"}, key
 
 
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:

@@ -15,11 +15,18 @@ from pydantic_core import CoreSchema, core_schema
 # The version of what a run directory holds; the present program reads no other.
 FORMAT = 1
 
-Positive = Annotated[int, Field(gt=0)]
-Natural = Annotated[int, Field(ge=0)]
+# Every number has a range, so that a slip of the finger, or a stranger's file, is answered with one line. The bounds
+# lie far beyond what anyone trains; whether this machine has the memory is asked where it is needed.
+Steps = Annotated[int, Field(gt=0, le=10**9)]
+Pairs = Annotated[int, Field(gt=0, le=10**6)]  # the grammar makes no more different ones
+Tokens = Annotated[int, Field(gt=0, le=10**6)]  # of a sentence; attention is quadratic in them
+Width = Annotated[int, Field(gt=0, le=2**16)]
+Layers = Annotated[int, Field(gt=0, le=1_000)]
+Hypotheses = Annotated[int, Field(gt=0, le=1_000)]  # the decoder runs all of them for every sentence
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
-PositiveNumber = Annotated[float, Field(gt=0.0)]
+LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves every weight by about as much
+Factor = Annotated[float, Field(gt=0.0, le=1e3)]
 Tied = Literal["all", "target", "none"]
 
 
@@ -62,11 +69,11 @@ class ChosenBy:
 class BuiltinConfig(Section):
     """The corpus that the built-in grammar makes."""
 
-    train: Positive = 20_000
+    train: Pairs = 20_000
     """Sentence pairs for training."""
-    validation: Positive = 500
+    validation: Pairs = 500
     """Sentence pairs in the validation split."""
-    test: Positive = 1_000
+    test: Pairs = 1_000
     """Sentence pairs in each of the three test splits."""
     seed: Seed = 1
     """Which corpus: the same numbers and the same seed give the same pairs everywhere."""
@@ -81,7 +88,7 @@ class DataConfig(Section):
     """The language to translate from, as the corpus names it."""
     target_language: str = "en"
     """The language to translate into, as the corpus names it."""
-    max_words: Positive = 100
+    max_words: Tokens = 100
     """Pairs with more words than this on either side are left out."""
     builtin: BuiltinConfig = BuiltinConfig()
 
@@ -91,11 +98,11 @@ class TokenizerConfig(Section):
 
     kind: Literal["unigram", "bpe"] = "unigram"
     """How it is learned: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
-    vocabulary_size: Positive = 2_400
+    vocabulary_size: Annotated[int, Field(gt=0, le=10**6)] = 2_400
     """Subwords, special symbols and 256 bytes included."""
     sampling: Literal["none", "subword"] = "none"
     """`subword` segments the training text anew at random in every epoch."""
-    alpha: PositiveNumber = 0.1
+    alpha: Annotated[float, Field(gt=0.0, le=100.0)] = 0.1
     """Of sampling: the smoothing for unigram (smaller is more uniform), the share of merges left out for bpe."""
 
 
@@ -108,7 +115,7 @@ class AttentionConfig(Section):
 
     kind: str = "softmax"
     """How weights arise: by a softmax over scores, or `linear`, as running sums without a matrix of scores."""
-    heads: Positive = 4
+    heads: Width = 4
     """Heads of every attention; they divide `model.width`."""
     sharing: str = "independent"
     """How the heads' queries and keys are projected: each by matrices of its own, or shared ones."""
@@ -125,17 +132,17 @@ class AttentionConfig(Section):
 class _Model(Section):
     kind: str
     """Which kind of model."""
-    width: Positive = 128
+    width: Width = 128
     """Features of a token's state, D; even in a recurrent model, where each direction of the encoder has half."""
-    encoder_layers: Positive
+    encoder_layers: Layers
     """Layers that read the source; bidirectional in a recurrent model."""
-    decoder_layers: Positive
+    decoder_layers: Layers
     """Layers that write the target."""
     dropout: Probability = 0.1
     """The probability with which a feature of an embedding or of a layer's output is dropped in training."""
     tied: Tied = "all"
     """Which vocabulary matrices are one: source, target and output; target and output; or none."""
-    max_length: Positive = 256
+    max_length: Tokens = 256
     """The longest sentence in subwords, end symbol included."""
 
 
@@ -143,9 +150,9 @@ class TransformerConfig(_Model):
     """A Transformer's architecture and sizes."""
 
     kind: str = "transformer"
-    encoder_layers: Positive = 3
-    decoder_layers: Positive = 3
-    feedforward: Positive = 512
+    encoder_layers: Layers = 3
+    decoder_layers: Layers = 3
+    feedforward: Annotated[int, Field(gt=0, le=2**18)] = 512
     """Hidden features of the feed-forward network in each layer."""
     activation: str = "relu"
     """The feed-forward network's form."""
@@ -160,8 +167,8 @@ class RecurrentConfig(_Model):
     """A recurrent encoder–decoder's architecture and sizes."""
 
     kind: str = "recurrent"
-    encoder_layers: Positive = 1
-    decoder_layers: Positive = 1
+    encoder_layers: Layers = 1
+    decoder_layers: Layers = 1
     score: str = "additive"
     """How well a decoder state fits a source state; `none` is a model without attention."""
 
@@ -182,7 +189,7 @@ class RDropConfig(CrossEntropyConfig):
     """Cross-entropy of two passes under different dropout, which are also drawn to each other (R-Drop)."""
 
     name: str = "r_drop"
-    weight: Annotated[float, Field(ge=0.0)] = 5.0
+    weight: Annotated[float, Field(ge=0.0, le=1e3)] = 5.0
     """The weight α of the divergence between the two passes."""
 
 
@@ -196,9 +203,9 @@ class AdamConfig(Section):
     """Which optimizer."""
     betas: tuple[Probability, Probability] = (0.9, 0.98)
     """How much of the running means of the gradient and of its square is kept at every step; each from 0, below 1."""
-    epsilon: PositiveNumber = 1e-9
+    epsilon: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-9
     """Added to the root of the mean square, so that nothing is divided by zero."""
-    clip: PositiveNumber = 1.0
+    clip: Annotated[float, Field(gt=0.0, le=1e9)] = 1.0
     """The largest norm of the gradient; a longer one is shortened to it."""
 
 
@@ -206,7 +213,7 @@ class AdamWConfig(AdamConfig):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
 
     name: str = "adamw"
-    weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
+    weight_decay: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
     """The share, times the learning rate, by which matrices shrink at every step; not norms, biases, embeddings."""
 
 
@@ -216,7 +223,7 @@ OptimizerConfig = Annotated[AdamConfig | AdamWConfig, ChosenBy("name")]
 class _Schedule(Section):
     name: str
     """How the learning rate changes with the step."""
-    warmup: Positive = 400
+    warmup: Steps = 400
     """Optimizer steps of the linear rise, up to the peak."""
 
 
@@ -224,7 +231,7 @@ class NoamConfig(_Schedule):
     """A rise over the warm-up, then a fall with the root of the step, for the model's width (Vaswani et al. 2017)."""
 
     name: str = "noam"
-    factor: PositiveNumber = 1.0
+    factor: Factor = 1.0
     """Multiplies every learning rate."""
 
 
@@ -232,7 +239,7 @@ class ConstantConfig(_Schedule):
     """A rise over the warm-up, then always the same."""
 
     name: str = "constant"
-    learning_rate: PositiveNumber = 1e-3
+    learning_rate: LearningRate = 1e-3
     """The learning rate at the peak."""
 
 
@@ -240,7 +247,7 @@ class InverseSqrtConfig(ConstantConfig):
     """A rise over the warm-up, then a fall with the root of the step: Noam's form with its peak said."""
 
     name: str = "inverse_sqrt"
-    learning_rate: PositiveNumber = 4e-3
+    learning_rate: LearningRate = 4e-3
 
 
 class LinearConfig(InverseSqrtConfig):
@@ -265,27 +272,27 @@ class TrainingConfig(Section):
 
     seed: Seed = 1
     """Of the initial weights, the order of batches, dropout and sampling."""
-    steps: Positive = 1_400
+    steps: Steps = 1_400
     """Optimizer steps in all."""
-    batch_tokens: Positive = 2_048
+    batch_tokens: Annotated[int, Field(gt=0, le=10**8)] = 2_048
     """The most tokens of a batch on either side, padding included."""
-    accumulation_steps: Positive = 1
+    accumulation_steps: Annotated[int, Field(gt=0, le=10**5)] = 1
     """Batches whose gradients make one optimizer step."""
     token_masking: Probability = 0.0
     """The share of source tokens that the model must do without in training."""
-    validate_every: Positive = 200
+    validate_every: Steps = 200
     """Optimizer steps between two validations; there is always one at the end."""
-    checkpoint_every: Positive = 200
+    checkpoint_every: Steps = 200
     """Optimizer steps between two checkpoints; every validation writes one too."""
-    log_every: Positive = 50
+    log_every: Steps = 50
     """Optimizer steps that one line of the log sums up."""
-    patience: Positive = 10
+    patience: Steps = 10
     """Validations in a row without improvement after which training ends."""
     score: str = "loss"
     """The validation score that says which weights are best."""
     averaging: str = "ema"
     """Which weights come out of training."""
-    average_count: Positive = 5
+    average_count: Annotated[int, Field(gt=0, le=1_000)] = 5
     """Checkpoints that the averages `last` and `best` take together."""
     ema_decay: Probability = 0.999
     """How much of the running average `ema` is kept at every step."""
@@ -302,23 +309,23 @@ class SearchConfig(Section):
     eq. 14).
     """
 
-    beam: Positive = 4
+    beam: Hypotheses = 4
     """Hypotheses kept at every step; 1 is greedy search. Not used when sampling."""
-    length_penalty: Annotated[float, Field(ge=0.0)] = 1.0
+    length_penalty: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
     """0 ranks by probability alone, which favours short translations; larger favours longer ones."""
     sample: bool = False
     """Whether to draw translations at random instead of searching for the likeliest."""
-    temperature: PositiveNumber = 1.0
+    temperature: Annotated[float, Field(ge=1e-3, le=1e3)] = 1.0
     """When sampling: below 1, likely subwords become likelier; above 1, unlikely ones."""
-    top_k: Natural = 0
+    top_k: Annotated[int, Field(ge=0, le=10**6)] = 0
     """When sampling: draw from this many likeliest subwords only; 0 for all."""
     top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     """When sampling: draw from the likeliest subwords that have this probability together."""
-    n_best: Positive = 1
+    n_best: Hypotheses = 1
     """Different translations for each sentence."""
-    max_length: Positive = 128
+    max_length: Tokens = 128
     """The longest translation in subwords, end symbol included."""
-    batch_size: Positive = 64
+    batch_size: Annotated[int, Field(gt=0, le=10**5)] = 64
     """Sentences translated at a time."""
     seed: Seed = 1
     """Of sampling."""

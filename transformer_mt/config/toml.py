@@ -16,13 +16,15 @@ from transformer_mt.config.sections import CHOSEN, FORMAT, Config, Section
 from transformer_mt.errors import InputError
 from transformer_mt.names import nearest
 
+_LONGEST = 2**20
+
 
 def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
     """The configuration of the file (`None`: all defaults) with `key=value` overrides applied in order.
 
     Raises `InputError` that names the file or option, the full key and, for an unknown key, the nearest valid one.
     """
-    tree = {} if path is None else _read_toml(path)
+    tree = {} if path is None else _parse_toml(_read(path), str(path))
     config = _check(tree, place=str(path))
     for override in overrides:
         key, value = _parse_override(override)
@@ -33,10 +35,15 @@ def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
 
 def load_written_config(path: Path) -> Config:
     """A configuration that `dump_config` wrote. Raises `InputError` where another version of the program did."""
-    tree = _read_toml(path)
+    return parse_written_config(_read(path), place=str(path))
+
+
+def parse_written_config(content: bytes, *, place: str) -> Config:
+    """The same from the bytes of a file, which `place` names in errors."""
+    tree = _parse_toml(content, place)
     if "format" not in tree:
-        raise InputError(f"{path}: written by an earlier version of tmt (it has no format); train the run anew")
-    return _check(tree, place=str(path))
+        raise InputError(f"{place}: written by an earlier version of tmt (it has no format); train the run anew")
+    return _check(tree, place=place)
 
 
 def dump_config(config: Config) -> str:
@@ -95,12 +102,18 @@ def _values(annotation: Any, metadata: Iterable[Any]) -> str:
     if choices := [value for value in get_args(annotation) if isinstance(value, str)]:
         return ", ".join(choices[:-1]) + f" or {choices[-1]}"
     bounds = [
-        f"{word} {bound:g}" if bound < 2**53 else f"{word} 2**{bound.bit_length() - 1}"
+        f"{word} {_number(bound)}"
         for mark in metadata
         for attribute, word in _BOUNDS.items()
         if (bound := getattr(mark, attribute, None)) is not None
     ]
     return " and ".join(bounds)
+
+
+def _number(bound: int | float) -> str:
+    if isinstance(bound, float):
+        return f"{bound:g}"
+    return f"{bound:,}" if bound < 2**53 else f"2**{bound.bit_length() - 1}"
 
 
 def section_lines(section: Section, path: tuple[str, ...]) -> Iterator[str]:
@@ -120,17 +133,27 @@ def _comment(text: str) -> list[str]:
     return [f"# {line}" for line in textwrap.wrap(" ".join(text.split("\n\n")[0].split()), width=100)]
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> bytes:
+    """What the file, a pipe perhaps, holds, up to a size that no configuration has."""
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        with path.open("rb") as file:
+            content = file.read(_LONGEST + 1)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; give a TOML configuration such as configs/multi30k.toml") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
+    if len(content) > _LONGEST:
+        raise InputError(f"{path}: more than {_LONGEST} bytes, so no configuration; give a TOML file")
+    return content
+
+
+def _parse_toml(content: bytes, place: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}; correct the file") from None
+        raise InputError(f"{place}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except (ValueError, RecursionError) as error:  # not TOML; or numbers too long, brackets too deep for Python
+        raise InputError(f"{place}: not valid TOML: {error}; correct the file") from None
 
 
 def _parse_override(override: str) -> tuple[str, Any]:
@@ -139,7 +162,7 @@ def _parse_override(override: str) -> tuple[str, Any]:
         raise InputError(f"--set {override}: not of the form key=value; write for example --set model.width=128")
     try:
         tree = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         tree = {}  # a bare word is a string: --set tokenizer.kind=bpe
     return key.strip(), tree["value"] if tree.keys() == {"value"} else text
 
@@ -160,7 +183,9 @@ def _check(tree: dict[str, Any], *, place: str) -> Config:
         )
     try:
         return Config.model_validate_json(json.dumps(tree, default=str))  # TOML's dates and times become strings
-    except ValidationError as error:
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike
+            raise InputError(f"{place}: a value is too long or too deep ({error}); correct it") from None
         first = error.errors()[0]
         raise InputError(f"{place}: {_problem(first, tree)}") from None
 
