@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 
 import sentencepiece
 
@@ -18,6 +17,7 @@ from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.sentencepiece_model import rewritten
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = frozenset((PAD, UNK, BOS, EOS))
@@ -51,9 +51,9 @@ class Tokenizer:
     """
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
-        self.serialized = model
+        self.serialized = rewritten(model)
         self._processor = sentencepiece.SentencePieceProcessor()
-        self._processor.LoadFromSerializedProto(model)
+        self._processor.LoadFromSerializedProto(self.serialized)
         self.note = note
 
     @classmethod
@@ -76,22 +76,17 @@ class Tokenizer:
         )
 
     @classmethod
-    def load(cls, path: Path) -> "Tokenizer":
-        """Read a model from a file. Raises `EnvironmentProblem` for a damaged file."""
+    def parse(cls, content: bytes, *, place: str) -> "Tokenizer":
+        """The vocabulary in the content of a file, which `place` names in errors.
+
+        Raises `EnvironmentProblem` for one that is damaged or that we do not train; it cannot take the process down.
+        """
         try:
-            tokenizer = cls(path.read_bytes())
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file; give the directory of a trained run") from None
-        except OSError as error:
-            raise EnvironmentProblem(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
-        except RuntimeError:
+            return cls(content)
+        except (ValueError, RuntimeError) as error:
             raise EnvironmentProblem(
-                f"{path}: not a sentencepiece model, or damaged; restore or train it anew"
+                f"{place}: not a vocabulary that tmt trained, or damaged ({error}); restore it or train anew"
             ) from None
-        symbols = tokenizer._processor
-        if (symbols.pad_id(), symbols.unk_id(), symbols.bos_id(), symbols.eos_id()) != (PAD, UNK, BOS, EOS):
-            raise EnvironmentProblem(f"{path}: a sentencepiece model of another program; use one that tmt trained")
-        return tokenizer
 
     @property
     def size(self) -> int:

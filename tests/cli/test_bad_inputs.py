@@ -230,7 +230,8 @@ MISTAKES = {
     ),
     "tokenizer damaged": Mistake(
         f"{TRANSLATE} Ja",
-        "run/tokenizer.model: not a sentencepiece model, or damaged; restore or train it anew",
+        "run/tokenizer.model: not the one that model.safetensors was saved with; restore both from the same run, or "
+        "train anew",
         code=3,
         before=truncated("run/tokenizer.model"),
     ),
@@ -398,7 +399,7 @@ def test_a_checkpoint_without_a_file_is_damaged_too(own_run: Path, data: str, tm
     (own_run / "checkpoints/step-6/random.safetensors").unlink()
     outcome = tmt("train", "--data", data, "--run", str(own_run), *settings())
     assert outcome.code == 0
-    assert "tmt: run/checkpoints/step-6/random.safetensors: missing; the checkpoint is incomplete" in outcome.err
+    assert "tmt: run/checkpoints/step-6/random.safetensors: missing; restore it, or train anew" in outcome.err
 
 
 def test_training_that_diverges_says_at_which_step(data: str, tmt: Tmt) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors.torch
 import torch
 from support.small_training import opened
 from support.variants import VARIANTS, Variant
@@ -15,6 +16,7 @@ from transformer_mt.config.sections import CHOSEN, TrainingConfig
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.runs.checkpoints import Checkpoint
 from transformer_mt.runs.directory import METRICS, MODEL, Run
+from transformer_mt.runs.weights import digest
 from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.reports import Report, StepReport
 from transformer_mt.training.session import TrainingSession
@@ -63,7 +65,7 @@ def outcome(training: TrainingSession) -> dict[str, Any]:
         "history": progress.history,
         "best": (progress.best_step, progress.best_score, progress.validations_without_improvement),
         "metrics": [{key: record[key] for key in record if key not in dropped} for record in run.metrics()],
-        "model": (run.path / MODEL).read_bytes(),
+        "model": digest(safetensors.torch.load((run.path / MODEL).read_bytes())),
     }
 
 
@@ -249,9 +251,11 @@ def test_a_directory_with_something_else_in_it_is_refused(tmp_path: Path, overwr
 
 def test_a_start_that_was_cut_off_starts_again(tmp_path: Path) -> None:
     opened(tmp_path)
-    (tmp_path / "config.toml").rename(tmp_path / ".config.toml.new")  # written last, it had not yet its name
+    unnamed = tmp_path / ".config.toml.0123456789abcdef.new"
+    (tmp_path / "config.toml").rename(unnamed)  # written last, it had not yet its name
     assert opened(tmp_path).trainer.progress.step == 0
     assert Run(tmp_path).exists()
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:

@@ -11,14 +11,19 @@ from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.runs.files import (
     MANIFEST,
     read_sealed_directory,
+    remove_leftovers,
     remove_sealed_directory,
     sealed_directories,
     write_atomically,
     write_sealed_directory,
 )
-from transformer_mt.runs.weights import pack, unpack
+from transformer_mt.runs.weights import layout_of, pack, unpack
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
+
+
+def limits(files: dict[str, bytes]) -> dict[str, int]:
+    return dict.fromkeys(files, 9)
 
 
 class Crash(BaseException):
@@ -105,7 +110,7 @@ def test_sealed_directory_holds_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "deeper" / "sealed"
     for files in (OLD, NEW):
         write_sealed_directory(path, files)
-        assert read_sealed_directory(path) == files
+        assert read_sealed_directory(path, limits(files)) == files
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -115,11 +120,15 @@ def test_crash_while_sealing_leaves_the_old_directory_or_the_new(tmp_path: Path)
 
     def check() -> None:
         assert sealed_directories(tmp_path) == {"sealed"}
-        assert read_sealed_directory(path) in (OLD, NEW)
+        found = path if path.exists() else tmp_path / ".sealed.old"
+        files = NEW if (found / "empty.bin").exists() else OLD
+        assert read_sealed_directory(path, limits(files)) == files
 
     assert crash_everywhere(lambda: write_sealed_directory(path, NEW), check) >= 10
-    assert read_sealed_directory(path) == NEW
-    assert list(tmp_path.iterdir()) == [path]
+    assert read_sealed_directory(path, limits(NEW)) == NEW
+    (tmp_path / ".mine.0123456789abcdef.new").touch()
+    remove_leftovers(tmp_path, "sealed")
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".mine.0123456789abcdef.new", "sealed"]
 
 
 def test_crash_while_sealing_the_first_time_leaves_nothing_or_the_whole(tmp_path: Path) -> None:
@@ -127,7 +136,7 @@ def test_crash_while_sealing_the_first_time_leaves_nothing_or_the_whole(tmp_path
 
     def check() -> None:
         if sealed_directories(tmp_path):
-            assert read_sealed_directory(path) == NEW
+            assert read_sealed_directory(path, limits(NEW)) == NEW
 
     assert crash_everywhere(lambda: write_sealed_directory(path, NEW), check) >= 10
 
@@ -144,7 +153,7 @@ def test_missing_file_is_named(tmp_path: Path, name: str) -> None:
     write_sealed_directory(tmp_path / "sealed", NEW)
     (tmp_path / "sealed" / name).unlink()
     with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/{name}: missing; "):
-        read_sealed_directory(tmp_path / "sealed")
+        read_sealed_directory(tmp_path / "sealed", limits(NEW))
 
 
 @pytest.mark.parametrize("damage", [b"", b"ne", b"neW", b"new\0"])
@@ -152,7 +161,7 @@ def test_damaged_file_is_named(tmp_path: Path, damage: bytes) -> None:
     write_sealed_directory(tmp_path / "sealed", NEW)
     (tmp_path / "sealed" / "a.bin").write_bytes(damage)
     with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/a.bin: damaged"):
-        read_sealed_directory(tmp_path / "sealed")
+        read_sealed_directory(tmp_path / "sealed", limits(NEW))
 
 
 @pytest.mark.parametrize("manifest", [b"", b"{", b"[]x", b"7", b'["a.bin"]', b"\xff", b'{"\\u0000": "x"}'])
@@ -160,7 +169,7 @@ def test_damaged_manifest_is_named(tmp_path: Path, manifest: bytes) -> None:
     write_sealed_directory(tmp_path / "sealed", NEW)
     (tmp_path / "sealed" / MANIFEST).write_bytes(manifest)
     with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/{MANIFEST}: damaged; "):
-        read_sealed_directory(tmp_path / "sealed")
+        read_sealed_directory(tmp_path / "sealed", limits(NEW))
 
 
 def test_no_single_changed_byte_of_the_manifest_passes(tmp_path: Path) -> None:
@@ -170,18 +179,18 @@ def test_no_single_changed_byte_of_the_manifest_passes(tmp_path: Path) -> None:
     for position in range(len(sound)):
         manifest.write_bytes(sound[:position] + bytes([sound[position] ^ 1]) + sound[position + 1 :])
         with pytest.raises(EnvironmentProblem, match=str(tmp_path / "sealed")):
-            read_sealed_directory(tmp_path / "sealed")
+            read_sealed_directory(tmp_path / "sealed", limits(NEW))
 
 
 def test_packed_tensors_come_back(tmp_path: Path) -> None:
-    tensors = {"x": torch.randn(3, 5).T, "steps": torch.tensor(7), "y": torch.randn(2).bfloat16()}
-    unpacked = unpack(pack(tensors), path=tmp_path)
+    tensors = {"x": torch.randn(3, 5).T, "steps": torch.tensor(7), "y": torch.tensor([2, 0], dtype=torch.uint8)}
+    unpacked = unpack(pack(tensors), layout_of(tensors), path=tmp_path)
     assert unpacked.keys() == tensors.keys()
     assert all(torch.equal(unpacked[name], tensor) for name, tensor in tensors.items())
-    assert unpack(pack({}), path=tmp_path) == {}
+    assert unpack(pack({}), {}, path=tmp_path) == {}
 
 
 @given(content=st.binary(max_size=50) | st.binary(max_size=50).map(lambda tail: pack({"x": torch.ones(3)})[:40] + tail))
 def test_what_is_no_safetensors_file_is_one_line(content: bytes) -> None:
     with pytest.raises(EnvironmentProblem, match=r"^model.safetensors: damaged or not a safetensors file; .*anew$"):
-        unpack(content, path=Path("model.safetensors"))
+        unpack(content, {}, path=Path("model.safetensors"))

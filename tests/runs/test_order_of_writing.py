@@ -6,8 +6,7 @@ import pytest
 from support.recorded_disk import RecordedDisk
 from support.small_training import TRAIN, small_config
 
-from transformer_mt.processes import SingleProcess
-from transformer_mt.runs.checkpoints import Checkpoints
+from transformer_mt.runs.checkpoints import saved_steps
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run
 from transformer_mt.runs.files import MANIFEST, remove_sealed_directory, write_atomically, write_sealed_directory
 from transformer_mt.tokenizer import Tokenizer
@@ -91,4 +90,4 @@ def test_a_run_that_is_cleared_loses_its_configuration_first(tmp_path: Path, mon
 def test_steps_are_ordered_as_numbers(tmp_path: Path) -> None:
     for step in (10, 9, 100, 8):
         write_sealed_directory(tmp_path / f"step-{step}", NEW)
-    assert Checkpoints(tmp_path, processes=SingleProcess()).steps() == [8, 9, 10, 100]
+    assert saved_steps(tmp_path) == [8, 9, 10, 100]

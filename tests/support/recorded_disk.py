@@ -1,6 +1,7 @@
 """What a piece of code does to the disk, in order: a crash in a test cannot show what was not yet flushed."""
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,8 @@ class RecordedDisk:
         return recorded
 
     def _name(self, path: str | Path) -> str:
-        return Path(path).resolve().relative_to(self.root).as_posix()
+        """The path below the root, a temporary name without what is random in it."""
+        return re.sub(r"\.[0-9a-f]{16}\.new", ".new", Path(path).resolve().relative_to(self.root).as_posix())
 
     def _flush(self, descriptor: int) -> str:
         found = os.fstat(descriptor)

@@ -31,7 +31,7 @@ class Walk:
                 self.weights.append(copied(weights_of(trainer.model)))
                 self.candidates.append(copied(weights_of(trainer.averaging.candidate())))
             self.finish = report
-        self.used = copied(weights_of(Run(path).model()))
+        self.used = copied(weights_of(Run(path).load().model))
         self.kept = trainer.checkpoints.steps()
 
 

@@ -197,13 +197,13 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     tokenizer = train_tokenizer(corpus, config)
     written = []
     for rank in (1, 0):
-        run = Run(tmp_path / str(rank))
-        run.path.mkdir()
+        run = Run.create(tmp_path / str(rank), config, tokenizer)
+        before = {path.name for path in run.path.rglob("*")}
         trainer = build_trainer(config, run, corpus, tokenizer, processes=OneOf(2, rank))
         list(trainer.train())
-        written.append(sorted(path.name for path in run.path.rglob("*")))
-    assert written[0] == []
-    assert {"model.safetensors", "metrics.jsonl", "step-4"} <= set(written[1])
+        written.append({path.name for path in run.path.rglob("*")} - before)
+    assert written[0] == set()
+    assert {"model.safetensors", "metrics.jsonl", "step-4"} <= written[1]
 
 
 def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.experiments.experiment import Experiment, TrainingSummary
-from transformer_mt.processes import SingleProcess
-from transformer_mt.runs.checkpoints import Checkpoints
+from transformer_mt.runs.checkpoints import saved_progress, saved_steps
 from transformer_mt.runs.directory import CHECKPOINTS, Run
 
 
@@ -29,13 +28,13 @@ class Runner:
         settings = [part for setting in experiment.settings for part in ("--set", setting)]
         self._tmt(experiment, "train", str(experiment.file), "--run", str(experiment.run), *settings)
         run, steps = Run.open(experiment.run), experiment.config().training.steps
-        checkpoints = Checkpoints(run.path / CHECKPOINTS, processes=SingleProcess())
-        progress = checkpoints.load(checkpoints.steps()[-1]).progress
+        checkpoints = run.path / CHECKPOINTS
+        progress = saved_progress(checkpoints, saved_steps(checkpoints)[-1])
         if progress.step != steps:
             raise InputError(f"{run.path}: trained for {progress.step} steps, not {steps}; choose another --runs")
         windows = [line["tokens_per_second"] for line in run.metrics() if line["kind"] == "training"]
         return TrainingSummary(
-            parameters=sum(parameter.numel() for parameter in run.model().parameters()),
+            parameters=sum(parameter.numel() for parameter in run.load().model.parameters()),
             target_tokens=progress.target_tokens,
             tokens_per_second=statistics.median(windows) if windows else None,
         )

@@ -2,37 +2,61 @@
 
 import dataclasses
 import json
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar
 
+import torch
+from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor
 
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.processes import Processes
 from transformer_mt.runs.files import (
     read_sealed_directory,
+    remove_leftovers,
     remove_sealed_directory,
     sealed_directories,
     write_sealed_directory,
     writing,
 )
-from transformer_mt.runs.weights import pack, unpack
+from transformer_mt.runs.reading import parse_json, read_regular, require_directory
+from transformer_mt.runs.weights import Layout, layout_of, pack, size_limit, unpack
+
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+
+_NAME = r"step-(0|[1-9][0-9]{0,15})"
+_PROGRESS = "progress.json"
+_PROGRESS_LIMIT = 2**24
+# A training may move to another device, whose generators have states of their own.
+_OTHER_GENERATORS = ("cuda", "mps")
 
 
 @dataclass
 class Progress:
     """Where training stands: the next batch, and what validations have found (score: higher is better)."""
 
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    target_tokens: int = 0
-    seconds: float = 0.0
-    validated_step: int = 0
-    best_step: int = 0
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    step: Count = 0
+    epoch: Count = 0
+    batch: Count = 0
+    target_tokens: Count = 0
+    seconds: Annotated[float, Field(ge=0.0)] = 0.0
+    validated_step: Count = 0
+    best_step: Count = 0
     best_score: float | None = None
-    validations_without_improvement: int = 0
-    history: list[tuple[int, float]] = dataclasses.field(default_factory=list)
+    validations_without_improvement: Count = 0
+    history: list[tuple[Count, float]] = dataclasses.field(default_factory=list)
+
+    def is_consistent(self) -> bool:
+        """Whether training could have come here."""
+        steps = [0, *(step for step, _ in self.history)]
+        rising = all(before < after for before, after in zip(steps, [*steps[1:], self.step + 1], strict=True))
+        validated = (self.validated_step == steps[-1]) and (self.best_step in steps[1:] or not self.history)
+        return rising and validated and (self.best_score is None) == (not self.history)
 
 
 @dataclass(frozen=True)
@@ -46,11 +70,29 @@ class Checkpoint:
     random: dict[str, Tensor]
 
 
-class Checkpoints:
-    """The checkpoints of a run, `step-N` each, below one directory. Of several processes, only the first writes."""
+@dataclass(frozen=True)
+class Layouts:
+    """Which tensors a checkpoint of a training consists of."""
 
-    def __init__(self, directory: Path, *, processes: Processes) -> None:
+    weights: Layout
+    averaged: Layout
+    optimizer: Layout
+
+
+class Checkpoints:
+    """The checkpoints of a run, `step-N` each, below one directory. Of several processes, only the first writes.
+
+    What is read fits `layouts`, or is refused before any of it is used.
+    """
+
+    def __init__(self, directory: Path, layouts: Layouts, *, processes: Processes) -> None:
         self.directory = directory
+        self.layouts = {
+            "weights": layouts.weights,
+            "averaged": layouts.averaged,
+            "optimizer": layouts.optimizer,
+            "random": layout_of({"cpu": torch.get_rng_state()}),
+        }
         self.processes = processes
 
     def path(self, step: int) -> Path:
@@ -59,39 +101,29 @@ class Checkpoints:
 
     def steps(self) -> list[int]:
         """The steps that have a checkpoint, the newest last."""
-        names = [name.partition("step-") for name in sealed_directories(self.directory)]
-        return sorted(int(number) for before, _, number in names if not before and number.isdecimal())
+        return saved_steps(self.directory)
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint; it is there whole or not at all."""
         if not self.processes.is_first:
             return
-        files = {
-            "progress.json": json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode(),
-            "weights.safetensors": pack(checkpoint.weights),
-            "averaged.safetensors": pack(checkpoint.averaged),
-            "optimizer.safetensors": pack(checkpoint.optimizer),
-            "random.safetensors": pack(checkpoint.random),
-        }
-        write_sealed_directory(self.path(checkpoint.progress.step), files)
+        progress = json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode()
+        tensors = {_file(part): pack(getattr(checkpoint, part)) for part in self.layouts}
+        write_sealed_directory(self.path(checkpoint.progress.step), {_PROGRESS: progress, **tensors})
 
     def load(self, step: int) -> Checkpoint:
-        """Read a checkpoint. Raises `EnvironmentProblem` that names the damaged file."""
+        """Read a checkpoint. Raises `EnvironmentProblem` that names the file that is damaged or of another training."""
         path = self.path(step)
-        files = read_sealed_directory(path)
-        try:
-            record = json.loads(files["progress.json"])
-            history = [(int(step), float(score)) for step, score in record.pop("history")]
-            progress = Progress(**record, history=history)
-            tensors = {
-                name: unpack(files[f"{name}.safetensors"], path=path / f"{name}.safetensors")
-                for name in ("weights", "averaged", "optimizer", "random")
-            }
-        except (KeyError, TypeError, ValueError):
-            raise EnvironmentProblem(
-                f"{path}: not a checkpoint of this version of tmt; start anew: --overwrite"
-            ) from None
-        return Checkpoint(progress, **tensors)
+        limits = {_file(part): size_limit(layout) for part, layout in self.layouts.items()}
+        files = read_sealed_directory(path, {_PROGRESS: _PROGRESS_LIMIT, **limits})
+        progress = _parse_progress(files[_PROGRESS], step=step, path=path / _PROGRESS)
+        parts = {}
+        for part, layout in self.layouts.items():
+            file = path / _file(part)
+            free = _OTHER_GENERATORS if part == "random" else ()
+            parts[part] = unpack(files[file.name], layout, path=file, free=free)
+        _require_generator(parts["random"]["cpu"], path=path)
+        return Checkpoint(progress, **parts)
 
     def weights(self, step: int) -> dict[str, Tensor]:
         """Only the weights of a checkpoint."""
@@ -104,3 +136,46 @@ class Checkpoints:
         with writing(self.directory):
             for step in set(self.steps()) - steps:
                 remove_sealed_directory(self.path(step))
+
+    def remove_leftovers(self) -> None:
+        """Delete what crashes have left half-written."""
+        if os.path.lexists(self.directory):
+            require_directory(self.directory)
+            remove_leftovers(self.directory, _NAME)
+
+
+def saved_steps(directory: Path) -> list[int]:
+    """The steps that have a checkpoint below a directory, the newest last."""
+    return sorted(int(found[1]) for name in sealed_directories(directory) if (found := re.fullmatch(_NAME, name)))
+
+
+def saved_progress(directory: Path, step: int) -> Progress:
+    """Where the checkpoint of a step stands, without its tensors and their sums."""
+    path = directory / f"step-{step}" / _PROGRESS
+    return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=step, path=path)
+
+
+def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
+    try:
+        if parse_json(content).keys() == {field.name for field in dataclasses.fields(Progress)}:
+            progress = _PROGRESS_TYPE.validate_json(content)
+            if progress.step == step and progress.is_consistent():
+                return progress
+    except (AttributeError, ValueError):
+        pass
+    raise EnvironmentProblem(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
+
+
+def _require_generator(state: Tensor, *, path: Path) -> None:
+    """Raise `EnvironmentProblem` for a random state that torch refuses."""
+    try:
+        torch.Generator().set_state(state)
+    except RuntimeError:
+        raise EnvironmentProblem(f"{path / _file('random')}: no state of a generator; restore it") from None
+
+
+def _file(part: str) -> str:
+    return f"{part}.safetensors"
+
+
+_PROGRESS_TYPE = TypeAdapter(Progress)

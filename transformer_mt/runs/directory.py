@@ -10,22 +10,41 @@
 Only safetensors, JSON, TOML and sentencepiece: nothing in it can execute.
 """
 
+import hashlib
 import json
-import shutil
-from collections.abc import Mapping
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from transformer_mt.config.sections import Config
-from transformer_mt.config.toml import dump_config, load_written_config
-from transformer_mt.errors import InputError
+from transformer_mt.config.sections import Config, ModelConfig
+from transformer_mt.config.toml import dump_config, leaves, parse_written_config
+from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.files import write_atomically, writing
+from transformer_mt.runs.files import make_directory, remove, remove_leftovers, write_atomically, writing
 from transformer_mt.runs.lock import LOCK
-from transformer_mt.runs.weights import load_weights, pack, unpack
+from transformer_mt.runs.reading import OPENING, open_regular, parse_json, read_regular
+from transformer_mt.runs.weights import (
+    Header,
+    Layout,
+    digest,
+    layout_of,
+    load_weights,
+    pack,
+    read_header,
+    read_tensors,
+    require_layout,
+    weights_of,
+)
 from transformer_mt.tokenizer import Tokenizer
 
 CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
@@ -39,8 +58,38 @@ CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
 PARTS = (CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS, LOCK)
 
 
+# The most bytes that each file may have.
+_CONFIG_LIMIT, _TOKENIZER_LIMIT, _METRICS_LIMIT, _LINE_LIMIT = 2**20, 2**26, 2**28, 2**20
+_MODEL_LIMIT = 2**42
+# Every layer of any model has at least so many tensors.
+_TENSORS_A_LAYER = 4
+# How often, and after how many seconds, a run is read again that was being replaced while we read it.
+_ATTEMPTS, _PAUSE = 5, 0.2
+# What the sum of the weights is called in their file, beside those of the configuration and the vocabulary.
+_TENSORS = "tensors"
+
+
+class ForeignFile(EnvironmentProblem):
+    """A file of a run is not the one that the weights were saved with."""
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """What a run has come to, all of one moment."""
+
+    config: Config
+    tokenizer: Tokenizer
+    model: Seq2Seq
+
+
 class Run:
-    """The files of one training run below `path`."""
+    """The files of one training run below `path`.
+
+    Whoever wrote them, they are data: each is a regular file of bounded size, and checked before it is used.
+    model.safetensors holds the SHA-256 sums of its tensors and of the configuration and the vocabulary that they belong
+    to, and is replaced in one step. Who reads all three compares the sums, and so never uses files of different
+    moments, also without a lock and while another process overwrites the run.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -50,7 +99,7 @@ class Run:
         """Make a run directory. The configuration is written last: where it stands, the rest of the start does too."""
         run = cls(path)
         with writing(path):
-            (path / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+            make_directory(path / CHECKPOINTS)
         write_atomically(path / TOKENIZER, tokenizer.serialized)
         write_atomically(path / CONFIG, dump_config(config).encode())
         return run
@@ -67,44 +116,90 @@ class Run:
 
     def exists(self) -> bool:
         """Whether training has begun here."""
-        return (self.path / CONFIG).is_file()
+        return os.path.lexists(self.path / CONFIG)
 
     def config(self) -> Config:
         """The configuration that the run was started with."""
-        return load_written_config(self.path / CONFIG)
+        return parse_written_config(self._read(CONFIG), place=str(self.path / CONFIG))
 
     def tokenizer(self) -> Tokenizer:
-        """The run's vocabulary."""
-        return Tokenizer.load(self.path / TOKENIZER)
+        """The run's vocabulary. Raises `EnvironmentProblem` when the weights, if there are any, belong to another."""
+        content = self._read(TOKENIZER)
+        if os.path.lexists(self.path / MODEL):
+            with open_regular(self.path / MODEL, limit=_MODEL_LIMIT) as file:
+                self._require_own(TOKENIZER, content, read_header(file, path=self.path / MODEL))
+        return Tokenizer.parse(content, place=str(self.path / TOKENIZER))
 
-    def model(self) -> Seq2Seq:
-        """The model with the weights to use.
+    def load(self) -> TrainedModel:
+        """The configuration, the vocabulary and the model with the weights to use, which belong together.
 
-        Raises `EnvironmentProblem` for a damaged file, `InputError` where training has not come to the first
-        validation.
+        Raises `EnvironmentProblem` for a damaged, exchanged or dangerous file, `InputError` where training has not come
+        to the first validation.
         """
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(ForeignFile):
+                return self._load()
+            time.sleep(_PAUSE)
+        return self._load()
+
+    def _load(self) -> TrainedModel:
+        contents = {name: self._read(name) for name in (CONFIG, TOKENIZER)}
         path = self.path / MODEL
-        if not path.is_file():
+        if not os.path.lexists(path):
             raise InputError(f"{path}: missing; training has not yet reached a validation: continue it with tmt train")
-        model = build_model(self.config().model, vocabulary_size=self.tokenizer().size)
-        weights = unpack(path.read_bytes(), path=path)
-        load_weights(model, weights, path=path)
-        return model.eval()
+        with open_regular(path, limit=_MODEL_LIMIT) as file:
+            header = read_header(file, path=path)
+            for name, content in contents.items():
+                self._require_own(name, content, header)
+            config = parse_written_config(contents[CONFIG], place=str(self.path / CONFIG))
+            tokenizer = Tokenizer.parse(contents[TOKENIZER], place=str(self.path / TOKENIZER))
+            build = partial(build_model, config.model, vocabulary_size=tokenizer.size)
+            require_layout(header.layout, _layout(config.model, build, most=len(header.layout)), path=path)
+            weights = read_tensors(file, header, path=path)
+        if digest(weights) != header.sums[_TENSORS]:
+            raise EnvironmentProblem(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
+        model = build()
+        load_weights(model, weights)
+        return TrainedModel(config, tokenizer, model.eval())
 
     def save_model(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights to use."""
-        write_atomically(self.path / MODEL, pack(weights))
+        """Replace the weights to use. They say what configuration and vocabulary they belong to."""
+        write_atomically(self.path / MODEL, pack(weights, {**self._sums, _TENSORS: digest(weights)}))
+
+    @cached_property
+    def _sums(self) -> dict[str, str]:
+        """The sums of the files that weights belong to: a file that is damaged later is noticed."""
+        return {name: hashlib.sha256(self._read(name)).hexdigest() for name in (CONFIG, TOKENIZER)}
+
+    def _read(self, name: str) -> bytes:
+        limit = _CONFIG_LIMIT if name == CONFIG else _TOKENIZER_LIMIT
+        return read_regular(self.path / name, limit=limit)
+
+    def _require_own(self, name: str, content: bytes, header: Header) -> None:
+        """Raise `ForeignFile` unless the weights were saved with this content of the file."""
+        if not header.sums.keys() >= {CONFIG, TOKENIZER, _TENSORS}:
+            raise EnvironmentProblem(
+                f"{self.path / MODEL}: says nothing of the files it belongs to, as another version of tmt writes it; "
+                "train the run anew"
+            )
+        if header.sums[name] != hashlib.sha256(content).hexdigest():
+            raise ForeignFile(
+                f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, or "
+                "train anew"
+            )
 
     def log(self, step: int, record: Mapping[str, Any]) -> None:
         """Append a line to the metrics."""
-        with writing(self.path / METRICS), (self.path / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"step": step, **record}, ensure_ascii=False) + "\n")
+        path = self.path / METRICS
+        line = json.dumps({"step": step, **record}, ensure_ascii=False) + "\n"
+        with writing(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPENING), "ab") as file:
+            file.write(line.encode())
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The lines of the metrics; one that a crash cut off is left out."""
+        """The lines of the metrics; one that a crash cut off is left out, and what else is no measurement."""
         path = self.path / METRICS
-        lines = path.read_bytes().split(b"\n") if path.is_file() else []
-        return [record for line in lines if (record := _parse(line)) is not None]
+        content = read_regular(path, limit=_METRICS_LIMIT) if os.path.lexists(path) else b""
+        return [record for line in content.split(b"\n") if (record := _parse(line)) is not None]
 
     def forget_metrics_after(self, step: int) -> None:
         """Drop the lines of steps that training is about to repeat."""
@@ -115,23 +210,37 @@ class Run:
     def clear(self) -> None:
         """Delete what a run consists of, and nothing else that may lie in the directory."""
         with writing(self.path):
-            for name in (CONFIG, METRICS, MODEL, TOKENIZER):  # without its configuration it is no run any more
-                (self.path / name).unlink(missing_ok=True)
-            if (self.path / CHECKPOINTS).is_dir():
-                shutil.rmtree(self.path / CHECKPOINTS)
+            for name in (CONFIG, METRICS, MODEL, TOKENIZER, CHECKPOINTS):  # without its configuration it is no run
+                remove(self.path / name)
+
+    def remove_leftovers(self) -> None:
+        """Delete what crashes have left half-written. Only for who alone trains here."""
+        remove_leftovers(self.path, "|".join(map(re.escape, PARTS)))
 
 
 def newest_run(root: Path) -> Run:
     """The run below `root` whose weights were written last. Raises `InputError` when there is none."""
-    found = [(path.stat().st_mtime, path.parent) for path in root.glob(f"*/{MODEL}")]
+    found = [(path.lstat().st_mtime, path.parent) for path in root.glob(f"*/{MODEL}") if not path.is_symlink()]
     if not found:
         raise InputError(f"{root}: no trained model here; train one with: tmt train")
     return Run(max(found)[1])
 
 
+def _layout(config: ModelConfig, build: Callable[[], Seq2Seq], *, most: int) -> Layout:
+    """The tensors of the model that a configuration describes, of which there are `most`; takes no memory for them."""
+    layers = sum(value for key, value in leaves(config) if key.endswith("layers"))
+    if layers * _TENSORS_A_LAYER > most:
+        return {}
+    with torch.device("meta"):
+        return layout_of(weights_of(build()))
+
+
 def _parse(line: bytes) -> dict[str, Any] | None:
+    if len(line) > _LINE_LIMIT:
+        return None
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except ValueError:
         return None
-    return record if isinstance(record, dict) and isinstance(record.get("step"), int) else None
+    measured = isinstance(record, dict) and type(record.get("step")) is int and isinstance(record.get("kind"), str)
+    return record if measured else None

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerConfig
 from transformer_mt.names import lookup
+from transformer_mt.runs.weights import Layout
 from transformer_mt.training.schedules import Schedule
 
 
@@ -34,6 +35,9 @@ def adamw(model: nn.Module, config: AdamWConfig) -> torch.optim.Optimizer:
 
 
 OPTIMIZERS: dict[str, Callable[[nn.Module, Any], torch.optim.Optimizer]] = {"adam": adam, "adamw": adamw}
+
+# What each of them keeps for a parameter, in its shape, beside the number of steps.
+MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class ScheduledOptimizer:
@@ -60,6 +64,16 @@ class ScheduledOptimizer:
         for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"{index}.{name}": value for name, value in entries.items()}
         return tensors
+
+    def layout(self) -> Layout:
+        """Type and shape of every tensor of the state, after a step."""
+        layout: Layout = {"steps": (torch.int64, ())}
+        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        for index, parameter in enumerate(parameters):
+            layout[f"{index}.step"] = (torch.float32, ())
+            for name in MOMENTS:
+                layout[f"{index}.{name}"] = (parameter.dtype, tuple(parameter.shape))
+        return layout
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Continue from a state that `state` gave."""

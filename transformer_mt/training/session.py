@@ -16,7 +16,7 @@ from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
-from transformer_mt.runs.files import writing
+from transformer_mt.runs.files import original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.reports import Report
@@ -82,6 +82,8 @@ def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, 
             raise InputError(f"{run.path}: another training has begun here; choose another directory with --run")
         run.clear()
         Run.create(run.path, config, session.tokenizer)
+    run.remove_leftovers()
+    session.trainer.checkpoints.remove_leftovers()
     notes = (*session.notes, *resume_newest(session.trainer))
     return TrainingSession(session.trainer, session.corpus, session.tokenizer, notes)
 
@@ -160,7 +162,7 @@ def refuse_other_configuration(run: Run, config: Config) -> None:
 
 def refuse_other_content(path: Path) -> None:
     """Raise `InputError` when something that is not a run stands at the path; a start that was cut off may."""
-    if not path.is_dir() or any(entry.name.lstrip(".").removesuffix(".new") not in PARTS for entry in path.iterdir()):
+    if not path.is_dir() or any(original_name(entry.name) not in PARTS for entry in path.iterdir()):
         raise InputError(f"{path}: exists and is not a run of tmt; choose another directory with --run")
 
 

@@ -11,13 +11,13 @@ from torch import nn
 from transformer_mt.batching import Batch
 from transformer_mt.config.sections import Config, NoamConfig
 from transformer_mt.device import compute_in, random_states, restore_random_states
-from transformer_mt.errors import Diverged
+from transformer_mt.errors import Diverged, EnvironmentProblem
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
 from transformer_mt.processes import Processes
-from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress
+from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Layouts, Progress
 from transformer_mt.runs.directory import CHECKPOINTS, Run
-from transformer_mt.runs.weights import load_weights, weights_of
+from transformer_mt.runs.weights import layout_of, load_weights, weights_of
 from transformer_mt.training.averaging import build_averaging
 from transformer_mt.training.log import MetricsLog
 from transformer_mt.training.masking import mask_tokens
@@ -70,7 +70,8 @@ class Trainer:
         self.rate_key = f"schedule.{'factor' if isinstance(config.schedule, NoamConfig) else 'learning_rate'}"
         self.optimizer = build_optimizer(config.optimizer, model, schedule)
         self.averaging = build_averaging(config.training, model)
-        self.checkpoints = Checkpoints(run.path / CHECKPOINTS, processes=processes)
+        layouts = Layouts(layout_of(weights_of(model)), layout_of(self.averaging.state()), self.optimizer.layout())
+        self.checkpoints = Checkpoints(run.path / CHECKPOINTS, layouts, processes=processes)
         self.log = MetricsLog(run, every=config.training.log_every, processes=processes)
         self.progress = Progress()
 
@@ -110,17 +111,20 @@ class Trainer:
         self.checkpoints.keep(needed | set(sound[-2:]))
 
     def resume(self, step: int) -> None:
-        """Continue from the checkpoint of a step."""
+        """Continue from the checkpoint of a step. Raises `EnvironmentProblem` where that is not sound."""
         checkpoint = self.checkpoints.load(step)
-        path = self.checkpoints.path(step)
         with torch.no_grad():
-            load_weights(self.model, checkpoint.weights, path=path)
+            load_weights(self.model, checkpoint.weights)
             self.averaging.load(checkpoint.averaged)
         self.optimizer.load(checkpoint.optimizer)
         self.progress = checkpoint.progress
         self.stream.seek(self.progress.epoch, self.progress.batch)
+        try:
+            restore_random_states(checkpoint.random, self.device)
+        except (RuntimeError, TypeError):
+            path = self.checkpoints.path(step)
+            raise EnvironmentProblem(f"{path}: a random state is not one of {self.device.type}; restore it") from None
         self.run.forget_metrics_after(step)
-        restore_random_states(checkpoint.random, self.device)
 
     def step(self) -> StepReport:
         """Accumulate the gradient of the mean loss over several batches, then let the optimizer take a step.

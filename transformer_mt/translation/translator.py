@@ -69,8 +69,9 @@ class Translator:
         """
         run = Run.open(Path(directory))
         place = choose_device(device)
-        model = run.model().to(place)
-        return cls(model, run.tokenizer(), search=run.config().search, device=place, precision=torch.float32)
+        found = run.load()
+        search = found.config.search
+        return cls(found.model.to(place), found.tokenizer, search=search, device=place, precision=torch.float32)
 
     def translate(
         self, sentences: Sequence[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
