@@ -98,6 +98,14 @@ def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextM
     return torch.autocast(device.type, dtype=precision)
 
 
+def describe_machine(device: torch.device) -> str:
+    """What the last bits of a training depend on besides its configuration: build, processor, number of threads."""
+    processor = torch.backends.cpu.get_cpu_capability()
+    if device.type == "cuda":
+        processor = torch.cuda.get_device_name(device)
+    return f"torch {torch.__version__}, {device.type} {processor}, threads: {torch.get_num_threads()}"
+
+
 def random_states(device: torch.device) -> dict[str, Tensor]:
     """The states of torch's default generators that training on this device draws from."""
     states = {"cpu": torch.get_rng_state()}

@@ -1,6 +1,8 @@
+import re
 from pathlib import Path
 
 import pytest
+import torch
 from support.small_training import TRAIN, opened, small_config, write_corpus
 
 from transformer_mt.config.sections import SearchConfig
@@ -60,3 +62,19 @@ def test_a_model_that_this_machine_cannot_hold_is_refused_before_it_is_built(
     ):
         opened(tmp_path / "large", override)
     assert not (tmp_path / "large").exists()
+
+
+def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list(opened(tmp_path, "training.steps=4").train())
+    (same,) = opened(tmp_path, "training.steps=4").notes
+    assert same == f"continuing {tmp_path} from step 4"
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    said, continuing = opened(tmp_path, "training.steps=4").notes
+    assert continuing == same
+    assert re.fullmatch(
+        r"not bit for bit what it would have been without the stop: "
+        r"torch \S+, cpu \S+, threads: 1 before, torch \S+, cpu \S+, threads: 7 now",
+        said,
+    )

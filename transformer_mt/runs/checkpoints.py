@@ -50,6 +50,7 @@ class Progress:
     best_score: float | None = None
     validations_without_improvement: Count = 0
     history: list[tuple[Count, float]] = dataclasses.field(default_factory=list)
+    machine: Annotated[str, Field(max_length=500)] = ""  # on which the steps so far were made
 
     def is_consistent(self) -> bool:
         """Whether training could have come here."""

@@ -11,7 +11,7 @@ from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.device import choose_device, choose_precision, keep_freed_memory, require_memory
+from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess
@@ -176,6 +176,9 @@ def resume_newest(trainer: Trainer) -> list[str]:
             damaged.append(damage)
             continue
         notes = [f"{damage}; trying the one before" for damage in damaged]
+        there, here = trainer.progress.machine, describe_machine(trainer.device)
+        if there != here:
+            notes.append(f"not bit for bit what it would have been without the stop: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
     if damaged:
         raise EnvironmentProblem(

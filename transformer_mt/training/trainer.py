@@ -10,7 +10,7 @@ from torch import nn
 
 from transformer_mt.batching import Batch
 from transformer_mt.config.sections import Config, NoamConfig
-from transformer_mt.device import compute_in, random_states, restore_random_states
+from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.errors import Diverged, EnvironmentProblem
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
@@ -98,6 +98,7 @@ class Trainer:
         Those of later steps go too: a resumption that started before them has found them damaged.
         """
         self.progress.epoch, self.progress.batch = self.stream.epoch, self.stream.index
+        self.progress.machine = describe_machine(self.device)
         checkpoint = Checkpoint(
             progress=self.progress,
             weights=weights_of(self.model),
