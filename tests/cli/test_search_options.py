@@ -1,7 +1,9 @@
+import inspect
+
 import pytest
 from support.command_line import Tmt
 
-from transformer_mt.cli.search_options import OPTIONS, SearchOptions
+from transformer_mt.cli.search_options import OPTIONS, SearchOptions, with_search_options
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 
@@ -33,3 +35,15 @@ def test_a_command_has_the_options_that_it_uses(tmt: Tmt, command: str, absent: 
     for name in OPTIONS:
         assert (f"--{name.replace('_', '-')} " in shown) == (name not in absent)
     assert "--search" not in shown
+
+
+def test_what_is_given_arrives_as_one_argument_zeros_included() -> None:
+    seen: dict[str, object] = {}
+
+    @with_search_options("beam", "top_k", "length_penalty")
+    def command(device: str, *, search: SearchOptions, quiet: bool = False) -> None:
+        seen.update(device=device, search=search, quiet=quiet)
+
+    assert list(inspect.signature(command).parameters) == ["device", "beam", "top_k", "length_penalty", "quiet"]
+    command(device="cpu", beam=None, top_k=0, length_penalty=0.0, quiet=True)
+    assert seen == {"device": "cpu", "search": SearchOptions({"top_k": 0, "length_penalty": 0.0}), "quiet": True}

@@ -431,3 +431,18 @@ def test_without_a_network_an_earlier_download_is_used(
         download(cache, configuration)
     monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
     assert list(load("owner/name").splits["train"]) == [SentencePair("ja", "yes")]
+
+
+def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
+    train = [("Der  Hund ", "the dog"), ("", "empty"), ("eins zwei drei", "one two three")]
+    splits = {"train": train, "validation": [("a", "b")]}
+    corpus = Corpus.from_pairs(splits, name="mine", max_words=2)
+    assert corpus.name == "mine"
+    assert list(corpus.splits["train"]) == [SentencePair("Der Hund", "the dog")]
+    assert corpus.report.splits["train"] == SplitReport(kept=1, empty=1, too_long=1)
+    assert not corpus.has_links
+    linked = [SentencePair("ja", "yes", ((0, 0),))]
+    assert Corpus.from_pairs({"train": linked, "validation": linked}).has_links
+    assert not Corpus.from_pairs({"train": linked, "validation": [("a", "b")]}).has_links
+    with pytest.raises(InputError, match=r"^mine: no pairs in train after cleaning \(1 with an empty side"):
+        Corpus.from_pairs({"train": [("", "x")]}, name="mine")
