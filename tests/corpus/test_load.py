@@ -14,7 +14,7 @@ from transformer_mt.corpus import hub
 from transformer_mt.corpus.cleaning import SplitReport
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import TmtError
+from transformer_mt.errors import InputError, TmtError
 
 PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
 
