@@ -129,7 +129,7 @@ def damage_toml(content: bytes, chance: random.Random) -> bytes:
 
 def damage_safetensors(content: bytes, chance: random.Random) -> bytes:
     """Tensors with a damaged header of the right length, or with other numbers, or damaged as bytes."""
-    with contextlib.suppress(ValueError, struct.error, RecursionError):
+    with contextlib.suppress(ValueError, TypeError, struct.error, RecursionError):
         length = struct.unpack("<Q", content[:8])[0]
         header, body = content[8 : 8 + length], content[8 + length :]
         match chance.randrange(4):
@@ -148,7 +148,7 @@ def damage_safetensors(content: bytes, chance: random.Random) -> bytes:
 def renew_sums(checkpoint: Path) -> None:
     """Seal a damaged checkpoint again, as somebody who means it would."""
     manifest = checkpoint / "manifest.json"
-    with contextlib.suppress(ValueError, OSError, AttributeError, RecursionError):
+    with contextlib.suppress(ValueError, OSError, TypeError, AttributeError, RecursionError):
         names = json.loads(manifest.read_bytes())
         sums = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in names}
         manifest.write_text(json.dumps(sums))
