@@ -18,3 +18,9 @@ class EnvironmentProblem(TmtError):  # noqa: N818 - `EnvironmentError` is taken 
     """The machine cannot do it: no network, no such device, a full disk, a damaged file. Exit code 3."""
 
     exit_code = 3
+
+
+class Diverged(TmtError):  # noqa: N818 - said as it is
+    """Training met a number that is not finite. Exit code 4."""
+
+    exit_code = 4

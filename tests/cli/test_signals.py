@@ -106,7 +106,7 @@ def test_a_killed_run_ends_with_the_same_weights(
 
 def test_the_first_signal_only_asks() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with graceful_shutdown() as request:
+    with graceful_shutdown(lambda: False) as request:
         assert request.number is None
         os.kill(os.getpid(), signal.SIGINT)
         assert request.exit_code == 130
@@ -117,7 +117,7 @@ def test_the_first_signal_only_asks() -> None:
 def test_a_second_signal_leaves_at_once(second: int, code: int) -> None:
     program = (
         "import time; from transformer_mt.cli.signals import graceful_shutdown\n"
-        "with graceful_shutdown() as request:\n"
+        "with graceful_shutdown(lambda: False) as request:\n"
         "    print('ready', flush=True)\n"
         "    while request.number is None: time.sleep(0.01)\n"
         "    print('asked', flush=True)\n"

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 
 from rich.console import Console
 from rich.text import Text
@@ -20,8 +21,9 @@ def results_console() -> Console:
 
 
 def note(text: str) -> None:
-    """A remark for the person who watches, one line on stderr."""
-    print(f"tmt: {escape_controls(text)}", file=sys.stderr)
+    """A remark for the person who watches, one line on stderr. Where that cannot be written, nobody watches."""
+    with suppress(OSError):
+        print(f"tmt: {escape_controls(text)}", file=sys.stderr)
 
 
 def result(text: str) -> None:

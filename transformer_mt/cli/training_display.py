@@ -1,5 +1,6 @@
 """How training is shown: live on a terminal, as plain lines anywhere else."""
 
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -91,7 +92,8 @@ class LiveDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.live.__exit__(kind, error, traceback)
+        with suppress(OSError):  # the terminal may have been closed
+            self.live.__exit__(kind, error, traceback)
 
     def show(self, report: Report) -> None:
         """Show what a report brings."""

@@ -1,6 +1,8 @@
 """Pairs that stay on disk: a sequence over a memory-mapped data set; silencing the library `datasets`."""
 
 import logging
+import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, Self, overload, runtime_checkable
@@ -75,22 +77,36 @@ def clean_dataset(
 
 @contextmanager
 def quiet_datasets() -> Iterator[None]:
-    """Keep `datasets` from drawing progress bars and logging warnings between our own lines."""
+    """Keep `datasets`, and the C++ below it, from drawing progress bars and writing between our own lines."""
     import datasets
     from huggingface_hub.utils import logging as hub_logging
 
     had_bars = not datasets.are_progress_bars_disabled()
     verbosity, hub_verbosity = datasets.logging.get_verbosity(), hub_logging.get_verbosity()
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity(logging.ERROR)
-    hub_logging.set_verbosity(logging.ERROR)
+    datasets.logging.set_verbosity(logging.CRITICAL)
+    hub_logging.set_verbosity(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings(action="ignore"), _mute_stderr():
+            yield
     finally:
         if had_bars:
             datasets.enable_progress_bars()
         datasets.logging.set_verbosity(verbosity)
         hub_logging.set_verbosity(hub_verbosity)
+
+
+@contextmanager
+def _mute_stderr() -> Iterator[None]:
+    """Send to nowhere what libraries write to the file descriptor of stderr, also those not written in Python."""
+    with open(os.devnull, "wb") as nowhere:
+        before = os.dup(2)
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
 
 
 def missing_column(place: str, found: Sequence[str], languages: tuple[str, str]) -> InputError:
