@@ -87,7 +87,7 @@ def _open_table(path: Path, languages: tuple[str, str]) -> Table:
         except Exception as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # Arrow's own, of what a file holds, have no number
-            reason = " ".join(str(error.__cause__ or error).split())
+            reason = " ".join(str(error.__cause__ or error).split())[:200] or "nothing in it"
             raise InputError(f"{path}: not readable as {kind} ({reason}); correct the file") from None
 
 

@@ -70,8 +70,7 @@ def clean_dataset(
 ) -> tuple[StoredPairs, SplitReport]:
     """The usable pairs of a data set. `place` names it in the `InputError` of a missing column or a wrong value."""
     dataset = dataset.select_columns(_columns(dataset.column_names, languages, place))
-    rows = (row for batch in dataset.iter(_ROWS_AT_A_TIME) for row in _texts(batch, languages))
-    positions, report = filter_pairs(_checked(rows, languages, place), max_words=max_words)
+    positions, report = filter_pairs(_checked(_rows(dataset, languages, place), languages, place), max_words=max_words)
     return StoredPairs(dataset, languages, positions), report
 
 
@@ -127,11 +126,21 @@ def _columns(found: Sequence[str], languages: tuple[str, str], place: str) -> li
     raise missing_column(place, found, languages)
 
 
+def _rows(dataset: Table, languages: tuple[str, str], place: str) -> Iterator[tuple[Any, Any]]:
+    """The two sides of all rows. Raises `InputError` for text that is no text, which tables may hold."""
+    try:
+        for batch in dataset.iter(_ROWS_AT_A_TIME):
+            yield from _texts(batch, languages)
+    except UnicodeDecodeError:
+        raise InputError(f"{place}: holds text that is not UTF-8; correct the file") from None
+
+
 def _texts(batch: dict[str, list[Any]], languages: tuple[str, str]) -> list[tuple[Any, Any]]:
     """The two sides of the rows of a batch that `datasets` gives by columns."""
     source, target = languages
     if NESTED in batch:
-        return [((row or {}).get(source), (row or {}).get(target)) for row in batch[NESTED]]
+        nested = (row if isinstance(row, dict) else {} for row in batch[NESTED])
+        return [(row.get(source), row.get(target)) for row in nested]
     return list(zip(batch[source], batch[target], strict=True))
 
 
@@ -140,5 +149,5 @@ def _checked(rows: Iterator[tuple[Any, Any]], languages: tuple[str, str], place:
     for number, row in enumerate(rows, start=1):
         for language, text in zip(languages, row, strict=True):
             if not isinstance(text, str | None):
-                raise InputError(f"{place}, row {number}: {language} is {text!r}, not a text; correct the row")
+                raise InputError(f"{place}, row {number}: {language} is {repr(text)[:40]}, not a text; correct the row")
         yield row[0] or "", row[1] or ""
