@@ -139,12 +139,16 @@ def _opened(path: Path) -> Iterator[TextIO]:
         return
     target = path.resolve()
     temporary = target.with_name(f".tmt-{secrets.token_hex(8)}")
+    permissions = 0o666 if mode is None else stat.S_IMODE(mode)
     with removed_on_signals(temporary):
+        file = open(  # noqa: SIM115 - what is in the way of its name is not ours to remove
+            temporary, "x", encoding="utf-8", newline="\n", opener=lambda name, flags: os.open(name, flags, permissions)
+        )
         try:
-            with temporary.open("x", encoding="utf-8", newline="\n") as file:
-                if mode is not None:
+            with file:
+                if mode is not None:  # the opener has left out what the umask forbids
                     target.open("r+b").close()  # what may not be written is not replaced either
-                    os.chmod(file.fileno() if os.chmod in os.supports_fd else temporary, stat.S_IMODE(mode))
+                    os.chmod(file.fileno() if os.chmod in os.supports_fd else temporary, permissions)
                 yield file
             temporary.replace(target)
         finally:
