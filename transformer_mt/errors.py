@@ -14,13 +14,13 @@ class InputError(TmtError):
     """The user's input is wrong: a configuration, an option, a file's content. Exit code 2."""
 
 
-class Diverged(TmtError):  # noqa: N818 - what happened, not a mistake
-    """Training met a number that is not finite. Exit code 4."""
-
-    exit_code = 4
-
-
 class EnvironmentProblem(TmtError):  # noqa: N818 - `EnvironmentError` is taken by Python
     """The machine cannot do it: no network, no such device, a full disk, a damaged file. Exit code 3."""
 
     exit_code = 3
+
+
+class Diverged(TmtError):  # noqa: N818 - said as it is
+    """Training met a number that is not finite. Exit code 4."""
+
+    exit_code = 4

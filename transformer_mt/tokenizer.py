@@ -1,10 +1,8 @@
 """Subwords: one sentencepiece vocabulary for both languages, special symbols that no text can produce, and sampling."""
 
-import io
 import math
 import random
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,10 +12,12 @@ from itertools import pairwise
 import sentencepiece
 
 from transformer_mt.config.sections import TokenizerConfig
+from transformer_mt.corpus.cleaning import compose
 from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.sentencepiece_model import rewritten
+from transformer_mt.vocabulary import Options, learn
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = frozenset((PAD, UNK, BOS, EOS))
@@ -171,24 +171,21 @@ class Tokenizer:
 
 
 def _learn(sentences: list[str], *, kind: str, size: int) -> bytes:
-    """Train a model in memory. Raises the `RuntimeError` of sentencepiece, which names the sizes that are possible."""
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter(sentences),
-        model_writer=model,
-        model_type=kind,
-        normalization_rule_name="identity",  # the default rewrites much, `…` to `...` and `½` to `1⁄2`
-        vocab_size=size,
-        byte_fallback=True,
-        character_coverage=1.0,
-        pad_id=PAD,
-        unk_id=UNK,
-        bos_id=BOS,
-        eos_id=EOS,
-        num_threads=1,  # the number of threads changes the last bits of a unigram model's scores
-        minloglevel=2,
-    )
-    return model.getvalue()
+    """Learn a model. Raises the `RuntimeError` of sentencepiece, which names the sizes that are possible."""
+    options: Options = {
+        "model_type": kind,
+        "normalization_rule_name": "identity",  # the default rewrites much, `…` to `...` and `½` to `1⁄2`
+        "vocab_size": size,
+        "byte_fallback": True,
+        "character_coverage": 1.0,
+        "pad_id": PAD,
+        "unk_id": UNK,
+        "bos_id": BOS,
+        "eos_id": EOS,
+        "num_threads": 1,  # the number of threads changes the last bits of a unigram model's scores
+        "minloglevel": 2,
+    }
+    return learn(sentences, options)
 
 
 def _possible_size(message: str) -> int:
@@ -224,4 +221,4 @@ def _encodable(text: str) -> str:
     text = clean(text.replace("▁", " "))  # sentencepiece would take it for a space, and not fold it
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode("utf-8")
+    return compose(text).encode("utf-8", "replace").decode("utf-8")

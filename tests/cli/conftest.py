@@ -1,6 +1,7 @@
 """A tiny trained run and the command line, for every test of a command."""
 
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pytest
 from support.command_line import Outcome, Terminal, Tmt, settings, write_corpus
 
 from transformer_mt.cli.main import run
+
+# What ignores signals, such as nohup or a shell's background, does not reach the processes that the tests start.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

@@ -72,6 +72,9 @@ MISTAKES = {
     "unknown key": Mistake(
         "train --set model.widht=3", "--set model.widht=3: unknown key model.widht; did you mean model.width?"
     ),
+    "value not UTF-8": Mistake(
+        "train --set data.corpus=d\udcfc", "--set data.corpus=d⟨U+DCFC⟩: not UTF-8; rename or rewrite it"
+    ),
     "unknown key in the file": Mistake(
         "train my.toml",
         "my.toml: unknown key training.step; did you mean training.steps?",
@@ -169,6 +172,11 @@ MISTAKES = {
     # The data.
     "data missing": Mistake(
         f"{TRAIN} --data ./nowhere", "nowhere: no such folder; give a folder with train.jsonl, or use --data builtin"
+    ),
+    "data not UTF-8": Mistake(
+        f"{TRAIN} --data d\udcfc",
+        "--data {here}/d⟨U+DCFC⟩: not UTF-8; rename or rewrite it",
+        before=lambda: Path("data").rename("d\udcfc"),
     ),
     "data misspelt": Mistake(f"{TRAIN} --data bultin", "bultin: no such folder; did you mean builtin?"),
     "data a file": Mistake(

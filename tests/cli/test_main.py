@@ -1,14 +1,18 @@
+import errno
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from support.command_line import Tmt
+from support.command_line import PROGRAM, Outcome, Tmt
+
+from transformer_mt.errors import Diverged
 
 COMMANDS = ("train", "translate", "attend", "evaluate", "data")
-PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -71,31 +75,130 @@ def test_results_that_find_no_room_are_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raised", "code", "message"),
+    ("redirection", "command", "code", "message"),
     [
-        (KeyboardInterrupt(), 130, ""),
+        ("<&-", "--help", 0, ""),
+        (">&-", "--help", 3, "tmt: error: standard output: Bad file descriptor; check disk and permissions\n"),
+        ("2>&-", "--help", 0, ""),
+        ("2>&-", "--bogus", 2, ""),
+        ("2>/dev/full", "--bogus", 2, ""),
+        (">/dev/full 2>/dev/full", "--help", 3, ""),
+        ("<&- >&- 2>&-", "--help", 3, ""),
+    ],
+)
+def test_closed_or_full_streams_are_no_traceback(redirection: str, command: str, code: int, message: str) -> None:
+    shell = ["sh", "-c", f'exec "$@" {command} {redirection}', "sh", *PROGRAM]
+    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (code, message)
+    assert bool(ended.stdout) == (code == 0)
+
+
+def test_little_address_space_is_one_line() -> None:
+    shell = ["sh", "-c", 'ulimit -v 400000; exec "$@" data', "sh", *PROGRAM]
+    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr == (
+        "tmt: error: memory: the address space is limited to 390 MiB, and tmt takes at least 1024; raise the limit "
+        "with ulimit -v\n"
+    )
+
+
+NO_MEMORY = "memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width"
+
+
+@pytest.fixture
+def failing(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], Outcome]:
+    """Call a command in which this is raised."""
+
+    def call(raised: BaseException) -> Outcome:
+        def fail(*_: object) -> None:
+            raise raised
+
+        monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", fail)
+        return tmt("data")
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        (RuntimeError("CUDA out of memory. Tried to allocate 9 GiB"), NO_MEMORY),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), NO_MEMORY),
+        (MemoryError(), NO_MEMORY),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), NO_MEMORY),
+        (PermissionError(errno.EACCES, "Denied", "a\nfile"), "a␊file: Denied; check disk and permissions"),
         (
-            RuntimeError("CUDA out of memory. Tried to allocate 9 GiB"),
-            3,
-            "tmt: error: memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width\n",
+            OSError("libtorch.so: failed to map segment\nmore"),
+            "a library cannot be loaded (libtorch.so: failed to map segment); free memory, or install tmt anew",
+        ),
+        (
+            ImportError("\n\nno such symbol", name="torch._C"),
+            "a library cannot be loaded (no such symbol); free memory, or install tmt anew",
         ),
     ],
 )
-def test_what_the_machine_cannot_do_is_no_traceback(
-    raised: BaseException, code: int, message: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+def test_what_the_machine_cannot_do_is_one_line(
+    raised: Exception, message: str, failing: Callable[[BaseException], Outcome]
 ) -> None:
-    def fail(*_: object) -> None:
-        raise raised
-
-    monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", fail)
-    outcome = tmt("data")
-    assert (outcome.code, outcome.err) == (code, message)
+    assert failing(raised) == Outcome(3, "", f"tmt: error: {message}\n")
 
 
-def test_our_own_bugs_keep_their_traceback(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("a bug")
+def test_training_that_diverges_has_a_code_of_its_own(failing: Callable[[BaseException], Outcome]) -> None:
+    assert failing(Diverged("training: at step 3")) == Outcome(4, "", "tmt: error: training: at step 3\n")
 
-    monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", fail)
-    with pytest.raises(RuntimeError, match="a bug"):
-        tmt("data")
+
+def test_an_interrupted_call_from_python_is_quiet(failing: Callable[[BaseException], Outcome]) -> None:
+    assert failing(KeyboardInterrupt()) == Outcome(130, "", "")
+
+
+class Panic(BaseException):
+    """As libraries written in Rust raise it."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "reason"),
+    [
+        (TypeError("a\x1b[31m bug\nand more"), "TypeError: a␛[31m bug"),
+        (RuntimeError("unsupported memory format"), "RuntimeError: unsupported memory format"),
+        (RecursionError(), "RecursionError: no reason given"),
+        (ImportError("cannot import name 'x'", name="transformer_mt.names"), "ImportError: cannot import name 'x'"),
+        (ValueError("7" * 5_000), f"ValueError: {'7' * 200}"),
+        (Panic("index out of bounds"), "Panic: index out of bounds"),
+    ],
+)
+def test_a_fault_of_ours_is_one_line_and_a_report(
+    raised: BaseException,
+    reason: str,
+    failing: Callable[[BaseException], Outcome],
+    workplace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(workplace))
+    outcome = failing(raised)
+    (report,) = workplace.glob("tmt-*.txt")
+    assert outcome == Outcome(
+        70,
+        "",
+        f"tmt: error: internal error ({reason}): this is a fault of tmt; a report with the traceback is in {report}; "
+        "please report it\n",
+    )
+    assert "Traceback (most recent call last)" in report.read_text("utf-8")
+    assert type(raised).__name__ in report.read_text("utf-8")
+
+
+def test_a_report_that_cannot_be_written_is_said_so(
+    failing: Callable[[BaseException], Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "missing")
+    assert failing(KeyError("x")).err == (
+        "tmt: error: internal error (KeyError: 'x'): this is a fault of tmt; no report could be written (No such file "
+        "or directory); please report it\n"
+    )
+
+
+def test_every_exit_code_is_documented(tmt: Tmt) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    for text in (tmt("--help").out, readme):
+        said = " ".join(text.partition("Exit codes:")[2].split()).partition(".")[0]
+        assert re.findall(r"(?:^|; )(\d+) ", said.strip()) == ["0", "2", "3", "4", "70", "129", "130", "141", "143"]

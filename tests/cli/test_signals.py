@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import pty
 import random
 import re
 import signal
@@ -14,17 +15,18 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-from support.command_line import Tmt, settings
+from support.command_line import PROGRAM, Tmt, settings
 
 from transformer_mt.cli.signals import graceful_shutdown
 
-PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]
 LONGER = settings(
     training__steps="200", training__validate_every="100", training__checkpoint_every="5", training__log_every="1"
 )
 
 # Seconds that a process may take on the slowest machine; it is for those that hang.
 LONGEST = 240
+# Seconds within which a signal is answered.
+AT_ONCE = 5
 
 
 def weights(run: Path) -> str:
@@ -59,28 +61,50 @@ def child(*command: str) -> Iterator["subprocess.Popen[str]"]:
             limit.cancel()
 
 
-def stopped(arguments: list[str], number: int, *, after_step: int, delay: float = 0.0) -> tuple[int, str, str]:
-    """Start a process, send it a signal some time after it has reported a step; its exit code, stdout and stderr."""
-    with child(*PROGRAM, *arguments) as process:
-        assert process.stderr is not None
-        seen = []
-        for line in process.stderr:
-            seen.append(line)
-            if f"step {after_step}/" in line:
-                break
-        else:
-            pytest.fail(f"no step {after_step} within {LONGEST} seconds:\n{''.join(seen)}")
+def read_until(process: "subprocess.Popen[str]", text: str) -> str:
+    """What a process writes to stderr, up to the line that holds the text."""
+    assert process.stderr is not None
+    seen = []
+    for line in process.stderr:
+        seen.append(line)
+        if text in line:
+            return "".join(seen)
+    pytest.fail(f"no {text} within {LONGEST} seconds:\n{''.join(seen)}")
+
+
+def stopped(
+    arguments: list[str], number: int, *, after: str, delay: float = 0.0, program: list[str] = PROGRAM
+) -> tuple[int, str, str]:
+    """Start a process, send it a signal some time after a line on stderr; its exit code, stdout and stderr."""
+    with child(*program, *arguments) as process:
+        seen = read_until(process, after)
         time.sleep(delay)
         process.send_signal(number)
         out, err = process.communicate()
-        return process.returncode, out, "".join(seen) + err
+        return process.returncode, out, seen + err
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def hanging_in(module: str, name: str) -> list[str]:
+    """`tmt` with a function that says `hanging` on stderr and never returns."""
+    return [
+        sys.executable,
+        "-c",
+        "import sys, time\n"
+        "def hang(*_, **__):\n"
+        "    print('hanging', file=sys.stderr, flush=True)\n"
+        "    while True: time.sleep(0.01)\n"
+        f"from {module} import {name.split('.')[0]}\n"
+        f"import {module} as module\n"
+        f"module.{name} = hang\n"
+        "from transformer_mt.cli.main import main; main()",
+    ]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_finishes_the_step_saves_and_loses_nothing(
     number: int, code: int, data: str, uninterrupted: str, workplace: Path, tmt: Tmt
 ) -> None:
-    returned, out, err = stopped(train(data, workplace / "run"), number, after_step=3)
+    returned, out, err = stopped(train(data, workplace / "run"), number, after="step 3/")
     assert returned == code
     assert out == ""
     (step,) = re.findall(r"^tmt: stopped at step (\d+), saved; the same command continues$", err, re.MULTILINE)
@@ -98,7 +122,7 @@ def test_a_killed_run_ends_with_the_same_weights(
     after_step: int, data: str, uninterrupted: str, workplace: Path, tmt: Tmt
 ) -> None:
     delay = random.Random(after_step).uniform(0.0, 0.1)
-    returned, _, _ = stopped(train(data, workplace / "run"), signal.SIGKILL, after_step=after_step, delay=delay)
+    returned, _, _ = stopped(train(data, workplace / "run"), signal.SIGKILL, after=f"step {after_step}/", delay=delay)
     assert returned == -signal.SIGKILL
     assert tmt(*train(data, workplace / "run")).code == 0
     assert weights(workplace / "run") == uninterrupted
@@ -106,7 +130,7 @@ def test_a_killed_run_ends_with_the_same_weights(
 
 def test_the_first_signal_only_asks() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with graceful_shutdown() as request:
+    with graceful_shutdown(lambda: False) as request:
         assert request.number is None
         os.kill(os.getpid(), signal.SIGINT)
         assert request.exit_code == 130
@@ -117,7 +141,7 @@ def test_the_first_signal_only_asks() -> None:
 def test_a_second_signal_leaves_at_once(second: int, code: int) -> None:
     program = (
         "import time; from transformer_mt.cli.signals import graceful_shutdown\n"
-        "with graceful_shutdown() as request:\n"
+        "with graceful_shutdown(lambda: False) as request:\n"
         "    print('ready', flush=True)\n"
         "    while request.number is None: time.sleep(0.01)\n"
         "    print('asked', flush=True)\n"
@@ -129,3 +153,138 @@ def test_a_second_signal_leaves_at_once(second: int, code: int) -> None:
             assert process.stdout.readline() == f"{word}\n"
             process.send_signal(number)
         assert process.wait() == code
+
+
+def test_a_long_validation_is_interrupted_and_made_again(
+    data: str, uninterrupted: str, workplace: Path, tmt: Tmt
+) -> None:
+    program = hanging_in("transformer_mt.training.validation", "Validator.__call__")
+    code, _, err = stopped(train(data, workplace / "run"), signal.SIGTERM, after="hanging", program=program)
+    assert code == 143
+    assert err.endswith("tmt: stopped at step 100, saved; the same command continues\n")
+    assert tmt(*train(data, workplace / "run")).code == 0
+    assert weights(workplace / "run") == uninterrupted
+
+
+@pytest.mark.parametrize(
+    ("command", "number", "place"),
+    [
+        ("data", signal.SIGINT, ("transformer_mt.corpus.load", "load_corpus")),
+        ("train --run new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
+        ("evaluate --model {run}", signal.SIGTERM, ("transformer_mt.evaluation", "evaluate")),
+        ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.translation.translator", "Translator.translate")),
+        ("translate --model {run} Ja", signal.SIGTERM, ("transformer_mt.translation.search", "beam_search")),
+    ],
+)
+def test_a_command_ends_at_once_and_quietly(
+    command: str, number: int, place: tuple[str, str], trained: str, workplace: Path
+) -> None:
+    module, name = place
+    if name == "beam_search":  # the translator has imported it by name
+        module = "transformer_mt.translation.translator"
+    with child(*hanging_in(module, name), *command.format(run=trained).split()) as process:
+        assert "Traceback" not in read_until(process, "hanging")
+        process.send_signal(number)
+        out, err = process.communicate(timeout=AT_ONCE)
+    assert (process.returncode, out, err) == (128 + number, "", "")
+    assert list(workplace.iterdir()) == []
+
+
+def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: Path) -> None:
+    (workplace / "letters.en").write_text("old")
+    program = hanging_in("transformer_mt.cli.lines", "OutputFormat.lines")
+    code, _, err = stopped(
+        ["translate", "--model", trained, "--output", "letters.en", "Ja"],
+        signal.SIGTERM,
+        after="hanging",
+        program=program,
+    )
+    assert (code, err) == (143, "hanging\n")
+    assert [(path.name, path.read_text()) for path in workplace.iterdir()] == [("letters.en", "old")]
+
+
+def catches_sigterm(process: int) -> bool:
+    """Whether a process handles SIGTERM, which Python does not by itself."""
+    caught = re.search(r"SigCgt:\s+(\w+)", Path(f"/proc/{process}/status").read_text())
+    assert caught is not None
+    return bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
+@pytest.mark.parametrize("library", [None, "pydantic", "libtorch"])
+def test_an_interrupt_during_start_up_is_quiet(library: str | None, trained: str) -> None:
+    with child(*PROGRAM, "translate", "--model", trained, "Ja") as process:
+        limit = time.monotonic() + LONGEST
+        while not (
+            catches_sigterm(process.pid) and (not library or library in Path(f"/proc/{process.pid}/maps").read_text())
+        ):
+            assert time.monotonic() < limit
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=AT_ONCE) == ("", "")
+    assert process.returncode == 130
+
+
+def test_a_signal_that_is_ignored_from_the_start_stays_ignored(workplace: Path) -> None:
+    program = hanging_in("transformer_mt.corpus.load", "load_corpus")
+    with child("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program, "data") as process:
+        read_until(process, "hanging")
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=AT_ONCE) == 143
+
+
+@contextmanager
+def on_a_terminal(*command: str) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """A process whose stdout and stderr are a terminal, and the terminal's other side."""
+    master, slave = pty.openpty()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave) as process:
+        limit = Timer(LONGEST, process.kill)
+        limit.start()
+        os.close(slave)
+        try:
+            yield process, master
+        finally:
+            process.kill()
+            limit.cancel()
+
+
+def screen_until(master: int, text: bytes | None) -> bytes:
+    """What comes to the screen until this text does; all of it, for None."""
+    screen = b""
+    while text is None or text not in screen:
+        try:
+            screen += os.read(master, 65536)
+        except OSError:  # how Linux says that nobody holds the other side any more
+            assert text is None, screen
+            break
+    return screen
+
+
+HIDE_CURSOR, SHOW_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
+
+
+def test_two_interrupts_in_a_row_end_at_once_and_give_the_cursor_back(data: str, workplace: Path) -> None:
+    program = hanging_in("transformer_mt.training.trainer", "Trainer.backward")  # a step that never ends
+    with on_a_terminal(*program, *train(data, workplace / "run")) as (process, master):
+        before = screen_until(master, b"hanging")
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        after = screen_until(master, None)
+        assert process.wait(timeout=AT_ONCE) == 130
+    os.close(master)
+    assert HIDE_CURSOR in before
+    assert after.rfind(SHOW_CURSOR) > after.rfind(HIDE_CURSOR)
+    assert b"Traceback" not in before + after
+
+
+def test_a_terminal_that_is_closed_ends_training_with_a_checkpoint(data: str, workplace: Path) -> None:
+    never = settings(training__steps="100000", training__validate_every="100000", training__checkpoint_every="100000")
+    with on_a_terminal(*PROGRAM, "train", "--data", data, "--run", "run", *never) as (process, master):
+        screen_until(master, b"loss")  # the first line of a window of steps
+        os.close(master)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=LONGEST) == 129
+    assert any((workplace / "run/checkpoints").iterdir())

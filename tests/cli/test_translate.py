@@ -1,5 +1,6 @@
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.command_line import PAIRS, Tmt
+from support.command_line import PAIRS, PROGRAM, Tmt
 
 from transformer_mt.translation.translator import Translation, Translator
 
@@ -245,3 +246,49 @@ def test_the_length_penalty_reaches_the_search(trained: str, tmt: Tmt) -> None:
     assert ratio("0") == pytest.approx(1)
     assert ratio("1") > 1.1
     assert ratio("2.5") == pytest.approx(ratio("1") ** 2.5)
+
+
+def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt) -> None:
+    shutil.copytree(trained, "r\udcfcn")
+    Path("\udcfc.de").write_text(f"{SOURCES[0]}\n")
+    outcome = tmt("translate", "--model", "r\udcfcn", "--input", "\udcfc.de", "--output", "\udcfc.en")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert Path("\udcfc.en").read_text("utf-8") == tmt("translate", "--model", trained, SOURCES[0]).out
+    packed = tmt("translate", "--model", trained, "--json", "B\udcfcsche")
+    assert json.loads(packed.out)["source"] == "B⟨U+DCFC⟩sche"
+    missing = tmt("translate", "--model", trained, "--input", "B\udcfcsche")
+    assert missing.err.startswith("tmt: error: B⟨U+DCFC⟩sche: cannot be read (")
+
+
+def test_a_prompt_takes_what_is_not_utf8(trained: str) -> None:
+    master, slave = pty.openpty()
+    os.write(master, b"B\xfcsche\n\x04")
+    with subprocess.Popen(
+        [*PROGRAM, "translate", "--model", trained], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        os.close(slave)
+        out, err = process.communicate(timeout=100)
+    os.close(master)
+    assert (process.returncode, err) == (0, b"")
+    assert out.startswith(b"de> ")
+    assert len(out) > len("de> de> \n")
+
+
+def test_a_closed_stdin_is_one_line(trained: str) -> None:
+    shell = ["sh", "-c", 'exec "$@" <&-', "sh", *PROGRAM, "translate", "--model", trained]
+    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr == ("tmt: error: stdin: cannot be read (Bad file descriptor); check where it comes from\n")
+
+
+def test_lines_come_out_as_soon_as_they_are_there(trained: str) -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "translate", "--model", trained], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"\n" * 2_000)  # more than is read ahead
+        process.stdin.flush()
+        assert process.stdout.readline() == b"\n"
+        process.stdin.close()
+        assert len(process.stdout.readlines()) == 1_999

@@ -1,7 +1,12 @@
+import gzip
+import io
 import json
+import logging
 import os
 import socket
-from collections.abc import Iterator
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -14,6 +19,7 @@ from transformer_mt.corpus import hub
 from transformer_mt.corpus.cleaning import SplitReport
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.storage import quiet_datasets
 from transformer_mt.errors import InputError, TmtError
 
 PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
@@ -245,11 +251,78 @@ def test_empty_cells_of_a_table_are_empty_sides(folder: Path) -> None:
     assert load(folder).report.splits["train"] == SplitReport(kept=1, empty=1, too_long=0)
 
 
-@pytest.mark.parametrize(("name", "content"), [("train.parquet", b"PAR1 no"), ("train.json", b"{"), ("train.csv", b"")])
-def test_a_damaged_table_is_one_line(folder: Path, name: str, content: bytes) -> None:
+def table(name: str) -> bytes:
+    """Some pairs in this format."""
+    from datasets import Dataset
+
+    file = io.BytesIO()
+    pairs = Dataset.from_dict({"de": ["Bücher"] * 99, "en": [f"{number} books" for number in range(99)]})
+    getattr(pairs, f"to_{name}")(file, **({"force_ascii": False} if name == "json" else {}))
+    return file.getvalue()
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "half": lambda content: content[: len(content) // 2],
+    "nothing": lambda _: b"",
+    "zeros": lambda _: bytes(5_000),
+    "half a gzip": lambda content: gzip.compress(content)[:60],
+    "no zip": lambda content: b"PK\x03\x04" + content,
+    "latin-1": lambda content: content.replace("ü".encode(), b"\xfc\xfc"),
+    "utf-16": lambda content: b"\xff\xfe" + content,
+    "deep": lambda _: b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["csv", "json", "parquet"])
+def test_a_damaged_table_is_one_line_and_nothing_else(
+    folder: Path, name: str, damage: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    content = table(name)
+    capfd.readouterr()
     (folder / "train.jsonl").unlink()
-    (folder / name).write_bytes(content)
-    assert problem(folder).startswith(f"InputError {folder / name}: not readable as {name.partition('.')[2]} (")
+    (folder / f"train.{name}").write_bytes(DAMAGE[damage](content))
+    if (name, damage) == ("csv", "half"):  # is a table of its own
+        assert len(load(folder).splits["train"]) < 99
+    else:
+        assert problem(folder).startswith(f"InputError {folder / 'train'}.{name}: ")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.CaptureFixture[str]) -> None:
+    with quiet_datasets():
+        os.write(2, b"from C++")
+        warnings.warn("from Python", stacklevel=1)
+        logging.getLogger("datasets.builder").error("from its log")
+    os.write(2, b"ours")
+    assert capfd.readouterr() == ("", "ours")
+
+
+def test_a_table_of_other_nested_rows_is_one_line(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.json").write_text('{"translation": "ja"}\n')
+    assert "no pairs in train after cleaning (1 with an empty side, 0 over 100 words);" in problem(folder)
+
+
+def test_a_long_value_is_cut_in_the_message(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.json").write_text(json.dumps({"de": list(range(9_999)), "en": "a"}))
+    assert problem(folder).endswith(f"row 1: de is {str(list(range(99)))[:40]}, not a text; correct the row")
+
+
+def test_a_line_of_any_length_is_refused_before_it_is_read_whole(folder: Path) -> None:
+    path = folder / "val.jsonl"
+    with path.open("r+b") as file:
+        file.seek(0, os.SEEK_END)
+        file.write(b'{"de": "')
+        file.seek(10**9)  # takes no room on disk
+        file.write(b'"}')
+    tracemalloc.start()
+    try:
+        assert problem(folder) == f"InputError {path}:4: more than 1,000,000 bytes in one line; split it"
+        assert tracemalloc.get_traced_memory()[1] < 10**8
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(folder: Path, cache: Path) -> None:

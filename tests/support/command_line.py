@@ -14,6 +14,8 @@ import pytest
 from transformer_mt.cli.main import run
 from transformer_mt.runs.lock import LOCK
 
+PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]
+
 NOUNS = ("Hund", "Mann", "Baum", "Tisch", "Vogel")
 VERBS = ("schläft", "wartet", "fällt")
 ENGLISH = dict(zip((*NOUNS, *VERBS), ("dog", "man", "tree", "table", "bird", "sleeps", "waits", "falls"), strict=True))

@@ -1,5 +1,7 @@
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -235,3 +237,69 @@ def test_a_validation_that_is_not_finite_is_never_the_best(tmp_path: Path) -> No
         validated_with(trainer, [(math.nan, 99.0, 99.0)])
     assert trainer.progress.best_score is None
     assert not (tmp_path / "model.safetensors").exists()
+
+
+def stopped_in(place: str, directory: Path, *overrides: str, after: int, monkeypatch: pytest.MonkeyPatch) -> Trainer:
+    """Training whose `place` raises at the call after so many, saved then."""
+
+    class Stop(BaseException):
+        """A signal has come."""
+
+    def stop(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            assert trainer.interruptible
+            raise Stop
+        return function(*arguments)
+
+    trainer, calls = opened(directory, *overrides).trainer, 0
+    owner = trainer.stream if place == "_encode" else trainer
+    function = getattr(owner, place)
+    monkeypatch.setattr(owner, place, stop)
+    with pytest.raises(Stop):
+        list(trainer.train())
+    assert not trainer.interruptible
+    trainer.save()
+    return trainer
+
+
+@pytest.mark.parametrize(("place", "after"), [("validate", 0), ("validate", 1), ("_encode", 0), ("_encode", 1)])
+def test_what_is_interrupted_where_it_may_be_continues_as_if_nothing_had_been(
+    place: str, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overrides = ("training.accumulation_steps=3", "tokenizer.sampling=subword", "training.averaging=ema")
+    whole = opened(tmp_path / "whole", *overrides).trainer
+    list(whole.train())
+    assert whole.progress.epoch >= 3
+    stopped = stopped_in(place, tmp_path / "run", *overrides, after=after, monkeypatch=monkeypatch)
+    assert 0 < stopped.progress.step < whole.progress.step or (place, after) == ("validate", 1)
+    continued = opened(tmp_path / "run", *overrides).trainer
+    assert continued.progress.step == stopped.progress.step
+    list(continued.train())
+    assert (continued.progress.history, continued.progress.batch) == (whole.progress.history, whole.progress.batch)
+    for name, tensor in weights_of(whole.model).items():
+        assert torch.equal(tensor, weights_of(continued.model)[name]), name
+
+
+def test_a_step_and_what_follows_a_validation_may_not_be_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = opened(tmp_path, "training.averaging=none").trainer
+    seen = set()
+
+    def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            seen.add(name)
+            assert not trainer.interruptible, name
+            return function(*arguments, **options)
+
+        return call
+
+    for owner, name in (
+        (trainer, "backward"), (trainer, "save"), (trainer.optimizer, "step"), (trainer.run, "save_model"),
+        (trainer.averaging, "update"), (trainer.averaging, "select_weights"), (trainer.log, "validation"),
+    ):  # fmt: skip
+        monkeypatch.setattr(owner, name, noted(name, getattr(owner, name)))
+    list(trainer.train())
+    assert len(seen) == 7

@@ -1,106 +1,124 @@
-"""The entry point `tmt`: the commands, and how every failure becomes one line and an exit code."""
+"""The entry point `tmt`: from the first moment on, every failure becomes one line and an exit code.
 
+What takes long to import, or may fail to, is imported where a signal ends the process quietly and a failure is caught.
+"""
+
+import errno
 import os
+import re
 import sys
-from typing import Any, NoReturn
+import tempfile
+import traceback
+from contextlib import suppress
+from typing import NoReturn
 
-import typer
-from typer.main import get_command
-
-from transformer_mt.cli.attend import attend
-from transformer_mt.cli.config import config
-from transformer_mt.cli.data import data
-from transformer_mt.cli.evaluate import evaluate
-from transformer_mt.cli.train import train
-from transformer_mt.cli.translate import translate
-from transformer_mt.errors import TmtError
+from transformer_mt.cli.signals import leave_on_signals
+from transformer_mt.errors import EnvironmentProblem, TmtError
 from transformer_mt.inspection.escape import escape_controls
-
-app = typer.Typer(
-    name="tmt",
-    help="Train a translation Transformer, translate with it, and look inside its attention.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-for command in (train, translate, attend, evaluate, data, config):
-    app.command()(command)
-
-# What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.
-UsageProblem: type[Exception] = typer.BadParameter.__mro__[1]
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-BAD_INPUT = 2
 BAD_ENVIRONMENT = 3
+OUR_FAULT = 70
+
+# torch alone maps 0.7 GiB; with less than this, libraries end the process before anybody can say why.
+ADDRESS_SPACE = 2**30
+# torch has no common class for what CPU and CUDA raise.
+NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|bad_alloc")
+LONGEST_REASON = 200
 
 
 def main() -> NoReturn:
     """Run `tmt` with the arguments of the process and exit."""
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    sys.exit(run(sys.argv[1:]))
+    leave_on_signals()
+    _open_streams()
+    code = run(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # nobody reads any more: let Python's own flush at the end go to nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; the exit code is 0, 2 for the user's input, 3 for the environment, or 128 + a signal."""
+    """Run one command; the exit code is 0, that of a `TmtError`, 3, 70 for a fault of ours, or 128 + a signal."""
     try:
-        code = _invoke(arguments or ["--help"])
+        _refuse_little_memory()
+        from transformer_mt.cli.app import invoke
+
+        code = invoke(arguments or ["--help"])
         sys.stdout.flush()
     except TmtError as error:
         return _fail(str(error), error.exit_code)
-    except UsageProblem as error:
-        return _fail(_usage(error), BAD_INPUT)
+    except SystemExit:
+        raise
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _silence_stdout()
         return PIPE_CLOSED
-    except OSError as error:
-        _silence_stdout()
-        return _fail(f"{error.filename or 'standard output'}: {error.strerror or error}; check disk and permissions")
-    except RuntimeError as error:
-        if "memory" not in str(error):  # torch has no common class for what CPU and CUDA raise
-            raise
-        return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
+    except BaseException as error:  # libraries in Rust derive theirs from this
+        return _unexpected(error)
     return code
 
 
-def _invoke(arguments: list[str]) -> int:
-    """Run the command that the arguments name. Typer's own `main` is passed by: it takes a closed pipe for code 1."""
-    command = get_command(app)
-    try:
-        with command.make_context("tmt", arguments) as context:
-            command.invoke(context)
-    except typer.Exit as end:
-        return end.exit_code
-    return 0
+def _unexpected(error: BaseException) -> int:
+    """Report what the machine cannot do, if the error is such a thing; else it is a fault of ours."""
+    number = error.errno if isinstance(error, OSError) else None
+    refused = isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
+    if refused or isinstance(error, MemoryError) or number == errno.ENOMEM:
+        return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
+    if isinstance(error, OSError) and number is not None:
+        return _fail(f"{error.filename or 'standard output'}: {error.strerror}; check disk and permissions")
+    is_ours = isinstance(error, ImportError) and (error.name or "").startswith("transformer_mt")
+    if isinstance(error, ImportError | OSError) and not is_ours:
+        return _fail(f"a library cannot be loaded ({_reason(error)}); free memory, or install tmt anew")
+    what = f"internal error ({type(error).__name__}: {_reason(error)})"
+    return _fail(f"{what}: this is a fault of tmt; {_report(error)}; please report it", OUR_FAULT)
 
 
 def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
-    print(f"tmt: error: {escape_controls(message)}", file=sys.stderr)
+    with suppress(OSError):  # there is no other place to say it
+        print(f"tmt: error: {escape_controls(message)}", file=sys.stderr)
     return code
 
 
-def _usage(error: Any) -> str:
-    """What is wrong with the command line, with the place first and the remedy last."""
-    command = error.ctx.command_path if error.ctx else "tmt"
-    problem, _, hint = _lower(error.message.rstrip(".")).partition(". ")
-    remedy = _lower(hint) or f"see {command} --help"
-    if isinstance(error, typer.BadParameter) and error.param is not None:
-        parameter: Any = error.param
-        place = parameter.opts[0] if parameter.param_type_name == "option" else parameter.human_readable_name
-        return f"{place}: {problem}; {remedy}"
-    if hasattr(error, "possibilities"):  # of options, where this one does not exist
-        near = " or ".join(error.possibilities or ())
-        return f"{error.option_name}: there is no such option; {f'did you mean {near}?' if near else remedy}"
-    return f"{getattr(error, 'option_name', command)}: {problem}; {remedy}"
+def _reason(error: BaseException) -> str:
+    """The first line of an error's text that is not blank, cut where it is too long."""
+    return (str(error).strip().splitlines() or ["no reason given"])[0][:LONGEST_REASON]
 
 
-def _lower(text: str) -> str:
-    return f"{text[:1].lower()}{text[1:]}"
+def _report(error: BaseException) -> str:
+    """Write the traceback to a new file; say where it is."""
+    text = f"tmt {sys.argv[1:]}\nPython {sys.version}\n\n{''.join(traceback.format_exception(error))}"
+    try:
+        handle, path = tempfile.mkstemp(prefix="tmt-", suffix=".txt")
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError as problem:
+        return f"no report could be written ({problem.strerror})"
+    return f"a report with the traceback is in {path}"
 
 
-def _silence_stdout() -> None:
-    """Nobody reads any more: let Python's own flush at the end go to nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _refuse_little_memory() -> None:
+    """Raise `EnvironmentProblem` where the process may not take what the libraries need to start."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE:
+        raise EnvironmentProblem(
+            f"memory: the address space is limited to {limit >> 20} MiB, and tmt takes at least {ADDRESS_SPACE >> 20}; "
+            "raise the limit with ulimit -v"
+        )
+
+
+def _open_streams() -> None:
+    """Have streams that take any text. In place of a closed one stands one that fails; for stderr, one that is mute."""
+    opposite = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
+    for name, flags in opposite.items():  # in the order of their numbers: `open` takes the lowest that is free
+        mode, errors = ("r", "surrogateescape") if name == "stdin" else ("w", "backslashreplace")
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, flags), mode, encoding="utf-8"))  # noqa: SIM115
+        getattr(sys, name).reconfigure(errors=errors)

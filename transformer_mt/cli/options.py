@@ -7,6 +7,7 @@ import typer
 
 from transformer_mt.config.sections import Config, DataConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
+from transformer_mt.errors import InputError
 
 RUNS = Path("runs")
 
@@ -35,8 +36,19 @@ DEFAULT_DEVICE = TrainingConfig().device
 
 def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] | None) -> Config:
     """The configuration of a file, `--set` and `--data`, in this order. A folder of data becomes an absolute path."""
+    for override in overrides or []:
+        _refuse_other_than_utf8(override, option="--set")
     config = load_config(path, overrides or [])
     corpus = data or config.data.corpus
     if Path(corpus).expanduser().is_dir():
         corpus = str(Path(corpus).expanduser().resolve())
+    _refuse_other_than_utf8(corpus, option="--data")
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus})})
+
+
+def _refuse_other_than_utf8(text: str, *, option: str) -> None:
+    """Raise `InputError` for what cannot stand in a configuration, a file of TOML."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{option} {text}: not UTF-8; rename or rewrite it") from None

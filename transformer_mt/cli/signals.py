@@ -1,11 +1,21 @@
-"""Graceful shutdown: the first signal lets the step finish, the second ends the process at once."""
+"""What a signal does: it ends a command at once; a training ends at the next moment from which it can continue."""
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
+from typing import Any
+
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has not all of them
+
+_unfinished: set[Path] = set()
+
+
+class Stopped(BaseException):
+    """A signal has interrupted training at a moment from which it can continue."""
 
 
 @dataclass
@@ -16,24 +26,65 @@ class StopRequest:
 
     @property
     def exit_code(self) -> int:
-        """128 + the signal, as shells have it: 130 for SIGINT, 143 for SIGTERM."""
+        """128 + the signal, as shells have it: 129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM."""
         assert self.number is not None
         return 128 + self.number
 
 
+def leave_on_signals() -> None:
+    """From now on a signal ends the process there and then. What was ignored, as under `nohup`, stays ignored.
+
+    No exception: in the middle of an import or of foreign code, nobody knows what would become of it.
+    """
+    _install(_leave)
+
+
 @contextmanager
-def graceful_shutdown() -> Iterator[StopRequest]:
-    """While this is open, SIGINT and SIGTERM only leave a request; a second one ends the process there and then."""
+def graceful_shutdown(may_interrupt: Callable[[], bool]) -> Iterator[StopRequest]:
+    """While this is open, the first signal leaves a request, and raises `Stopped` where that may be.
+
+    A second one ends the process there and then.
+    """
     request = StopRequest()
 
-    def handle(number: int, _frame: FrameType | None) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         if request.number is not None:
-            os._exit(128 + number)
+            _leave(number, frame)
         request.number = number
+        if may_interrupt():
+            raise Stopped
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = _install(handle)
     try:
         yield request
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def removed_on_signals(path: Path) -> Iterator[None]:
+    """While this is open, a signal that ends the process removes the file first."""
+    _unfinished.add(path)
+    try:
+        yield
+    finally:
+        _unfinished.discard(path)
+
+
+def _install(handler: Callable[[int, FrameType | None], None]) -> dict[signal.Signals, Any]:
+    """Have signals handled so; what handled them before."""
+    numbers = [signal.Signals[name] for name in STOPPING if name in signal.Signals.__members__]
+    return {n: signal.signal(n, handler) for n in numbers if signal.getsignal(n) is not signal.SIG_IGN}
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End the process. Files that are not finished go; a terminal gets its colours and its cursor back."""
+    del frame
+    for path in _unfinished:
+        with suppress(OSError):
+            path.unlink()
+    if os.isatty(2) and os.environ.get("TERM") != "dumb":
+        with suppress(OSError):
+            os.write(2, b"\x1b[0m\x1b[?25h\n")
+    os._exit(128 + number)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 
 from rich.console import Console
 from rich.text import Text
@@ -15,9 +16,10 @@ def literal_console(*, stderr: bool = False) -> Console:
 
 
 def note(*lines: str) -> None:
-    """Remarks for the person who watches, each one line on stderr."""
-    for line in lines:
-        print(f"tmt: {escape_controls(line)}", file=sys.stderr)
+    """Remarks for the person who watches, each one line on stderr. Where that cannot be written, nobody watches."""
+    with suppress(OSError):
+        for line in lines:
+            print(f"tmt: {escape_controls(line)}", file=sys.stderr)
 
 
 def result(*lines: str) -> None:

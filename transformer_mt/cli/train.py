@@ -1,5 +1,6 @@
 """`tmt train`: from a configuration to a trained model in a run directory."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,22 +52,23 @@ def train(
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal; the exit code."""
-    from transformer_mt.cli.signals import graceful_shutdown
+    from transformer_mt.cli.signals import Stopped, graceful_shutdown
     from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.cli.training_display import display
-    from transformer_mt.training.reports import FinishReport
     from transformer_mt.training.session import open_training
 
     session = open_training(config, path, overwrite=overwrite)
     trainer = session.trainer
     _introduce(session, path)
     shown = display(literal_console(stderr=True), steps=config.training.steps, first_step=trainer.progress.step)
-    with graceful_shutdown() as request, shown as show:
-        for report in session.train():
-            show(report)
-            if request.number is not None and not isinstance(report, FinishReport):
-                trainer.save()
-                break
+    with graceful_shutdown(lambda: trainer.interruptible) as request, shown as show:
+        with suppress(Stopped):
+            for report in session.train():
+                show(report)
+                if request.number is not None:
+                    break
+        if request.number is not None:
+            trainer.save()
     if request.number is not None:
         note(f"stopped at step {trainer.progress.step}, saved; the same command continues")
         return request.exit_code

@@ -21,8 +21,12 @@ def display(console: Console, *, steps: int, first_step: int) -> Iterator[Callab
     """What shows a report: live where a person watches, as lines on stderr for logs and pipes."""
     if console.is_terminal:
         live = LiveDisplay(console, steps=steps, first_step=first_step)
-        with live.live:
+        live.live.start()
+        try:
             yield live.show
+        finally:
+            with suppress(OSError):  # the terminal may have been closed
+                live.live.stop()
     else:
         yield lambda report: note(*report_lines(report, steps))
 

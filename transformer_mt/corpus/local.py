@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from transformer_mt.corpus.lines import bounded_lines
 from transformer_mt.corpus.storage import NESTED, Table, missing_column, quiet_datasets
 from transformer_mt.errors import EnvironmentProblem, InputError
 
@@ -77,10 +78,10 @@ def _open_table(path: Path, languages: tuple[str, str]) -> Table:
     with _cache_problems():
         try:
             return load_dataset(kind, data_files=str(path), split="train", cache_dir=str(cache))
-        except OSError:
-            raise
         except Exception as error:
-            reason = " ".join(str(error.__cause__ or error).split())
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # Arrow's own, of what a file holds, have no number
+            reason = " ".join(str(error.__cause__ or error).split())[:200] or "nothing in it"
             raise InputError(f"{path}: not readable as {kind} ({reason}); correct the file") from None
 
 
@@ -102,7 +103,7 @@ def _rows(path: Path, languages: tuple[str, str]) -> Iterator[tuple[bytes, list[
     """Each line that is not blank, as bytes and as its two texts. Raises `InputError` with file and line."""
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in bounded_lines(file, name=str(path)):
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 if line.strip():

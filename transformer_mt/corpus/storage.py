@@ -1,6 +1,8 @@
 """Pairs that stay on disk: a sequence over a memory-mapped data set; silencing the library `datasets`."""
 
 import logging
+import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, Self, overload, runtime_checkable
@@ -71,29 +73,42 @@ def clean_dataset(
     if not set(languages) <= set(found) and NESTED not in found:
         raise missing_column(place, found, languages)
     dataset = dataset.select_columns(list(languages) if set(languages) <= set(found) else [NESTED])
-    rows = (row for batch in dataset.iter(_ROWS_AT_A_TIME) for row in _texts(batch, languages))
-    positions, report = filter_pairs(_checked(rows, languages, place), max_words=max_words)
+    positions, report = filter_pairs(_checked(_rows(dataset, languages, place), languages, place), max_words=max_words)
     return StoredPairs(dataset, languages, positions), report
 
 
 @contextmanager
 def quiet_datasets() -> Iterator[None]:
-    """Keep `datasets` from drawing progress bars and logging warnings between our own lines."""
+    """Keep `datasets`, and the C++ below it, from drawing progress bars and writing between our own lines."""
     import datasets
     from huggingface_hub.utils import logging as hub_logging
 
     had_bars = not datasets.are_progress_bars_disabled()
     verbosity, hub_verbosity = datasets.logging.get_verbosity(), hub_logging.get_verbosity()
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity(logging.ERROR)
-    hub_logging.set_verbosity(logging.ERROR)
+    datasets.logging.set_verbosity(logging.CRITICAL)
+    hub_logging.set_verbosity(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings(action="ignore"), _mute_stderr():
+            yield
     finally:
         if had_bars:
             datasets.enable_progress_bars()
         datasets.logging.set_verbosity(verbosity)
         hub_logging.set_verbosity(hub_verbosity)
+
+
+@contextmanager
+def _mute_stderr() -> Iterator[None]:
+    """Send to nowhere what libraries write to the file descriptor of stderr, also those not written in Python."""
+    with open(os.devnull, "wb") as nowhere:
+        before = os.dup(2)
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
 
 
 def missing_column(place: str, found: Sequence[str], languages: tuple[str, str]) -> InputError:
@@ -106,11 +121,21 @@ def missing_column(place: str, found: Sequence[str], languages: tuple[str, str])
     )
 
 
+def _rows(dataset: Table, languages: tuple[str, str], place: str) -> Iterator[tuple[Any, Any]]:
+    """The two sides of all rows. Raises `InputError` for text that is no text, which tables may hold."""
+    try:
+        for batch in dataset.iter(_ROWS_AT_A_TIME):
+            yield from _texts(batch, languages)
+    except UnicodeDecodeError:
+        raise InputError(f"{place}: holds text that is not UTF-8; correct the file") from None
+
+
 def _texts(batch: dict[str, list[Any]], languages: tuple[str, str]) -> list[tuple[Any, Any]]:
     """The two sides of the rows of a batch that `datasets` gives by columns."""
     source, target = languages
     if NESTED in batch:
-        return [((row or {}).get(source), (row or {}).get(target)) for row in batch[NESTED]]
+        nested = (row if isinstance(row, dict) else {} for row in batch[NESTED])
+        return [(row.get(source), row.get(target)) for row in nested]
     return list(zip(batch[source], batch[target], strict=True))
 
 
@@ -119,5 +144,5 @@ def _checked(rows: Iterator[tuple[Any, Any]], languages: tuple[str, str], place:
     for number, row in enumerate(rows, start=1):
         for language, text in zip(languages, row, strict=True):
             if not isinstance(text, str | None):
-                raise InputError(f"{place}, row {number}: {language} is {text!r}, not a text; correct the row")
+                raise InputError(f"{place}, row {number}: {language} is {repr(text)[:40]}, not a text; correct the row")
         yield row[0] or "", row[1] or ""

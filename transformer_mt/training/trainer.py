@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import torch
@@ -40,7 +41,8 @@ Validate = Callable[[Seq2Seq], Validation]
 class Trainer:
     """Trains a model in a run directory, and writes its metrics there.
 
-    Between two reports the state is whole: `save` then, and training goes on from there bit for bit.
+    Between two reports, and wherever `interruptible` is true, what `save` writes is whole: training goes on from there
+    bit for bit.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Trainer:
         self.checkpoints = Checkpoints(run.path / CHECKPOINTS, layouts, processes=processes)
         self.log = MetricsLog(run, every=config.training.log_every, processes=processes)
         self.progress = Progress()
+        self.interruptible = False
 
     def train(self) -> Iterator[Report]:
         """Train until all steps are done or validations bring no more improvement."""
@@ -97,7 +100,6 @@ class Trainer:
 
         Those of later steps go too: a resumption that started before them has found them damaged.
         """
-        self.progress.epoch, self.progress.batch = self.stream.epoch, self.stream.index
         self.progress.machine = describe_machine(self.device)
         checkpoint = Checkpoint(
             progress=self.progress,
@@ -135,7 +137,8 @@ class Trainer:
         """
         start = time.perf_counter()
         epoch = self.stream.epoch
-        batches = [self.stream.take() for _ in range(self.config.accumulation_steps)]
+        with self._interruptible():  # a new epoch may encode the whole corpus anew
+            batches = [self.stream.take() for _ in range(self.config.accumulation_steps)]
         tokens = self.processes.sum(sum(self.objective.tokens(batch) for batch in batches))
         self.model.train()
         loss = self.processes.sum(math.fsum(self.backward(batch.to(self.device), tokens) for batch in batches))
@@ -148,6 +151,7 @@ class Trainer:
         self.averaging.update()
         seconds = time.perf_counter() - start
         self.progress.step += 1
+        self.progress.epoch, self.progress.batch = self.stream.epoch, self.stream.index
         self.progress.target_tokens += tokens
         self.progress.seconds += seconds
         return StepReport(self.progress.step, epoch, loss, learning_rate, norm, tokens, seconds)
@@ -164,7 +168,8 @@ class Trainer:
         """Validate the candidate weights, and store the weights to use if that changes them."""
         start = time.perf_counter()
         progress = self.progress
-        validation = self.validate(self.averaging.candidate().eval())
+        with self._interruptible():
+            validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss")
         score = self.score(validation)
@@ -185,6 +190,15 @@ class Trainer:
         self.log.validation(report)  # before the checkpoint, from which no validation would be made again
         self.save()
         return report
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """What happens inside changes nothing that `save` writes."""
+        self.interruptible = True
+        try:
+            yield
+        finally:
+            self.interruptible = False
 
     def _diverged(self, what: str) -> Diverged:
         """What to say of numbers that are not finite, and what is left."""

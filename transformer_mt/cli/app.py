@@ -1,0 +1,68 @@
+"""The commands of `tmt`, and how a wrong command line becomes an `InputError`."""
+
+from typing import Any
+
+import typer
+from typer.main import get_command
+
+from transformer_mt.cli.attend import attend
+from transformer_mt.cli.config import config
+from transformer_mt.cli.data import data
+from transformer_mt.cli.evaluate import evaluate
+from transformer_mt.cli.train import train
+from transformer_mt.cli.translate import translate
+from transformer_mt.errors import InputError
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 2 a mistake in what was given; 3 a problem of the machine; 4 training diverged; 70 a fault of "
+    "tmt; 129 the terminal was closed; 130 Ctrl-C; 141 nobody reads the output; 143 terminated."
+)
+
+app = typer.Typer(
+    name="tmt",
+    help="Train a translation Transformer, translate with it, and look inside its attention.",
+    epilog=EXIT_CODES,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for command in (train, translate, attend, evaluate, data, config):
+    app.command()(command)
+
+# What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.
+UsageProblem: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run the command that the arguments name. Typer's own `main` is passed by: it takes a closed pipe for code 1.
+
+    Raises `InputError` for a wrong command line, and whatever the command does.
+    """
+    command = get_command(app)
+    try:
+        with command.make_context("tmt", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    except UsageProblem as error:
+        raise InputError(_usage(error)) from None
+    return 0
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the command line, with the place first and the remedy last."""
+    command = error.ctx.command_path if error.ctx else "tmt"
+    problem, _, hint = _lower(error.message.rstrip(".")).partition(". ")
+    remedy = _lower(hint) or f"see {command} --help"
+    if isinstance(error, typer.BadParameter) and error.param is not None:
+        parameter: Any = error.param
+        place = parameter.opts[0] if parameter.param_type_name == "option" else parameter.human_readable_name
+        return f"{place}: {problem}; {remedy}"
+    if hasattr(error, "possibilities"):  # of options, where this one does not exist
+        near = " or ".join(error.possibilities or ())
+        return f"{error.option_name}: there is no such option; {f'did you mean {near}?' if near else remedy}"
+    return f"{getattr(error, 'option_name', command)}: {problem}; {remedy}"
+
+
+def _lower(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
