@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from transformer_mt.cli.main import app
+from transformer_mt.cli.app import app
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 

@@ -1,7 +1,7 @@
 """How training is shown: live on a terminal, as plain lines anywhere else."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
