@@ -228,7 +228,7 @@ TRANSLATED: dict[str, tuple[Damage, str]] = {
     "a type that there is not for a piece": (last_piece(piece(b"x1", kind=2**60)), "a piece that is no subword"),
     "a piece with a field of its own": (last_piece(field(1, field(9, 9))), "a piece has unknown fields"),
     "a number without an end": (
-        last_piece(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
+        last_piece(b"\x0a" + b"\xff" * 11),
         "a number without an end",
     ),
     "self-test data": (vocabulary(lambda pieces, rest: b"".join(pieces) + rest + field(4, b"")), "field 4 is not"),

@@ -288,6 +288,6 @@ def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch
         raise RecursionError
 
     monkeypatch.setattr("transformer_mt.runs.files.shutil.rmtree", too_deep)
-    with pytest.raises(EnvironmentProblem, match="holds directories too deep to delete; delete it by hand$"):
+    with pytest.raises(EnvironmentProblem, match=r"holds directories too deep to delete; delete it by hand$"):
         write_sealed_directory(tmp_path / "sealed", NEW)
     assert read_sealed_directory(tmp_path / "sealed", limits(NEW)) == NEW
