@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, UNK, Sampling, Tokenizer
+from transformer_mt.sentencepiece_model import rewritten
+from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, UNK, Sampling, Tokenizer, _learn
 
 KINDS = ("unigram", "bpe")
 SYMBOLS = ("<s>", "</s>", "<pad>", "<unk>", "<0x41>", "<0x00>", "▁", "a<s>b", "<s></s>", " ", "…", "\x00", "\ud800")
@@ -253,3 +254,60 @@ def test_a_character_that_stands_once_in_a_corpus_is_a_subword_and_no_bytes(kind
     assert 1 / sum(map(len, corpus)) < 1e-4  # sentencepiece's own default leaves out five in ten thousand
     tokenizer = Tokenizer.train(corpus, TokenizerConfig.model_validate({"kind": kind, "vocabulary_size": 330}))
     assert "".join(tokenizer.pieces(tokenizer.encode("Žižek"))) == "▁Žižek"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_we_rewrite_segments_as_what_sentencepiece_wrote(kind: str) -> None:
+    original = _learn(list(sentences()), kind=kind, size=310)
+    theirs, ours = (sentencepiece.SentencePieceProcessor() for _ in range(2))
+    theirs.LoadFromSerializedProto(original)
+    ours.LoadFromSerializedProto(rewritten(original))
+    corpus = [*sentences(), *SYMBOLS[:-1], "Žižek 😀 ½", ""]
+    for read in (
+        lambda processor, text: processor.Encode(text, out_type=int),
+        lambda processor, text: processor.Encode(text, out_type=str),
+        lambda processor, text: processor.Encode(text, return_type="offset_mapping"),
+        lambda processor, text: processor.Decode(processor.Encode(text, out_type=int)),
+        lambda processor, text: processor.NBestEncode(text, nbest_size=5, out_type=int) if kind == "unigram" else [],
+    ):
+        assert [read(ours, text) for text in corpus] == [read(theirs, text) for text in corpus]
+    pieces = [(ours.IdToPiece(i), ours.GetScore(i)) for i in range(ours.GetPieceSize())]
+    assert pieces == [(theirs.IdToPiece(i), theirs.GetScore(i)) for i in range(theirs.GetPieceSize())]
+    assert rewritten(rewritten(original)) == rewritten(original)
+
+
+FUZZING = """
+import json, pathlib, random, sys
+from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.tokenizer import Sampling, Tokenizer
+whole, draw, refused = pathlib.Path(sys.argv[1]).read_bytes(), random.Random(1), 0
+for _ in range(400):
+    damaged = bytearray(whole)
+    for _ in range(draw.choice((1, 1, 1, 2, 9))):
+        place = draw.randrange(len(damaged))
+        match draw.randrange(4):
+            case 0: damaged[place] ^= 1 << draw.randrange(8)
+            case 1: damaged[place : place + draw.randrange(9)] = draw.randbytes(draw.randrange(9))
+            case 2: del damaged[place:]
+            case 3: damaged[place:place] = damaged[draw.randrange(len(damaged)) :][:99]
+        damaged = damaged or bytearray(b"x")
+    try:
+        tokenizer = Tokenizer.parse(bytes(damaged), place="x")
+    except EnvironmentProblem:
+        refused += 1
+        continue
+    ids = tokenizer.encode("Der Bäcker grüßt.")
+    tokenizer.decode(ids)
+    tokenizer.encode_batch(["Der Zug"] * 3, sampling=Sampling(seed=5, alpha=0.3))
+    tokenizer.word_of_piece("Der Zug")
+    json.dumps(tokenizer.pieces(range(tokenizer.size))).encode()
+print(refused)
+"""
+
+
+def test_no_damage_to_a_vocabulary_takes_the_process_down(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
+    command = [sys.executable, "-c", FUZZING, str(tmp_path / "tokenizer.model")]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert process.stderr == ""
+    assert 200 < int(process.stdout) < 400

@@ -26,7 +26,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _PIECE, _TRAINER, _NORMALISER = 1, 2, 3
 # The trainer's settings, by field: the kind; byte fallback and the numbers of <unk>, <s>, </s> and <pad>; whether the
 # mark of a word stands at its end.
-_KIND, _KINDS = 3, (1, 2)
+_KIND, _UNIGRAM, _BPE = 3, 1, 2
 _SETTINGS = {35: 1, 40: 1, 41: 2, 42: 3, 43: 0}
 _MARK_AT_END = 24
 # The normaliser's: its name and its tables, of which ours has none; and three steps that are taken unless it says not.
@@ -41,7 +41,7 @@ def rewritten(content: bytes) -> bytes:
     It segments every text as the file would. Raises `ValueError` with the reason for any other file.
     """
     pieces, kind = _read_model(content)
-    _check(pieces)
+    _check(pieces, kind)
     settings = {_KIND: kind, 4: len(pieces), **_SETTINGS}
     trainer = b"".join(_varint(field << 3) + _varint(value) for field, value in settings.items())
     body = b"".join(_field(_PIECE, _written(*piece)) for piece in pieces)
@@ -65,7 +65,7 @@ def _read_model(content: bytes) -> tuple[list[tuple[str, float, int]], int]:
             raise ValueError(f"more than {_MOST_PIECES} pieces")
     trainer, normaliser = (dict(_fields(parts.get(part, b""))) for part in (_TRAINER, _NORMALISER))
     kind = trainer.get(_KIND)
-    if kind not in _KINDS or any(trainer.get(field) != value for field, value in _SETTINGS.items()):
+    if kind not in (_UNIGRAM, _BPE) or any(trainer.get(field) != value for field, value in _SETTINGS.items()):
         raise ValueError("not the kind, byte fallback or special symbols of ours")
     if normaliser.get(_NAME) != b"identity" or any(normaliser.get(field) for field in _TABLES):
         raise ValueError("a normaliser, where ours has none")
@@ -86,14 +86,17 @@ def _read_piece(content: bytes) -> tuple[str, float, int]:
     return text.decode("utf-8"), struct.unpack("<f", score)[0], kind
 
 
-def _check(pieces: list[tuple[str, float, int]]) -> None:
+def _check(pieces: list[tuple[str, float, int]], kind: int) -> None:
     """Raise `ValueError` unless the pieces are special symbols, bytes and subwords, as we train them."""
     if tuple((text, kind) for text, _, kind in pieces[: len(_FIRST)]) != _FIRST:
         raise ValueError("special symbols and bytes are not where ours are")
-    if any(kind != _NORMAL or not 0 < len(text) <= _LONGEST_PIECE or "\0" in text for text, _, kind in pieces[260:]):
+    subwords = pieces[len(_FIRST) :]
+    if any(form != _NORMAL or not 0 < len(text) <= _LONGEST_PIECE or "\0" in text for text, _, form in subwords):
         raise ValueError("a piece that is no subword")
     if not all(math.isfinite(score) and abs(score) <= _LARGEST_SCORE for _, score, _ in pieces):
         raise ValueError("a score that is no number of ours")
+    if kind == _BPE and not all(score.is_integer() for _, score, _ in subwords):  # the number of a merge
+        raise ValueError("a score that numbers no merge")
     if len({text for text, _, _ in pieces}) != len(pieces):
         raise ValueError("a piece comes twice")
 
@@ -127,16 +130,14 @@ def _fields(content: bytes) -> Iterator[tuple[int, Value]]:
 
 def _read_varint(content: bytes, place: int) -> tuple[int, int]:
     """A number of seven bits a byte, the lowest first, and where it ends."""
-    number = 0
-    for shift in range(0, 70, 7):
-        if place >= len(content):
-            raise ValueError("cut off")
-        byte = content[place]
+    number = shift = 0
+    for byte in content[place : place + 10]:
         number |= (byte & 127) << shift
+        shift += 7
         place += 1
         if byte < 128:
             return number, place
-    raise ValueError("no protobuf")
+    raise ValueError("a number without an end")
 
 
 def _varint(number: int) -> bytes:

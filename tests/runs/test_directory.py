@@ -11,8 +11,10 @@ from support.small_training import opened
 from torch import Tensor
 
 from transformer_mt.errors import TmtError
-from transformer_mt.runs.directory import MODEL, Run, newest_run
-from transformer_mt.runs.weights import digest, pack, read_header, weights_of
+from transformer_mt.runs import directory
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, newest_run
+from transformer_mt.runs.weights import Header, digest, pack, read_header, weights_of
+from transformer_mt.training.reports import ValidationReport
 from transformer_mt.translation.translator import Translator
 
 
@@ -114,3 +116,107 @@ def test_newest_run_is_the_one_whose_weights_are_newest(tmp_path: Path) -> None:
         os.utime(tmp_path / name / MODEL, (time, time))
     (tmp_path / "untrained").mkdir()
     assert newest_run(tmp_path).path == tmp_path / "b"
+
+
+def test_a_reader_that_meets_a_run_being_replaced_never_mixes_two(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the configuration and the vocabulary, and then the weights, another run takes the place of the first."""
+    path, other = Path(shutil.copytree(trained, tmp_path / "run")), tmp_path / "other"
+    list(opened(other, "training.steps=4", "model.width=18").train())
+    replaced = []
+
+    def replacing(file: object, *, path: Path) -> Header:
+        if not replaced:
+            shutil.copytree(other, path.parent, dirs_exist_ok=True)
+            replaced.append(path)
+        return read_header(file, path=path)
+
+    monkeypatch.setattr("transformer_mt.runs.directory.read_header", replacing)
+    found = Run.open(path).load()
+    assert replaced
+    assert found.config.model.width == 18
+    assert digest(weights_of(found.model)) == digest(safetensors.torch.load((other / MODEL).read_bytes()))
+
+
+def test_a_mixture_that_stays_is_named(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.runs.directory._PAUSE", 0.0)
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    with (run / CONFIG).open("a") as file:
+        file.write("# mine\n")
+    assert problem(Run.open(run).load) == (
+        f"{run / CONFIG}: not the one that {MODEL} was saved with; restore both from the same run, or train anew"
+    )
+
+
+def test_weights_name_the_files_they_were_trained_with_also_when_one_is_damaged_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer_mt.runs.directory._PAUSE", 0.0)
+    reports = opened(tmp_path, "training.steps=8").train()
+    next(report for report in reports if isinstance(report, ValidationReport))
+    with (tmp_path / TOKENIZER).open("ab") as file:
+        file.write(b"\0")
+    list(reports)
+    assert problem(Run.open(tmp_path).load).startswith(f"{tmp_path / TOKENIZER}: not the one that {MODEL} was saved")
+
+
+def test_weights_without_sums_are_of_another_version(trained: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    (run / MODEL).write_bytes(pack(safetensors.torch.load((trained / MODEL).read_bytes())))
+    assert problem(Run.open(run).load) == (
+        f"{run / MODEL}: says nothing of the files it belongs to, as another version of tmt writes it; train the run "
+        "anew"
+    )
+
+
+def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is built twice: once without memory, to be compared, and only then in earnest."""
+    built = []
+    build = directory.build_model
+    monkeypatch.setattr(
+        directory, "build_model", lambda *given, **more: built.append(build(*given, **more)) or built[-1]
+    )
+    devices = lambda: [next(model.parameters()).device.type for model in built]  # noqa: E731
+    Run.open(trained).load()
+    assert devices() == ["meta", "cpu"]
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    (run / MODEL).write_bytes(other_shapes((trained / MODEL).read_bytes()))
+    problem(Run.open(run).load)
+    assert devices() == ["meta", "cpu", "meta"]
+
+
+def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Path) -> None:
+    lines = (
+        b'{"step": 1, "kind": "training"}',
+        b"[" * 10**5,
+        b'{"step": NaN, "kind": "training"}',
+        b'{"step": true, "kind": "training"}',
+        b'{"step": ' + b"9" * 5_000 + b"}",
+        b'{"step": 2, "kind": "training", "x": "' + b"a" * 2**20 + b'"}',
+        b"\xff",
+        b'{"step": 3, "kind": "training"}',
+        b'{"step": 4, "ki',
+    )
+    (tmp_path / METRICS).write_bytes(b"\n".join(lines))
+    assert [record["step"] for record in Run(tmp_path).metrics()] == [1, 3]
+
+
+def test_metrics_are_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / METRICS).symlink_to(tmp_path / "mine")
+    assert "cannot be written" in problem(lambda: Run(tmp_path).log(1, {"kind": "training"}))
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+
+
+def test_what_crashes_left_half_written_goes_when_training_opens(tmp_path: Path) -> None:
+    opened(tmp_path)
+    names = (".config.toml.0123456789abcdef.new", ".notes.txt.0123456789abcdef.new", ".notes.txt.old", "notes.txt")
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / CHECKPOINTS / ".step-3.0123456789abcdef.new").mkdir()
+    opened(tmp_path)
+    assert not list((tmp_path / CHECKPOINTS).iterdir())
+    assert [name for name in names if (tmp_path / name).exists()] == list(names[1:])

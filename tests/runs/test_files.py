@@ -1,5 +1,7 @@
+import io
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from transformer_mt.runs.files import (
     write_atomically,
     write_sealed_directory,
 )
-from transformer_mt.runs.weights import layout_of, pack, unpack
+from transformer_mt.runs.weights import digest, layout_of, pack, read_header, unpack
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
 
@@ -194,3 +196,98 @@ def test_packed_tensors_come_back(tmp_path: Path) -> None:
 def test_what_is_no_safetensors_file_is_one_line(content: bytes) -> None:
     with pytest.raises(EnvironmentProblem, match=r"^model.safetensors: damaged or not a safetensors file; .*anew$"):
         unpack(content, {}, path=Path("model.safetensors"))
+
+
+@pytest.mark.parametrize("name", ["file", ".file.new", ".file.old"])
+def test_writing_follows_no_link(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / name).symlink_to(tmp_path / "mine")
+    write_atomically(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert not (tmp_path / "file").is_symlink()
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+
+
+def test_a_temporary_name_that_something_has_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.runs.files.secrets.token_hex", lambda _: "0" * 16)
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / f".file.{'0' * 16}.new").symlink_to(tmp_path / "mine")
+    (tmp_path / f".sealed.{'0' * 16}.new").mkdir()
+    for write in (
+        lambda: write_atomically(tmp_path / "file", b"new"),
+        lambda: write_sealed_directory(tmp_path / "sealed", NEW),
+    ):
+        with pytest.raises(EnvironmentProblem, match=r"(file|sealed): cannot be written \(File exists\)"):
+            write()
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+
+
+def test_of_several_writers_the_last_wins_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    contents = [bytes([65 + number]) * 200_000 for number in range(4)]
+
+    def write(content: bytes) -> None:
+        for _ in range(10):
+            write_atomically(path, content)
+            assert path.read_bytes() in contents
+
+    with ThreadPoolExecutor(len(contents)) as threads:
+        list(threads.map(write, contents))
+    assert path.read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failure_to_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    for write in (lambda path: write_atomically(path, b""), lambda path: write_sealed_directory(path, NEW)):
+        with pytest.raises(EnvironmentProblem, match="new: cannot be written"):
+            write(tmp_path / "new")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sealed_directory_holds_what_is_expected_and_nothing_else(tmp_path: Path) -> None:
+    write_sealed_directory(tmp_path / "sealed", NEW)
+    for expected in (NEW | {"more": b""}, dict(list(NEW.items())[1:])):
+        with pytest.raises(EnvironmentProblem, match=f"{MANIFEST}: damaged"):
+            read_sealed_directory(tmp_path / "sealed", limits(expected))
+    with pytest.raises(EnvironmentProblem, match=r"a\.bin: 3 bytes, where at most 2 are expected"):
+        read_sealed_directory(tmp_path / "sealed", limits(NEW) | {"a.bin": 2})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"x": torch.ones(2, 3)}, {"y": torch.ones(2, 3)}),
+        ({"x": torch.ones(2, 3)}, {"x": torch.ones(3, 2)}),
+        ({"x": torch.zeros(2)}, {"x": torch.zeros(2, dtype=torch.int32)}),
+        ({"x": torch.zeros(2)}, {"x": torch.tensor([0.0, -0.0])}),
+        ({"x": torch.ones(1), "y": torch.zeros(1)}, {"x": torch.zeros(1), "y": torch.ones(1)}),
+    ],
+)
+def test_the_sum_of_tensors_tells_names_shapes_types_and_bytes_apart(
+    old: dict[str, torch.Tensor], new: dict[str, torch.Tensor]
+) -> None:
+    assert digest(old) != digest(new)
+    assert digest(old) == digest(dict(reversed(old.items())))
+
+
+def test_the_same_tensors_and_sums_are_the_same_file(tmp_path: Path) -> None:
+    sums = {name: name for name in "abcdefgh"}
+    packed = pack({"x": torch.ones(3)}, sums)
+    assert {pack({"x": torch.ones(3)}, sums) for _ in range(9)} == {packed}
+    assert read_header(io.BytesIO(packed), path=tmp_path).sums == sums
+
+
+def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_sealed_directory(tmp_path / "sealed", OLD)
+
+    def too_deep(_: Path) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("transformer_mt.runs.files.shutil.rmtree", too_deep)
+    with pytest.raises(EnvironmentProblem, match=r"holds directories too deep to delete; delete it by hand$"):
+        write_sealed_directory(tmp_path / "sealed", NEW)
+    assert read_sealed_directory(tmp_path / "sealed", limits(NEW)) == NEW

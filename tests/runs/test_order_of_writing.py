@@ -8,7 +8,13 @@ from support.small_training import TRAIN, small_config
 
 from transformer_mt.runs.checkpoints import saved_steps
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run
-from transformer_mt.runs.files import MANIFEST, remove_sealed_directory, write_atomically, write_sealed_directory
+from transformer_mt.runs.files import (
+    MANIFEST,
+    make_directory,
+    remove_sealed_directory,
+    write_atomically,
+    write_sealed_directory,
+)
 from transformer_mt.tokenizer import Tokenizer
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
@@ -74,6 +80,21 @@ def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
     flushed = {name.removeprefix(".").removesuffix(".new"): content for name, content in disk.flushed.items()}
     assert flushed == {name: (tmp_path / name).read_bytes() for name in (TOKENIZER, CONFIG)}
     assert after == ["flush ."]
+
+
+def test_the_entries_of_new_directories_are_flushed_in_their_parents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = RecordedDisk(tmp_path, monkeypatch)
+    make_directory(tmp_path / "runs" / "run" / CHECKPOINTS)
+    assert disk.operations == [
+        "make runs",
+        "flush .",
+        "make runs/run",
+        "flush runs",
+        f"make runs/run/{CHECKPOINTS}",
+        "flush runs/run",
+    ]
 
 
 def test_a_run_that_is_cleared_loses_its_configuration_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
