@@ -13,6 +13,7 @@ from torch import Tensor
 
 from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER
 from transformer_mt.runs.files import MANIFEST
+from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import digest, pack
 
 Damage = Callable[[Path], object]
@@ -242,6 +243,8 @@ def snapshot(root: Path) -> dict[str, object]:
     """What stands below a directory, without following anything: bytes of small files, sizes of large ones."""
     found: dict[str, object] = {}
     for path in sorted(root.rglob("*")):
+        if path.name == LOCK:  # says who came last
+            continue
         if path.is_symlink():
             found[str(path)] = os.readlink(path)
         elif path.is_file():

@@ -1,3 +1,4 @@
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch.nn import functional as F
 
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer import BOS, EOS, Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
@@ -109,3 +111,16 @@ def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_
     validator(tokenizer, config)(model)
     longest = max(len(tokenizer.encode(pair.target)) for pair in VALIDATION)
     assert {len(best.tokens) for best, *_ in noted} == {longest + SPARE_LENGTH}
+
+
+def test_a_model_without_finite_numbers_translates_nothing(tokenizer: Tokenizer) -> None:
+    config = small_config()
+    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    with torch.no_grad():
+        next(model.parameters()).fill_(torch.inf)
+    found = validator(tokenizer, config)(model)
+    assert not math.isfinite(found.loss)
+    assert (found.bleu, found.chrf, found.samples) == (0.0, 0.0, ())
+    translator = Translator(model, tokenizer, search=config.search, device=CPU, precision=torch.float32)
+    with pytest.raises(EnvironmentProblem, match="^the model: its numbers are not finite; restore"):
+        translator.translate([VALIDATION[0].source])

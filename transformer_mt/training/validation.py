@@ -1,5 +1,6 @@
 """What training asks now and then: how good are these weights, and what do they translate?"""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -36,7 +37,13 @@ class Validator:
         self.search = SearchConfig(beam=1, batch_size=128, max_length=longest)
 
     def __call__(self, model: Seq2Seq) -> Validation:
-        """The scores of a model, and the translations of the first few pairs. Draws no random number."""
+        """The scores of a model, and the translations of the first few pairs. Draws no random number.
+
+        Where the loss is not finite, nothing is translated, and the other scores are zero.
+        """
+        loss = self.loss(model)
+        if not math.isfinite(loss):
+            return Validation(loss, 0.0, 0.0, ())
         translator = Translator(
             model,
             self.tokenizer,
@@ -50,7 +57,7 @@ class Validator:
         samples = tuple(
             (pair.source, pair.target, text) for pair, text in zip(self.kept[:SAMPLES], texts, strict=False)
         )
-        return Validation(self.loss(model), scores.bleu, scores.chrf, samples)
+        return Validation(loss, scores.bleu, scores.chrf, samples)
 
     @torch.inference_mode()
     def loss(self, model: Seq2Seq) -> float:

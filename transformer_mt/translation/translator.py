@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer_mt.batching import mix_seed
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, require_memory
-from transformer_mt.errors import InputError
+from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer import EOS, PAD, Tokenizer
@@ -143,6 +143,8 @@ class Translator:
         count = search.n_best if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
             for number, hypotheses in zip(batch, self._search(batch, search, prefix, count), strict=True):
+                if not hypotheses:  # where nothing is more probable than anything else, nothing can be found
+                    raise EnvironmentProblem("the model: its numbers are not finite; restore its weights or train anew")
                 found[number] = self._different(hypotheses, count=search.n_best)
             batch = {number: tokens for number, tokens in batch.items() if len(found[number]) < search.n_best}
             if not batch:
