@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
+from support.hostile import config
 from support.small_training import opened
 from torch import Tensor
 
@@ -186,6 +187,10 @@ def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
     (run / MODEL).write_bytes(other_shapes((trained / MODEL).read_bytes()))
     problem(Run.open(run).load)
     assert devices() == ["meta", "cpu", "meta"]
+    layers = Path(shutil.copytree(trained, tmp_path / "layers"))
+    config("encoder_layers = 1", "encoder_layers = 1000")(layers)
+    assert "the weights do not fit config.toml" in problem(Run.open(layers).load)
+    assert devices() == ["meta", "cpu", "meta"]  # there are too few tensors for so many
 
 
 def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Path) -> None:

@@ -291,3 +291,19 @@ def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch
     with pytest.raises(EnvironmentProblem, match=r"holds directories too deep to delete; delete it by hand$"):
         write_sealed_directory(tmp_path / "sealed", NEW)
     assert read_sealed_directory(tmp_path / "sealed", limits(NEW)) == NEW
+
+
+def test_what_was_set_aside_is_no_leftover_while_nothing_has_taken_its_place(tmp_path: Path) -> None:
+    write_sealed_directory(tmp_path / "sealed", OLD)
+    (tmp_path / "sealed").rename(tmp_path / ".sealed.old")
+    remove_leftovers(tmp_path, "sealed")
+    assert read_sealed_directory(tmp_path / "sealed", limits(OLD)) == OLD
+
+
+def test_sealed_directories_are_neither_written_nor_looked_for_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "elsewhere")
+    for use in (sealed_directories, lambda path: write_sealed_directory(path / "sealed", NEW)):
+        with pytest.raises(EnvironmentProblem, match="linked: a symbolic link, where a directory is expected"):
+            use(tmp_path / "linked")
+    assert not list((tmp_path / "elsewhere").iterdir())
