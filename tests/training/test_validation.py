@@ -122,5 +122,5 @@ def test_a_model_without_finite_numbers_translates_nothing(tokenizer: Tokenizer)
     assert not math.isfinite(found.loss)
     assert (found.bleu, found.chrf, found.samples) == (0.0, 0.0, ())
     translator = Translator(model, tokenizer, search=config.search, device=CPU, precision=torch.float32)
-    with pytest.raises(EnvironmentProblem, match="^the model: its numbers are not finite; restore"):
+    with pytest.raises(EnvironmentProblem, match=r"^the model: its numbers are not finite; restore"):
         translator.translate([VALIDATION[0].source])
