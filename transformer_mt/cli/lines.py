@@ -56,7 +56,7 @@ def prompted(prompt: str) -> Iterator[Source]:
     """What a person types, line by line, until the end of input."""
     while True:
         try:
-            line = input(prompt)
+            line = input(escape_controls(prompt))
         except EOFError:
             print()
             return

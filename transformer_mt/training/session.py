@@ -16,7 +16,7 @@ from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
-from transformer_mt.runs.files import original_name, writing
+from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.reports import Report
@@ -76,7 +76,7 @@ def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, 
     session = build_session(config, run, corpus, tokenizer=run.tokenizer() if continuing else None)
     if not continuing:
         with writing(run.path):
-            run.path.mkdir(parents=True, exist_ok=True)
+            make_directory(run.path)
         acquire(run.path)
         if run.exists() and not began:
             raise InputError(f"{run.path}: another training has begun here; choose another directory with --run")
