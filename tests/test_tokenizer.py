@@ -3,6 +3,7 @@ import math
 import random
 import subprocess
 import sys
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -270,3 +271,9 @@ def test_a_character_that_stands_once_in_a_corpus_is_a_subword_and_no_bytes(kind
     assert 1 / sum(map(len, corpus)) < 1e-4  # sentencepiece's own default leaves out five in ten thousand
     tokenizer = Tokenizer.train(corpus, TokenizerConfig.model_validate({"kind": kind, "vocabulary_size": 330}))
     assert "".join(tokenizer.pieces(tokenizer.encode("Žižek"))) == "▁Žižek"
+
+
+def test_a_run_of_combining_marks_takes_time_in_proportion(tokenizer: Tokenizer) -> None:
+    start = time.perf_counter()
+    assert len(tokenizer.encode("a" + "\u0301\u0323" * 100_000)) > 100_000
+    assert time.perf_counter() - start < 10  # composing them as they are takes minutes
