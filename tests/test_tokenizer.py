@@ -3,6 +3,7 @@ import math
 import random
 import subprocess
 import sys
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -311,3 +312,9 @@ def test_no_damage_to_a_vocabulary_takes_the_process_down(tokenizer: Tokenizer, 
     process = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert process.stderr == ""
     assert 200 < int(process.stdout) < 400
+
+
+def test_a_run_of_combining_marks_takes_time_in_proportion(tokenizer: Tokenizer) -> None:
+    start = time.perf_counter()
+    assert len(tokenizer.encode("a" + "\u0301\u0323" * 100_000)) > 100_000
+    assert time.perf_counter() - start < 10  # composing them as they are takes minutes

@@ -57,12 +57,15 @@ def test_nothing_in_the_working_directory_is_imported(tmp_path: Path, monkeypatc
     assert learn_elsewhere(monkeypatch, sentences(300), "bpe")
 
 
-def test_a_process_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "python").write_text("#!/bin/sh\nkill -9 $$\n")
+def test_a_process_that_fails_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "python").write_text("#!/bin/sh\necho oops >&2; kill -9 $$\n")
     (tmp_path / "python").chmod(0o700)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(EnvironmentProblem, match=r"^vocabulary: the process that learns it ended with code -9; free "):
         learn_elsewhere(monkeypatch, sentences(9_000), "bpe")
+    assert capfd.readouterr() == ("", "")
 
 
 # Learning that takes far longer than the test.

@@ -30,7 +30,7 @@ def learn(sentences: Sequence[str], options: Options) -> bytes:
         return _learn(sentences, options)
     # The parent's own path: what it imports stands there, and nothing from the working directory gets in between.
     program = f"import sys; sys.path = {sys.path!r}; from {__name__} import main; main()"
-    command = [sys.executable, "-P", "-c", program, json.dumps(dict(options))]
+    command = [sys.executable, "-c", program, json.dumps(dict(options))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -59,9 +59,8 @@ def main() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    sentences = (line.decode().removesuffix("\n") for line in sys.stdin.buffer)
     try:
-        answer, code = _learn(sentences, json.loads(sys.argv[1])), 0
+        answer, code = _learn(sys.stdin.buffer, json.loads(sys.argv[1])), 0
     except RuntimeError as refusal:
         answer, code = str(refusal).encode(), _REFUSED
     sys.stdout.buffer.write(answer)
@@ -69,7 +68,7 @@ def main() -> None:
     sys.exit(code)
 
 
-def _learn(sentences: Iterable[str], options: Options) -> bytes:
+def _learn(sentences: Iterable[str | bytes], options: Options) -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.Train(sentence_iterator=iter(sentences), model_writer=model, **options)
     return model.getvalue()

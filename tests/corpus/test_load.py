@@ -285,7 +285,9 @@ def test_a_damaged_table_is_one_line_and_nothing_else(
     if (name, damage) == ("csv", "half"):  # is a table of its own
         assert len(load(folder).splits["train"]) < 99
     else:
-        assert problem(folder).startswith(f"InputError {folder / 'train'}.{name}: ")
+        message = problem(folder)
+        assert message.startswith(f"InputError {folder / 'train'}.{name}: ")
+        assert "()" not in message
     assert capfd.readouterr() == ("", "")
 
 
@@ -293,7 +295,7 @@ def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.Ca
     with quiet_datasets():
         os.write(2, b"from C++")
         warnings.warn("from Python", stacklevel=1)
-        logging.getLogger("datasets.builder").error("from its log")
+        logging.getLogger("datasets.builder").warning("from its log")
     os.write(2, b"ours")
     assert capfd.readouterr() == ("", "ours")
 

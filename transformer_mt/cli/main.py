@@ -1,14 +1,13 @@
 """The entry point `tmt`: from the first moment on, every failure becomes one line and an exit code.
 
-What takes long to import, or may fail to, is imported where a signal ends the process quietly and a failure is caught.
+What takes long to import, or may fail to, is imported where a failure is caught; until `main` has said what a signal
+does, one ends in Python's own traceback.
 """
 
 import errno
 import os
 import re
 import sys
-import tempfile
-import traceback
 from contextlib import suppress
 from typing import NoReturn
 
@@ -90,6 +89,9 @@ def _reason(error: BaseException) -> str:
 
 def _report(error: BaseException) -> str:
     """Write the traceback to a new file; say where it is."""
+    import tempfile
+    import traceback
+
     text = f"tmt {sys.argv[1:]}\nPython {sys.version}\n\n{''.join(traceback.format_exception(error))}"
     try:
         handle, path = tempfile.mkstemp(prefix="tmt-", suffix=".txt")

@@ -4,21 +4,21 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # this is imported before anything else: the sooner a signal is handled, the better
+    from pathlib import Path
+    from types import FrameType
 
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has not all of them
 
-_unfinished: set[Path] = set()
+_unfinished: "set[Path]" = set()
 
 
 class Stopped(BaseException):
     """A signal has interrupted training at a moment from which it can continue."""
 
 
-@dataclass
 class StopRequest:
     """Which signal asked for the end, None as long as none did."""
 
@@ -47,7 +47,7 @@ def graceful_shutdown(may_interrupt: Callable[[], bool]) -> Iterator[StopRequest
     """
     request = StopRequest()
 
-    def handle(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, frame: "FrameType | None") -> None:
         if request.number is not None:
             _leave(number, frame)
         request.number = number
@@ -63,7 +63,7 @@ def graceful_shutdown(may_interrupt: Callable[[], bool]) -> Iterator[StopRequest
 
 
 @contextmanager
-def removed_on_signals(path: Path) -> Iterator[None]:
+def removed_on_signals(path: "Path") -> Iterator[None]:
     """While this is open, a signal that ends the process removes the file first."""
     _unfinished.add(path)
     try:
@@ -72,13 +72,13 @@ def removed_on_signals(path: Path) -> Iterator[None]:
         _unfinished.discard(path)
 
 
-def _install(handler: Callable[[int, FrameType | None], None]) -> dict[signal.Signals, Any]:
+def _install(handler: "Callable[[int, FrameType | None], None]") -> dict[signal.Signals, Any]:
     """Have signals handled so; what handled them before."""
     numbers = [signal.Signals[name] for name in STOPPING if name in signal.Signals.__members__]
     return {n: signal.signal(n, handler) for n in numbers if signal.getsignal(n) is not signal.SIG_IGN}
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _leave(number: int, frame: "FrameType | None") -> None:
     """End the process. Files that are not finished go; a terminal gets its colours and its cursor back."""
     del frame
     for path in _unfinished:

@@ -78,9 +78,9 @@ def _open_table(path: Path, languages: tuple[str, str]) -> Table:
     with _cache_problems():
         try:
             return load_dataset(kind, data_files=str(path), split="train", cache_dir=str(cache))
+        except OSError:
+            raise
         except Exception as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise  # Arrow's own, of what a file holds, have no number
             reason = " ".join(str(error.__cause__ or error).split())[:200] or "nothing in it"
             raise InputError(f"{path}: not readable as {kind} ({reason}); correct the file") from None
 

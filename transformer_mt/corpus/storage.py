@@ -86,8 +86,8 @@ def quiet_datasets() -> Iterator[None]:
     had_bars = not datasets.are_progress_bars_disabled()
     verbosity, hub_verbosity = datasets.logging.get_verbosity(), hub_logging.get_verbosity()
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity(logging.CRITICAL)
-    hub_logging.set_verbosity(logging.CRITICAL)
+    datasets.logging.set_verbosity(logging.ERROR)
+    hub_logging.set_verbosity(logging.ERROR)
     try:
         with warnings.catch_warnings(action="ignore"), _mute_stderr():
             yield
