@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import safetensors.torch
 import torch
+from support.processes import OneOf
 from support.small_training import opened
 from support.variants import VARIANTS, Variant
 from torch import Tensor
@@ -358,3 +359,15 @@ def test_a_run_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> N
         opened(tmp_path)
     assert str(caught.value) == (f"{path}: written by an earlier version of tmt (it has no format); train the run anew")
     assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
+
+
+def test_of_several_processes_only_the_first_deletes_checkpoints(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    go_on(session)
+    checkpoints = session.trainer.checkpoints
+    before = checkpoints.steps()
+    for rank, left in ((1, before), (0, [])):
+        checkpoints.processes = OneOf(2, rank)
+        checkpoints.keep(set())
+        assert checkpoints.steps() == left
+    assert before
