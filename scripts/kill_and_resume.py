@@ -54,7 +54,7 @@ def main(
 def start_training(run: Path) -> "subprocess.Popen[bytes]":
     """`tmt train` in a process of its own."""
     settings = [part for setting in (*SETTINGS, f"training.steps={STEPS}") for part in ("--set", setting)]
-    command = [sys.executable, "-m", "transformer_mt", "train", "--run", str(run), *settings]
+    command = [sys.executable, "-m", "transformer_mt", "train", "--run-dir", str(run), *settings]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

@@ -23,7 +23,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(home / "data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
-        assert run(["train", "--data", str(home / "data"), "--run", str(home / "run"), *settings()]) == 0
+        assert run(["train", "--data", str(home / "data"), "--run-dir", str(home / "run"), *settings()]) == 0
     return home
 
 

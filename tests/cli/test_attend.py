@@ -118,7 +118,7 @@ def without_attention(home: Path) -> str:
     path = home / "without_attention"
     sizes = [f"--set={key}={value}" for key, value in SIZES.items() if key not in TRANSFORMER_KEYS]
     kind = ["--set=model.kind=recurrent", "--set=model.score=none"]
-    assert run(["train", "--data", str(home / "data"), "--run", str(path), *kind, *sizes]) == 0
+    assert run(["train", "--data", str(home / "data"), "--run-dir", str(path), *kind, *sizes]) == 0
     return str(path)
 
 

@@ -12,7 +12,7 @@ import pytest
 from support.command_line import Tmt, contents, settings
 
 TINY = " ".join(settings())
-TRAIN = f"train --data data --run new {TINY}"
+TRAIN = f"train --data data --run-dir new {TINY}"
 TRANSLATE = "translate --model run"
 ATTEND = "attend --model run"
 
@@ -218,7 +218,7 @@ MISTAKES = {
     ),
     # The run.
     "model missing": Mistake(
-        "translate --model nowhere Ja", "nowhere: no such directory; train a model with: tmt train --run nowhere"
+        "translate --model nowhere Ja", "nowhere: no such directory; train a model with: tmt train --run-dir nowhere"
     ),
     "model not a run": Mistake(
         "translate --model data Ja",
@@ -249,21 +249,21 @@ MISTAKES = {
         before=text("run/config.toml", "[data\n"),
     ),
     "another configuration": Mistake(
-        f"{TRAIN} --run run --set model.feedforward=17",
+        f"{TRAIN} --run-dir run --set model.feedforward=17",
         "run: belongs to another configuration (*model.feedforward is 16 there, 17 now); choose another directory with "
-        "--run, or start anew with --overwrite",
+        "--run-dir, or start anew with --overwrite",
     ),
     "run is a file": Mistake(
-        f"{TRAIN} --run data/train.jsonl",
-        "data/train.jsonl: exists and is not a run of tmt; choose another directory with --run",
+        f"{TRAIN} --run-dir data/train.jsonl",
+        "data/train.jsonl: exists and is not a run of tmt; choose another directory with --run-dir",
     ),
     "run holds something else": Mistake(
-        f"{TRAIN} --run photos --overwrite",
-        "photos: exists and is not a run of tmt; choose another directory with --run",
+        f"{TRAIN} --run-dir photos --overwrite",
+        "photos: exists and is not a run of tmt; choose another directory with --run-dir",
         before=no_run_but_content,
     ),
     "run below a file": Mistake(
-        f"{TRAIN} --run data/train.jsonl/run",
+        f"{TRAIN} --run-dir data/train.jsonl/run",
         "data/train.jsonl/run*: cannot be written (Not a directory); check disk space and permissions",
         code=3,
     ),
@@ -381,7 +381,7 @@ def test_when_every_checkpoint_is_damaged_one_line_says_how_to_go_on(
 ) -> None:
     all_checkpoints_damaged()
     before = contents(workplace)
-    outcome = tmt("train", "--data", data, "--run", str(own_run), *settings())
+    outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings())
     assert outcome.code == 3
     assert re.fullmatch(
         r"tmt: error: run/checkpoints: no sound checkpoint \(run/checkpoints/step-6/weights.safetensors: damaged .*\); "
@@ -395,7 +395,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(own_run: P
     steps = sorted(int(path.name.removeprefix("step-")) for path in (own_run / "checkpoints").iterdir())
     damaged = own_run / "checkpoints" / f"step-{steps[-1]}" / "optimizer.safetensors"
     damaged.write_bytes(b"")
-    outcome = tmt("train", "--data", data, "--run", str(own_run), *settings())
+    outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings())
     assert outcome.code == 0
     assert (
         f"tmt: {damaged}: damaged (its SHA-256 is not the one in manifest.json); trying the one before" in outcome.err
@@ -405,14 +405,14 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(own_run: P
 
 def test_a_checkpoint_without_a_file_is_damaged_too(own_run: Path, data: str, tmt: Tmt) -> None:
     (own_run / "checkpoints/step-6/random.safetensors").unlink()
-    outcome = tmt("train", "--data", data, "--run", str(own_run), *settings())
+    outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings())
     assert outcome.code == 0
     assert "tmt: run/checkpoints/step-6/random.safetensors: missing; restore it, or train anew" in outcome.err
 
 
 def test_training_that_diverges_says_at_which_step(data: str, tmt: Tmt) -> None:
     wild = settings(schedule__factor="1000", schedule__warmup="1", model__norm="none")
-    outcome = tmt("train", "--data", data, "--run", "new", *wild)
+    outcome = tmt("train", "--data", data, "--run-dir", "new", *wild)
     assert outcome.code == 4
     assert re.fullmatch(
         r"tmt: error: training: the (loss|weights) diverged at step \d+, at a learning rate of \S+; lower "
@@ -423,7 +423,7 @@ def test_training_that_diverges_says_at_which_step(data: str, tmt: Tmt) -> None:
 
 
 def test_a_vocabulary_too_small_for_the_characters_is_enlarged_with_a_note(data: str, tmt: Tmt) -> None:
-    outcome = tmt("train", "--data", data, "--run", "new", *settings(tokenizer__vocabulary_size="5"))
+    outcome = tmt("train", "--data", data, "--run-dir", "new", *settings(tokenizer__vocabulary_size="5"))
     assert outcome.code == 0
     assert re.search(
         r"^tmt: tokenizer.vocabulary_size: \d+ instead of 5; the characters and bytes alone take as many$",

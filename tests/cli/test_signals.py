@@ -34,7 +34,7 @@ def weights(run: Path) -> str:
 
 
 def train(data: str, run: Path) -> list[str]:
-    return ["train", "--data", data, "--run", str(run), *LONGER]
+    return ["train", "--data", data, "--run-dir", str(run), *LONGER]
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def test_a_long_validation_is_interrupted_and_made_again(
     ("command", "number", "place"),
     [
         ("data", signal.SIGINT, ("transformer_mt.corpus.load", "load_corpus")),
-        ("train --run new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
+        ("train --run-dir new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
         ("evaluate --model {run}", signal.SIGTERM, ("transformer_mt.evaluation", "evaluate")),
         ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.translation.translator", "Translator.translate")),
         ("translate --model {run} Ja", signal.SIGTERM, ("transformer_mt.translation.search", "beam_search")),
@@ -282,7 +282,7 @@ def test_two_interrupts_in_a_row_end_at_once_and_give_the_cursor_back(data: str,
 
 def test_a_terminal_that_is_closed_ends_training_with_a_checkpoint(data: str, workplace: Path) -> None:
     never = settings(training__steps="100000", training__validate_every="100000", training__checkpoint_every="100000")
-    with on_a_terminal(*PROGRAM, "train", "--data", data, "--run", "run", *never) as (process, master):
+    with on_a_terminal(*PROGRAM, "train", "--data", data, "--run-dir", "run", *never) as (process, master):
         screen_until(master, b"loss")  # the first line of a window of steps
         os.close(master)
         process.send_signal(signal.SIGHUP)

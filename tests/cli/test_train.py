@@ -14,7 +14,7 @@ def metrics(run: str) -> list[dict[str, object]]:
 
 
 def test_training_writes_lines_to_stderr_and_its_result_to_stdout(data: str, tmt: Tmt) -> None:
-    outcome = tmt("train", "--data", data, "--run", "new", *settings())
+    outcome = tmt("train", "--data", data, "--run-dir", "new", *settings())
     assert outcome.code == 0
     assert re.fullmatch(r"new: validation loss \d+\.\d{4} at step [36]\n", outcome.out)
     assert "\x1b" not in outcome.err
@@ -40,7 +40,7 @@ def test_metrics_are_json_lines_with_increasing_steps(trained: str) -> None:
 
 def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, data: str, tmt: Tmt) -> None:
     before = contents(own_run)
-    outcome = tmt("train", "--data", data, "--run", str(own_run), *settings())
+    outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings())
     assert outcome.code == 0
     assert "tmt: continuing run from step 6" in outcome.err
     assert "tmt: finished at step 6: all steps are done" in outcome.err
@@ -49,8 +49,8 @@ def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, data: str, tm
 
 def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data: str, tmt: Tmt) -> None:
     longer = settings(training__steps="9")
-    assert tmt("train", "--data", data, "--run", str(own_run), *longer).code == 0
-    assert tmt("train", "--data", data, "--run", "straight", *longer).code == 0
+    assert tmt("train", "--data", data, "--run-dir", str(own_run), *longer).code == 0
+    assert tmt("train", "--data", data, "--run-dir", "straight", *longer).code == 0
     continued, straight = (load_file(run / "model.safetensors") for run in (own_run, Path("straight")))
     assert continued.keys() == straight.keys()
     assert all(torch.equal(continued[name], tensor) for name, tensor in straight.items())
@@ -60,7 +60,7 @@ def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data:
 def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, data: str, tmt: Tmt) -> None:
     (own_run / "notes.txt").write_text("mine")
     changed = settings(model__feedforward="17")
-    outcome = tmt("train", "--data", data, "--run", str(own_run), "--overwrite", *changed)
+    outcome = tmt("train", "--data", data, "--run-dir", str(own_run), "--overwrite", *changed)
     assert outcome.code == 0
     assert "continuing" not in outcome.err
     assert (own_run / "notes.txt").read_text() == "mine"
@@ -99,7 +99,7 @@ def test_on_a_terminal_progress_is_live(
     data: str, terminal: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    code, screen = terminal("train", "--data", data, "--run", "new", *settings())
+    code, screen = terminal("train", "--data", data, "--run-dir", "new", *settings())
     assert code == 0
     assert "\x1b[" in screen  # the cursor moves
     assert not re.search(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8])[0-9;]*m", screen)  # but nothing is coloured

@@ -379,8 +379,8 @@ def quick() -> Iterator[None]:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sound run, another one, and a directory that nothing may write to."""
     home = tmp_path_factory.mktemp("home")
-    assert tmt(["train", "--run", str(home / "run"), *settings()]) == 0
-    assert tmt(["train", "--run", str(home / "other"), *settings(training__steps="1", tokenizer__kind="bpe")]) == 0
+    assert tmt(["train", "--run-dir", str(home / "run"), *settings()]) == 0
+    assert tmt(["train", "--run-dir", str(home / "other"), *settings(training__steps="1", tokenizer__kind="bpe")]) == 0
     (home / "outside").mkdir()
     (home / "outside" / "mine.txt").write_text("mine")
     return home
@@ -430,7 +430,7 @@ def assert_refused(place: Path, capsys: pytest.CaptureFixture[str], says: str, *
 
 
 def train(place: Path, *options: str, **changes: str) -> tuple[str, ...]:
-    return ("train", "--run", str(place / "run"), *settings(**changes), *options)
+    return ("train", "--run-dir", str(place / "run"), *settings(**changes), *options)
 
 
 @pytest.mark.parametrize("way", TRANSLATED)

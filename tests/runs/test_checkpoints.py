@@ -211,7 +211,7 @@ def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) 
         opened(tmp_path, "model.width=32", "schedule.factor=0.5", "training.steps=99", "search.beam=7")
     assert str(caught.value) == (
         f"{tmp_path}: belongs to another configuration (model.width is 16 there, 32 now; schedule.factor is 1.0 "
-        "there, 0.5 now); choose another directory with --run, or start anew with --overwrite"
+        "there, 0.5 now); choose another directory with --run-dir, or start anew with --overwrite"
     )
 
 

@@ -38,7 +38,7 @@ def problem(action: Callable[[], object]) -> str:
 def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     assert problem(lambda: Run.open(missing)) == (
-        f"{missing}: no such directory; train a model with: tmt train --run {missing}"
+        f"{missing}: no such directory; train a model with: tmt train --run-dir {missing}"
     )
     assert problem(lambda: Run.open(tmp_path)) == (
         f"{tmp_path}: not a run directory (no config.toml); give the directory that tmt train wrote"

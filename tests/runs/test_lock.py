@@ -44,7 +44,7 @@ def test_a_directory_in_training_is_refused_with_process_host_and_time(tmp_path:
         since = json.loads((tmp_path / LOCK).read_text())["since"]
         assert str(caught.value) == (
             f"{tmp_path}: is being trained by process {other.pid} on {os.uname().nodename} since {since}; wait for "
-            "that, stop it, or choose another directory with --run"
+            "that, stop it, or choose another directory with --run-dir"
         )
 
 

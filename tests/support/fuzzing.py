@@ -267,7 +267,7 @@ class Fuzzer:
         return Case("configuration", ("config", "mine.toml"))
 
     def _continue(self) -> tuple[str, ...]:
-        return ("train", "--data", "data", "--run", "run", *self.training)
+        return ("train", "--data", "data", "--run-dir", "run", *self.training)
 
     def _damage(self, path: Path, damage: Damage, chance: random.Random) -> None:
         path.write_bytes(damage(path.read_bytes() if path.exists() else b"", chance))

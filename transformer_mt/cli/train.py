@@ -18,7 +18,7 @@ def train(
     data: Data = None,
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="DIR", help="Where everything goes. [runs/ and the configuration's name]"),
+        typer.Option("--run-dir", metavar="DIR", help="Where everything goes. [runs/ and the configuration's name]"),
     ] = None,
     set: Set = None,
     overwrite: Annotated[
@@ -35,7 +35,7 @@ def train(
       tmt train
       tmt train --check
       tmt train configs/multi30k.toml --data path/to/multi30k
-      tmt train --set model.width=128 --set training.steps=1000 --run runs/small
+      tmt train --set model.width=128 --set training.steps=1000 --run-dir runs/small
 
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
     saves; a second one leaves at once.

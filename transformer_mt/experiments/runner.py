@@ -26,7 +26,7 @@ class Runner:
         """Train to the end, from wherever an earlier start came to."""
         print(f"{experiment.name}: training, notes in {experiment.run}.log", file=sys.stderr, flush=True)
         settings = [part for setting in experiment.settings for part in ("--set", setting)]
-        self._tmt(experiment, "train", str(experiment.file), "--run", str(experiment.run), *settings)
+        self._tmt(experiment, "train", str(experiment.file), "--run-dir", str(experiment.run), *settings)
         run, steps = Run.open(experiment.run), experiment.config().training.steps
         checkpoints = run.path / CHECKPOINTS
         progress = saved_progress(checkpoints, saved_steps(checkpoints)[-1])

@@ -108,7 +108,7 @@ class Run:
     def open(cls, path: Path) -> "Run":
         """An existing run. Raises `InputError` when the directory is missing or not a run."""
         if not path.is_dir():
-            raise InputError(f"{path}: no such directory; train a model with: tmt train --run {path}")
+            raise InputError(f"{path}: no such directory; train a model with: tmt train --run-dir {path}")
         run = cls(path)
         if not run.exists():
             raise InputError(f"{path}: not a run directory (no {CONFIG}); give the directory that tmt train wrote")

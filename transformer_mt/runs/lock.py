@@ -43,7 +43,7 @@ def _take(descriptor: int, directory: Path) -> None:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not _lock(descriptor):
         raise InputError(
             f"{directory}: is being trained{_holder(descriptor)}; wait for that, stop it, or choose another directory "
-            "with --run"
+            "with --run-dir"
         )
     ours = {"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
     with writing(directory / LOCK):

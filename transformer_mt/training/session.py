@@ -79,7 +79,7 @@ def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, 
             make_directory(run.path)
         acquire(run.path)
         if run.exists() and not began:
-            raise InputError(f"{run.path}: another training has begun here; choose another directory with --run")
+            raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
         run.clear()
         Run.create(run.path, config, session.tokenizer)
     run.remove_leftovers()
@@ -150,8 +150,8 @@ def refuse_other_configuration(run: Run, config: Config) -> None:
     found = [f"{key} is {old!r} there, {new!r} now" for key, old, new in changed if not key.startswith(MAY_CHANGE)]
     if found:
         raise InputError(
-            f"{run.path}: belongs to another configuration ({'; '.join(found)}); choose another directory with --run, "
-            "or start anew with --overwrite"
+            f"{run.path}: belongs to another configuration ({'; '.join(found)}); choose another directory with "
+            "--run-dir, or start anew with --overwrite"
         )
     if depends_on_steps(config.schedule) and any(key == "training.steps" for key, _, _ in changed):
         raise InputError(
@@ -163,7 +163,7 @@ def refuse_other_configuration(run: Run, config: Config) -> None:
 def refuse_other_content(path: Path) -> None:
     """Raise `InputError` when something that is not a run stands at the path; a start that was cut off may."""
     if not path.is_dir() or any(original_name(entry.name) not in PARTS for entry in path.iterdir()):
-        raise InputError(f"{path}: exists and is not a run of tmt; choose another directory with --run")
+        raise InputError(f"{path}: exists and is not a run of tmt; choose another directory with --run-dir")
 
 
 def resume_newest(trainer: Trainer) -> list[str]:
