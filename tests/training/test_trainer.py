@@ -212,11 +212,13 @@ def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -
     config, corpus = small_config(*WITHOUT_DROPOUT), corpus_in_memory()
     tokenizer = train_tokenizer(corpus, config)
     alone, one_of_two = (
-        build_trainer(config, Run(tmp_path), corpus, tokenizer, processes=processes).step()
+        build_trainer(config, Run(tmp_path), corpus, tokenizer, processes=processes)
         for processes in (SingleProcess(), OneOf(2, 0))
     )
-    assert one_of_two.target_tokens == 2 * alone.target_tokens
-    assert one_of_two.loss == pytest.approx(alone.loss)
+    batch = one_of_two.stream.encoded.batch(one_of_two.stream.plan[0])
+    step = one_of_two.step()
+    assert step.target_tokens == 2 * batch.target_tokens
+    assert step.loss == pytest.approx(alone.backward(batch, batch.target_tokens))
 
 
 def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_path: Path) -> None:
@@ -254,7 +256,7 @@ def stopped_in(place: str, directory: Path, *overrides: str, after: int, monkeyp
         return function(*arguments)
 
     trainer, calls = opened(directory, *overrides).trainer, 0
-    owner = trainer.stream if place == "_encode" else trainer
+    owner = trainer.stream if place == "seek" else trainer
     function = getattr(owner, place)
     monkeypatch.setattr(owner, place, stop)
     with pytest.raises(Stop):
@@ -264,7 +266,7 @@ def stopped_in(place: str, directory: Path, *overrides: str, after: int, monkeyp
     return trainer
 
 
-@pytest.mark.parametrize(("place", "after"), [("validate", 0), ("validate", 1), ("_encode", 0), ("_encode", 1)])
+@pytest.mark.parametrize(("place", "after"), [("validate", 0), ("validate", 1), ("seek", 0), ("seek", 1)])
 def test_what_is_interrupted_where_it_may_be_continues_as_if_nothing_had_been(
     place: str, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

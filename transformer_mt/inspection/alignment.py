@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_mt.batching import encode_pairs, fixed_batches
+from transformer_mt.batching import fixed_batches
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
+from transformer_mt.encoded_pairs import encode_pairs
 from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer import Tokenizer

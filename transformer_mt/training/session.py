@@ -19,6 +19,7 @@ from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
 from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.training.data import Share, TrainingData
 from transformer_mt.training.reports import Report
 from transformer_mt.training.schedules import depends_on_steps
 from transformer_mt.training.stream import BatchStream
@@ -112,7 +113,9 @@ def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer
         config,
         run,
         model=model,
-        stream=BatchStream(corpus.splits["train"], tokenizer, config, processes=processes),
+        stream=BatchStream(
+            TrainingData([Share(corpus.splits["train"])], tokenizer, config), config.training, processes=processes
+        ),
         validate=Validator(validation_pairs(corpus), tokenizer, config, device=device),
         device=device,
         precision=precision,

@@ -1,39 +1,34 @@
 """An endless stream of training batches with a position that can be noted and returned to."""
 
-from collections.abc import Sequence
-
-from transformer_mt.batching import Batch, EncodedPairs, encode_pairs, mix_seed, plan_batches
-from transformer_mt.config.sections import Config
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.batching import Batch, plan_batches
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.processes import Processes
-from transformer_mt.tokenizer import Sampling, Tokenizer
+from transformer_mt.training.data import TrainingData
 
 
 class BatchStream:
-    """Epoch after epoch of batches; what an epoch holds is a function of (pairs, configuration, epoch).
+    """Epoch after epoch of batches; what an epoch holds is a function of (data, configuration, epoch).
 
     Several processes take turns: of so many batches in a row, each takes the one of its rank.
     """
 
-    def __init__(
-        self, pairs: Sequence[SentencePair], tokenizer: Tokenizer, config: Config, *, processes: Processes
-    ) -> None:
-        self._pairs, self._tokenizer, self._config = pairs, tokenizer, config
-        self._processes = processes
-        self._longest = min(config.model.max_length, config.training.batch_tokens)
-        self._sampled = config.tokenizer.sampling == "subword"
-        self.epoch = 0
-        self.index = 0
-        self.encoded = self._encode()
-        self.plan = self._make_plan()
+    def __init__(self, data: TrainingData, config: TrainingConfig, *, processes: Processes) -> None:
+        self._data, self._config, self._processes = data, config, processes
+        self.seek(0, 0)
 
     def seek(self, epoch: int, index: int) -> None:
         """Go to batch `index` of an epoch."""
-        if self._sampled and epoch != self.epoch:
-            self.epoch = epoch
-            self.encoded = self._encode()
         self.epoch, self.index = epoch, index
-        self.plan = self._make_plan()
+        self.encoded, rows = self._data.epoch(epoch)
+        self.plan = plan_batches(
+            self.encoded.source_lengths,
+            self.encoded.target_lengths,
+            rows=rows,
+            batch_tokens=self._config.batch_tokens,
+            seed=self._config.seed,
+            epoch=epoch,
+            processes=self._processes.count,
+        )
 
     def take(self) -> Batch:
         """The next batch of this process; an epoch ends where there is none left for one of them."""
@@ -43,18 +38,3 @@ class BatchStream:
         batch = self.encoded.batch(self.plan[self.index + self._processes.rank])
         self.index += count
         return batch
-
-    def _encode(self) -> EncodedPairs:
-        sampling = None
-        if self._sampled:
-            sampling = Sampling(mix_seed(self._config.training.seed, self.epoch), self._config.tokenizer.alpha)
-        return encode_pairs(self._pairs, self._tokenizer, max_length=self._longest, sampling=sampling)
-
-    def _make_plan(self) -> list[list[int]]:
-        return plan_batches(
-            self.encoded.source_lengths,
-            self.encoded.target_lengths,
-            batch_tokens=self._config.training.batch_tokens,
-            seed=self._config.training.seed,
-            epoch=self.epoch,
-        )

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import torch
 from torch.nn import functional as F
 
-from transformer_mt.batching import encode_pairs, fixed_batches
+from transformer_mt.batching import fixed_batches
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.encoded_pairs import encode_pairs
 from transformer_mt.evaluation import score_texts
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import PAD, Tokenizer

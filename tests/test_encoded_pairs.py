@@ -1,0 +1,196 @@
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from support.cache import cache_in
+from torch import Tensor
+
+from transformer_mt import encoded_pairs
+from transformer_mt.config.sections import TokenizerConfig
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.encoded_pairs import EncodedPairs, Sentences, encode_pairs
+from transformer_mt.errors import InputError
+from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, Sampling, Tokenizer
+
+WORDS = ("Hund", "Katze", "sieht", "die", "der", "große", "Straße")
+
+
+def corpus(size: int) -> list[SentencePair]:
+    draw = random.Random(1)
+    sides = [" ".join(draw.choices(WORDS, k=draw.randint(1, 12))) for _ in range(2 * size)]
+    return [SentencePair(source, target) for source, target in zip(sides[:size], sides[size:], strict=True)]
+
+
+PAIRS = corpus(53)
+TOKENIZER = Tokenizer.train((pair.source for pair in PAIRS), TokenizerConfig(vocabulary_size=285))
+
+
+@pytest.fixture(scope="module")
+def encoded() -> EncodedPairs:
+    return encode_pairs(PAIRS, TOKENIZER, max_length=1_000)
+
+
+def ids(sentences: Sentences) -> list[list[int]]:
+    """The tokens of all sentences."""
+    return [sentences[row].tolist() for row in range(len(sentences.lengths))]
+
+
+def test_a_batch_gives_back_its_sentences(encoded: EncodedPairs) -> None:
+    rows = [7, 2, 31, 7]
+    batch = encoded.batch(rows)
+    assert batch.pairs == rows
+    for row, pair in enumerate(batch.pairs):
+        source, target = TOKENIZER.encode(PAIRS[pair].source), TOKENIZER.encode(PAIRS[pair].target)
+        assert without_padding(batch.source[row]) == [*source, EOS]
+        assert without_padding(batch.target_in[row]) == [BOS, *target]
+        assert without_padding(batch.target_out[row]) == [*target, EOS]
+
+
+def without_padding(row: Tensor) -> list[int]:
+    """The tokens before the padding, which must reach to the end."""
+    tokens: list[int] = row.tolist()
+    real = sum(token != PAD for token in tokens)
+    assert tokens[real:] == [PAD] * (len(tokens) - real)
+    return tokens[:real]
+
+
+def test_a_batch_is_as_wide_as_its_longest_sentence_and_counts_real_tokens(encoded: EncodedPairs) -> None:
+    rows = [3, 4, 5]
+    batch = encoded.batch(rows)
+    assert batch.source.shape == (3, int(encoded.source_lengths[rows].max()))
+    assert batch.target_in.shape == batch.target_out.shape == (3, int(encoded.target_lengths[rows].max()))
+    assert batch.source_tokens == int((batch.source != PAD).sum()) == int(encoded.source_lengths[rows].sum())
+    assert batch.target_tokens == int((batch.target_out != PAD).sum()) == int(encoded.target_lengths[rows].sum())
+
+
+def test_an_empty_target_is_a_beginning_and_an_end() -> None:
+    batch = encode_pairs([SentencePair("", "")], TOKENIZER, max_length=5).batch([0])
+    assert (batch.source.tolist(), batch.target_in.tolist(), batch.target_out.tolist()) == ([[EOS]], [[BOS]], [[EOS]])
+
+
+def test_a_batch_moves_to_a_device_whole(encoded: EncodedPairs) -> None:
+    batch = encoded.batch([1, 2])
+    moved = batch.to("meta")
+    assert {moved.source.device.type, moved.target_in.device.type, moved.target_out.device.type} == {"meta"}
+    assert (moved.pairs, moved.source_tokens, moved.target_tokens) == ([1, 2], batch.source_tokens, batch.target_tokens)
+
+
+def test_pairs_over_the_longest_length_are_left_out_and_counted(encoded: EncodedPairs) -> None:
+    longest = torch.maximum(encoded.source_lengths, encoded.target_lengths)
+    limit = int(longest.median())
+    short = encode_pairs(PAIRS, TOKENIZER, max_length=limit)
+    assert short.positions.tolist() == (longest <= limit).nonzero().flatten().tolist()
+    assert short.too_long == len(PAIRS) - len(short) > 0
+    assert max(short.source_lengths.max(), short.target_lengths.max()) == limit
+    position = short.positions.tolist()[-1]
+    assert short.batch([len(short) - 1]).pairs == [position]
+    assert short.batch([len(short) - 1]).source.equal(encoded.batch([position]).source)
+
+
+def test_a_limit_that_leaves_no_pair_is_one_line() -> None:
+    with pytest.raises(
+        InputError, match=r"^model.max_length, training.batch_tokens: all 53 pairs have more than 1 tokens; raise them$"
+    ):
+        encode_pairs(PAIRS, TOKENIZER, max_length=1)
+
+
+def test_encoding_in_parts_changes_nothing(encoded: EncodedPairs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.encoded_pairs.PAIRS_AT_A_TIME", 7)
+    parts = encode_pairs(PAIRS, TOKENIZER, max_length=1_000)
+    assert ids(parts.source) == ids(encoded.source)
+    assert ids(parts.target) == ids(encoded.target)
+    assert parts.source_lengths.equal(encoded.source_lengths)
+    assert parts.positions.equal(encoded.positions)
+
+
+def test_sampled_pairs_are_a_function_of_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.encoded_pairs.PAIRS_AT_A_TIME", 20)
+    first, again, other = (
+        encode_pairs(PAIRS, TOKENIZER, max_length=1_000, sampling=Sampling(seed=seed, alpha=0.2)) for seed in (3, 3, 4)
+    )
+    assert ids(first.source) == ids(again.source)
+    assert ids(first.target) == ids(again.target)
+    assert ids(first.source) != ids(other.source)
+
+
+def test_source_and_target_are_sampled_independently() -> None:
+    same = [SentencePair(pair.source, pair.source) for pair in PAIRS]
+    sampled = encode_pairs(same, TOKENIZER, max_length=1_000, sampling=Sampling(seed=3, alpha=0.2))
+    assert not sampled.source_lengths.equal(sampled.target_lengths)
+
+
+def test_every_part_of_an_epoch_and_either_side_is_sampled_from_a_seed_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("transformer_mt.encoded_pairs.PAIRS_AT_A_TIME", 7)
+    repeated = [SentencePair(pair.source, pair.source) for pair in PAIRS[:7]] * 3
+    sampled = encode_pairs(repeated, TOKENIZER, max_length=1_000, sampling=Sampling(seed=3, alpha=0.2))
+    parts = {
+        tuple(token for token in side.padded(torch.arange(first, first + 7)).flatten().tolist() if token not in SPECIAL)
+        for side in (sampled.source, sampled.target)
+        for first in (0, 7, 14)
+    }
+    assert len(parts) == 6
+
+
+def test_many_pairs_lie_in_a_file_and_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(encoded_pairs, "PAIRS_AT_A_TIME", 7)
+    in_memory = encode_pairs(PAIRS, TOKENIZER, max_length=11, digest="of these pairs")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 52)
+    stored = encode_pairs(PAIRS, TOKENIZER, max_length=11, digest="of these pairs")
+    assert len(list(tmp_path.glob("*.arrow"))) == 1
+    for found in (stored, encode_pairs(PAIRS, TOKENIZER, max_length=11, digest="of these pairs")):
+        assert (ids(found.source), ids(found.target)) == (ids(in_memory.source), ids(in_memory.target))
+        assert found.positions.equal(in_memory.positions)
+        assert found.too_long == in_memory.too_long > 0
+
+
+def test_a_second_start_encodes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 0)
+    first = encode_pairs(PAIRS, TOKENIZER, max_length=31, digest="same")
+    monkeypatch.setattr(Tokenizer, "encode_batch", None)
+    assert ids(encode_pairs(PAIRS, TOKENIZER, max_length=31, digest="same").source) == ids(first.source)
+
+
+def test_other_pairs_other_vocabularies_and_other_limits_have_files_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 0)
+    other = Tokenizer.train((pair.source for pair in PAIRS), TokenizerConfig(vocabulary_size=280))
+    for digest, tokenizer, limit in (("a", TOKENIZER, 31), ("b", TOKENIZER, 31), ("a", other, 31), ("a", TOKENIZER, 9)):
+        encode_pairs(PAIRS, tokenizer, max_length=limit, digest=digest)
+    assert len(list(tmp_path.glob("*.arrow"))) == 4
+
+
+def test_sampled_pairs_of_an_epoch_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_in(tmp_path, monkeypatch)
+    sampling = Sampling(seed=3, alpha=0.2)
+    in_memory = encode_pairs(PAIRS, TOKENIZER, max_length=31, sampling=sampling)
+    monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 0)
+    stored = encode_pairs(PAIRS, TOKENIZER, max_length=31, sampling=sampling, digest="a")
+    assert ids(stored.target) == ids(in_memory.target)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_large_vocabularies_have_tokens_of_four_bytes(encoded: EncodedPairs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tokenizer, "size", 2**16 + 1)
+    assert ids(encode_pairs(PAIRS, TOKENIZER, max_length=1_000).source) == ids(encoded.source)
+    monkeypatch.setattr(TOKENIZER, "encode_batch", lambda texts, sampling: [[2**16 + 3] for _ in texts])
+    assert encode_pairs(PAIRS[:3], TOKENIZER, max_length=9).target.padded(torch.arange(3)).unique().tolist() == [65_539]
+
+
+def test_several_corpora_follow_one_another(encoded: EncodedPairs) -> None:
+    short = encode_pairs(PAIRS[:20], TOKENIZER, max_length=int(encoded.source_lengths.float().median()))
+    assert short.too_long > 0
+    joined = EncodedPairs.join([short, encoded])
+    assert len(joined) == len(short) + len(encoded)
+    assert joined.positions.tolist() == [*short.positions.tolist(), *(20 + encoded.positions).tolist()]
+    assert joined.source_lengths.tolist() == [*short.source_lengths.tolist(), *encoded.source_lengths.tolist()]
+    assert joined.batch([len(short) + 4]).target_out.equal(encoded.batch([4]).target_out)
+    assert joined.batch([1]).source.equal(short.batch([1]).source)
+    assert joined.too_long == short.too_long

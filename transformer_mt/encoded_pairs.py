@@ -1,0 +1,139 @@
+"""Sentence pairs as tokens, in Arrow tables: in memory, or mapped from a file where there are many."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
+
+from transformer_mt.batching import Batch, Lengths, Rows, mix_seed
+from transformer_mt.cache import kept_table, passing_table
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.errors import InputError
+from transformer_mt.tokenizer import BOS, EOS, PAD, Sampling, Tokenizer
+
+PAIRS_AT_A_TIME = 10_000
+# Up to here the tokens are kept in memory: they take a few megabytes, and less time than a look into a file.
+IN_MEMORY = 200_000
+
+
+class Sentences:
+    """Tokens of sentences in the chunks of an Arrow column, which stay where they are: in memory or on disk."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self._chunks = [(chunk.offsets.to_numpy(), chunk.values.to_numpy()) for chunk in column.chunks]
+        lengths = [np.diff(offsets) for offsets, _ in self._chunks]
+        self._firsts = np.cumsum([0, *map(len, lengths)])
+        self.lengths: Lengths = torch.from_numpy(np.concatenate([np.zeros(0, np.int32), *lengths]))
+
+    def __getitem__(self, row: int) -> Int[Tensor, " N"]:
+        number = int(np.searchsorted(self._firsts, row, side="right")) - 1
+        offsets, ids = self._chunks[number]
+        place = row - self._firsts[number]
+        return torch.from_numpy(ids[offsets[place] : offsets[place + 1]].astype(np.int64))
+
+    def padded(self, rows: Rows) -> Int[Tensor, "B L"]:
+        """Those sentences side by side, filled up with `PAD`."""
+        return pad_sequence([self[row] for row in rows.tolist()], batch_first=True, padding_value=PAD)
+
+
+class EncodedPairs:
+    """Sentence pairs as tokens: sources end with `EOS`, targets are bare.
+
+    `positions` says which pair of the corpus each one is, because `too_long` of them were left out. In memory a pair
+    takes sixteen bytes, its tokens aside.
+    """
+
+    def __init__(self, table: pa.Table, *, too_long: int) -> None:
+        self._table = table
+        self.source, self.target = Sentences(table["source"]), Sentences(table["target"])
+        self.positions: Rows = torch.from_numpy(table["position"].to_numpy().copy())
+        self.too_long = too_long
+        # Tokens of each source, and those that the decoder predicts for each target, `EOS` included in both.
+        self.source_lengths: Lengths = self.source.lengths
+        self.target_lengths: Lengths = self.target.lengths + 1
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @classmethod
+    def join(cls, parts: Sequence["EncodedPairs"]) -> "EncodedPairs":
+        """The pairs of several corpora, one after the other; positions count on through them."""
+        firsts = accumulate((len(part) + part.too_long for part in parts), initial=0)
+        tables = [
+            part._table.set_column(2, "position", pa.array((part.positions + first).numpy()))
+            for part, first in zip(parts, firsts, strict=False)
+        ]
+        return cls(pa.concat_tables(tables), too_long=sum(part.too_long for part in parts))
+
+    def batch(self, rows: Sequence[int] | Rows) -> Batch:
+        """The padded batch of these pairs, counted from 0 over those that were kept."""
+        index = torch.as_tensor(rows)
+        target, ends = self.target.padded(index), self.target.lengths[index].long()
+        target_out = F.pad(target, (0, 1), value=PAD)
+        target_out[torch.arange(len(index)), ends] = EOS
+        return Batch(
+            source=self.source.padded(index),
+            target_in=F.pad(target, (1, 0), value=BOS),
+            target_out=target_out,
+            pairs=self.positions[index].tolist(),
+            source_tokens=int(self.source_lengths[index].sum()),
+            target_tokens=int(self.target_lengths[index].sum()),
+        )
+
+
+def encode_pairs(
+    pairs: Pairs, tokenizer: Tokenizer, *, max_length: int, sampling: Sampling | None = None, digest: str | None = None
+) -> EncodedPairs:
+    """Encode a corpus; pairs with more than `max_length` tokens on a side, `EOS` included, are left out and counted.
+
+    With `sampling`, source and target are segmented at random, and again the same for the same sampling. The tokens of
+    more than `IN_MEMORY` pairs are kept in the cache folder under the `digest` of the pairs, if that is known; sampled
+    ones, which one epoch uses, in a file without a name. Raises `InputError` when no pair is left.
+    """
+    ids = pa.uint16() if tokenizer.size <= 2**16 else pa.int32()
+    schema = pa.schema({"source": pa.list_(ids), "target": pa.list_(ids), "position": pa.int32()})
+    parts = _encoded_parts(pairs, tokenizer, max_length, sampling, schema=schema)
+    if len(pairs) <= IN_MEMORY:
+        table = pa.Table.from_batches(parts, schema)
+    elif sampling or digest is None:
+        table = passing_table(schema, parts)
+    else:
+        vocabulary = hashlib.sha256(tokenizer.serialized).hexdigest()
+        table = kept_table(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts)
+    if not len(table):
+        raise InputError(
+            f"model.max_length, training.batch_tokens: all {len(pairs)} pairs have more than {max_length} tokens; "
+            "raise them"
+        )
+    return EncodedPairs(table, too_long=len(pairs) - len(table))
+
+
+def _encoded_parts(
+    pairs: Pairs, tokenizer: Tokenizer, max_length: int, sampling: Sampling | None, *, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The corpus, some pairs at a time."""
+    for first in range(0, len(pairs), PAIRS_AT_A_TIME):
+        part = pairs[first : first + PAIRS_AT_A_TIME]
+        draws = [sampling and Sampling(mix_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]
+        sources = tokenizer.encode_batch([pair.source for pair in part], sampling=draws[0])
+        targets = tokenizer.encode_batch([pair.target for pair in part], sampling=draws[1])
+        kept = [row for row in range(len(part)) if max(len(sources[row]), len(targets[row])) < max_length]
+        columns = [
+            _lists([[*sources[row], EOS] for row in kept], schema.field("source").type),
+            _lists([targets[row] for row in kept], schema.field("target").type),
+            pa.array(np.array(kept, np.int32) + np.int32(first)),
+        ]
+        yield pa.record_batch(columns, schema=schema)
+
+
+def _lists(sentences: Sequence[Sequence[int]], kind: pa.ListType) -> pa.ListArray:
+    ids = np.fromiter(chain.from_iterable(sentences), kind.value_type.to_pandas_dtype())
+    offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(ids))
