@@ -13,8 +13,9 @@ from transformer_mt.errors import Diverged, InputError
 from transformer_mt.processes import SingleProcess
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.training.data import train_tokenizer
 from transformer_mt.training.reports import FinishReport, Validation
-from transformer_mt.training.session import build_trainer, train_tokenizer
+from transformer_mt.training.session import build_trainer, training_shares
 from transformer_mt.training.trainer import Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
@@ -196,7 +197,7 @@ def test_the_line_of_a_validation_is_written_before_the_checkpoint_that_makes_no
 def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     config = small_config("training.steps=4")
     corpus = corpus_in_memory()
-    tokenizer = train_tokenizer(corpus, config)
+    tokenizer = train_tokenizer(training_shares(corpus), config.tokenizer)
     written = []
     for rank in (1, 0):
         run = Run.create(tmp_path / str(rank), config, tokenizer)
@@ -210,7 +211,7 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
 
 def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -> None:
     config, corpus = small_config(*WITHOUT_DROPOUT), corpus_in_memory()
-    tokenizer = train_tokenizer(corpus, config)
+    tokenizer = train_tokenizer(training_shares(corpus), config.tokenizer)
     alone, one_of_two = (
         build_trainer(config, Run(tmp_path), corpus, tokenizer, processes=processes)
         for processes in (SingleProcess(), OneOf(2, 0))

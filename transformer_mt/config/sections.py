@@ -100,6 +100,8 @@ class TokenizerConfig(Section):
     """How it is learned: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
     vocabulary_size: Annotated[int, Field(gt=0, le=10**6)] = 2_400
     """Subwords, special symbols and 256 bytes included."""
+    sample: Annotated[int, Field(gt=0, le=10**8)] = 500_000
+    """The most training pairs of a corpus that the vocabulary is learned from, taken evenly from all."""
     sampling: Literal["none", "subword"] = "none"
     """`subword` segments the training text anew at random in every epoch."""
     alpha: Annotated[float, Field(gt=0.0, le=100.0)] = 0.1

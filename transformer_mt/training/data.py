@@ -1,15 +1,22 @@
 """What the epochs of a training consist of, as tokens; and the vocabulary that is learned from it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+import sentencepiece
 import torch
 
 from transformer_mt.batching import Rows, mix_seed
-from transformer_mt.config.sections import Config
-from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.encoded_pairs import EncodedPairs, encode_pairs
+from transformer_mt.cache import kept_table
+from transformer_mt.config.sections import Config, TokenizerConfig
+from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
 from transformer_mt.tokenizer import Sampling, Tokenizer
+
+# Pairs that stand together in a sample of a corpus, where reading one of them takes as long as reading all.
+_SAMPLED_TOGETHER = 100
+_VOCABULARY = pa.schema({"model": pa.binary(), "note": pa.string()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +76,37 @@ def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Rows:
     rounds = range(start // pairs, (start + count - 1) // pairs + 1)
     order = [torch.randperm(pairs, generator=torch.Generator().manual_seed(mix_seed(seed, turn))) for turn in rounds]
     return torch.cat([torch.zeros(0, dtype=torch.long), *order])[start % pairs :][:count]
+
+
+def train_tokenizer(shares: Sequence[Share], config: TokenizerConfig) -> Tokenizer:
+    """A joint vocabulary of both sides, learned from `config.sample` pairs of each corpus at the most.
+
+    That of a large corpus is kept in the cache folder.
+    """
+    if sum(len(share.pairs) for share in shares) <= IN_MEMORY or any(share.digest is None for share in shares):
+        return _learn(shares, config)
+    digests = "-".join(str(share.digest) for share in shares)
+    key = f"vocabulary-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
+    row = kept_table(key, _VOCABULARY, _learned(shares, config)).to_pylist()[0]
+    return Tokenizer(row["model"], note=row["note"])
+
+
+def _learned(shares: Sequence[Share], config: TokenizerConfig) -> Iterator[pa.RecordBatch]:
+    tokenizer = _learn(shares, config)
+    yield pa.record_batch([[tokenizer.serialized], [tokenizer.note]], schema=_VOCABULARY)
+
+
+def _learn(shares: Sequence[Share], config: TokenizerConfig) -> Tokenizer:
+    pairs = (pair for share in shares for pair in sample(share.pairs, config.sample))
+    return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config)
+
+
+def sample(pairs: Pairs, count: int) -> Iterator[SentencePair]:
+    """All pairs of a corpus, or about `count` of them, taken evenly from the whole."""
+    groups = count // _SAMPLED_TOGETHER + 1
+    if len(pairs) <= max(count, groups * _SAMPLED_TOGETHER):
+        yield from pairs
+        return
+    for number in range(groups):
+        first = number * len(pairs) // groups
+        yield from pairs[first : first + _SAMPLED_TOGETHER]

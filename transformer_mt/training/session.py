@@ -19,7 +19,7 @@ from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
 from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.tokenizer import Tokenizer
-from transformer_mt.training.data import Share, TrainingData
+from transformer_mt.training.data import Share, TrainingData, train_tokenizer
 from transformer_mt.training.reports import Report
 from transformer_mt.training.schedules import depends_on_steps
 from transformer_mt.training.stream import BatchStream
@@ -96,7 +96,7 @@ def build_session(
     if corpus is None:
         corpus = load_corpus(config.data)
     if tokenizer is None:
-        tokenizer = train_tokenizer(corpus, config)
+        tokenizer = train_tokenizer(training_shares(corpus), config.tokenizer)
     trainer = build_trainer(config, run, corpus, tokenizer, processes=SingleProcess())
     return TrainingSession(trainer, corpus, tokenizer, (tokenizer.note,) if tokenizer.note else ())
 
@@ -114,7 +114,7 @@ def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer
         run,
         model=model,
         stream=BatchStream(
-            TrainingData([Share(corpus.splits["train"])], tokenizer, config), config.training, processes=processes
+            TrainingData(training_shares(corpus), tokenizer, config), config.training, processes=processes
         ),
         validate=Validator(validation_pairs(corpus), tokenizer, config, device=device),
         device=device,
@@ -134,10 +134,9 @@ def require_training_memory(config: Config, device: torch.device, *, vocabulary_
     )
 
 
-def train_tokenizer(corpus: Corpus, config: Config) -> Tokenizer:
-    """A joint vocabulary of both sides of the training sentences."""
-    train = corpus.splits["train"]
-    return Tokenizer.train((text for pair in train for text in (pair.source, pair.target)), config.tokenizer)
+def training_shares(corpus: Corpus) -> list[Share]:
+    """What to train on."""
+    return [Share(corpus.splits["train"])]
 
 
 def validation_pairs(corpus: Corpus) -> Sequence[SentencePair]:

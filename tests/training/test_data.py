@@ -1,0 +1,126 @@
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.cache import cache_in
+from support.small_training import PAIRS, TRAIN, small_config
+
+from transformer_mt import encoded_pairs
+from transformer_mt.config.sections import TokenizerConfig
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.training import data
+from transformer_mt.training.data import Share, TrainingData, next_rows, sample, train_tokenizer
+
+OLD = [SentencePair(f"alt {number}", f"old {number}") for number in range(23)]
+LONG = ("model.max_length=99",)
+VOCABULARY = TokenizerConfig(vocabulary_size=300)
+TOKENIZER = train_tokenizer([Share(TRAIN)], VOCABULARY)
+
+
+def mixed(weight: float, *overrides: str) -> TrainingData:
+    return TrainingData([Share(TRAIN), Share(OLD, weight=weight)], TOKENIZER, small_config(*LONG, *overrides))
+
+
+def taken(mixture: TrainingData, epoch: int) -> list[int]:
+    """The positions, through both corpora, of the pairs of an epoch."""
+    pairs, rows = mixture.epoch(epoch)
+    assert rows is not None
+    return pairs.positions[rows].tolist()
+
+
+def test_a_mixture_holds_the_main_corpus_whole_and_the_other_by_its_weight() -> None:
+    mixture = mixed(0.25)
+    seen = []
+    for epoch in range(7):
+        positions = taken(mixture, epoch)
+        assert positions[:31] == list(range(31))
+        others = positions[31:]
+        assert len(others) == 8
+        assert all(31 <= position < 31 + 23 for position in others)
+        seen += others
+    assert min(Counter(seen[: 2 * 23]).values()) == max(Counter(seen[: 2 * 23]).values()) == 2
+    assert seen[:8] != seen[23:31]
+
+
+def test_an_epoch_of_a_mixture_is_a_function_of_its_number() -> None:
+    walking = mixed(0.5)
+    walked = [taken(walking, epoch) for epoch in range(4)]
+    assert taken(mixed(0.5), 3) == walked[3] != walked[2]
+    assert taken(mixed(0.5, "training.seed=2"), 3) != walked[3]
+
+
+def test_a_heavy_corpus_comes_several_times_an_epoch() -> None:
+    counts = Counter(taken(mixed(3.0), 0)[31:])
+    assert sum(counts.values()) == 93
+    assert set(counts.values()) == {4, 5}
+    assert len(counts) == 23
+
+
+def test_sampled_mixtures_are_segmented_anew() -> None:
+    mixture = mixed(0.5, "tokenizer.sampling=subword")
+    first, second = (mixture.epoch(epoch)[0].batch(range(54)) for epoch in (0, 1))
+    assert first.pairs == second.pairs == list(range(54))
+    assert first.source.tolist() != second.source.tolist()
+    assert mixture.epoch(0)[0].batch(range(54)).source.equal(first.source)
+
+
+def test_one_corpus_is_taken_whole_and_encoded_once() -> None:
+    alone = TrainingData([Share(TRAIN)], TOKENIZER, small_config(*LONG))
+    pairs, rows = alone.epoch(0)
+    assert rows is None
+    assert len(pairs) == 31
+    assert alone.epoch(1)[0] is pairs
+
+
+@given(pairs=st.integers(1, 12), count=st.integers(0, 30), seed=st.integers(0, 99))
+def test_rows_of_epochs_go_through_one_order_after_another(pairs: int, count: int, seed: int) -> None:
+    rows = [row for epoch in range(6) for row in next_rows(pairs, count, seed=seed, epoch=epoch).tolist()]
+    assert len(rows) == 6 * count
+    for start, end in pairwise(range(0, len(rows) + 1, pairs)):
+        assert sorted(rows[start:end]) == list(range(pairs))
+
+
+def test_a_sample_is_taken_evenly_from_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "_SAMPLED_TOGETHER", 3)
+    pairs = [SentencePair(str(number), "") for number in range(1_009)]
+    numbers = [int(pair.source) for pair in sample(pairs, 50)]
+    assert len(numbers) == len(set(numbers)) == 51
+    assert numbers[:4] == [0, 1, 2, 59]
+    assert max(later - earlier for earlier, later in pairwise([*numbers, 1_009])) <= 60
+    assert list(sample(pairs, 1_009)) == list(sample(pairs, 2_000)) == pairs
+
+
+def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "_SAMPLED_TOGETHER", 1)
+    learned: list[list[str]] = []
+    monkeypatch.setattr(Tokenizer, "train", lambda texts, config: learned.append(list(texts)) or TOKENIZER)
+    train_tokenizer([Share(PAIRS), Share(OLD)], TokenizerConfig(sample=4))
+    assert len(learned[0]) == 2 * (5 + 5)
+    assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])
+
+
+def test_the_vocabulary_of_a_large_corpus_is_learned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(data, "IN_MEMORY", 30)
+    first = train_tokenizer([Share(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
+    assert first.note
+    monkeypatch.setattr(Tokenizer, "train", None)
+    again = train_tokenizer([Share(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
+    assert (again.serialized, again.note) == (first.serialized, first.note)
+    for shares, config in (
+        ([Share(TRAIN, "another")], TokenizerConfig(vocabulary_size=9_999)),
+        ([Share(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999, sample=30)),
+    ):
+        with pytest.raises(TypeError):
+            train_tokenizer(shares, config)
+
+
+def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 30)
+    TrainingData([Share(TRAIN, "digest"), Share(OLD, "old")], TOKENIZER, small_config(*LONG)).epoch(0)
+    assert len(list(tmp_path.glob("*.arrow"))) == 1
