@@ -14,6 +14,9 @@ from transformer_mt.errors import InputError
 Rows = Int[Tensor, " P"]
 Lengths = Int[Tensor, " P"]
 
+# Sorting takes some thirty bytes a pair; among a million there are enough of every length.
+SORTED_TOGETHER = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -44,7 +47,7 @@ class BatchPlan:
 
     def __init__(self, rows: Rows, ends: Sequence[int], order: Sequence[int]) -> None:
         """`rows` are sorted by length; batch b holds those up to `ends[b]` of them; `order` permutes the batches."""
-        self._rows, self._bounds, self._order = rows.int(), [0, *ends], order
+        self._rows, self._bounds, self._order = rows, [0, *ends], order
 
     def __len__(self) -> int:
         return len(self._order)
@@ -81,19 +84,18 @@ def plan_batches(
     """
     generator = torch.Generator().manual_seed(mix_seed(seed, epoch))
     count = len(source_lengths) if rows is None else len(rows)
-    shuffled = torch.randperm(count, generator=generator)
+    shuffled = torch.randperm(count, generator=generator, dtype=torch.int32)
     if rows is not None:
-        shuffled = rows[shuffled]
-    ordered = _by_length(shuffled, source_lengths, target_lengths)
-    ends = _cut(ordered, source_lengths, target_lengths, batch_tokens)
-    return BatchPlan(ordered, ends, _turns(len(ends), processes, generator))
+        shuffled = rows.int()[shuffled]
+    ends = _cut_by_length(shuffled, source_lengths, target_lengths, batch_tokens)
+    return BatchPlan(shuffled, ends, _turns(len(ends), processes, generator))
 
 
 def fixed_batches(source_lengths: Lengths, target_lengths: Lengths, *, batch_tokens: int) -> BatchPlan:
     """As `plan_batches`, but always the same batches, from short to long: for validation and translation."""
-    ordered = _by_length(torch.arange(len(source_lengths)), source_lengths, target_lengths)
-    ends = _cut(ordered, source_lengths, target_lengths, batch_tokens)
-    return BatchPlan(ordered, ends, range(len(ends)))
+    rows = torch.arange(len(source_lengths), dtype=torch.int32)
+    ends = _cut_by_length(rows, source_lengths, target_lengths, batch_tokens)
+    return BatchPlan(rows, ends, range(len(ends)))
 
 
 def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int]:
@@ -111,6 +113,18 @@ def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int
     return kept.view(turns, processes)[order].flatten().tolist()
 
 
+def _cut_by_length(
+    rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int
+) -> list[int]:
+    """Sort rows by length in their place, a million at a time; where each batch of them ends."""
+    ends: list[int] = []
+    for first in range(0, len(rows), SORTED_TOGETHER):
+        part = rows[first : first + SORTED_TOGETHER]
+        part.copy_(_by_length(part, source_lengths, target_lengths))
+        ends += (first + end for end in _cut(part, source_lengths, target_lengths, batch_tokens))
+    return ends
+
+
 def _by_length(rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengths) -> Int[Tensor, " R"]:
     """Sort by the longer side, which the budget counts, then by how much longer the target is.
 
@@ -121,7 +135,6 @@ def _by_length(rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths:
     longer = torch.maximum(source, target)
     key = longer * (2 * int(longer.max()) + 1) if len(rows) else longer
     key += torch.where(longer % 2 == 0, target - source, source - target)
-    del source, target, longer  # eight bytes a pair each, while the sort takes as much again
     return rows[torch.from_numpy(np.argsort(key.numpy(), kind="stable"))]
 
 
