@@ -4,6 +4,7 @@ import math
 import random
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -120,6 +121,17 @@ class Tokenizer:
     def normalize(self, text: str) -> str:
         """The text as `decode(encode(text))` gives it back: NFC, single spaces, `▁` taken for a space."""
         return self.decode(self.encode(text))
+
+    def unknown_characters(self, texts: Iterable[str]) -> Counter[str]:
+        """The characters that the vocabulary has no subword for and spells as bytes, with how often they occur."""
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(_encodable(text))
+        del counts[" "]
+        for character in list(counts):
+            if self._processor.PieceToId(character) != UNK:
+                del counts[character]
+        return counts
 
     def word_of_piece(self, text: str) -> list[int]:
         """For each subword of `encode(text)`, the word of `corpus.pairs.words(text)` that it belongs to, or -1.

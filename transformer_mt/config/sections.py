@@ -333,6 +333,15 @@ class SearchConfig(Section):
     """Of sampling."""
 
 
+class ParentConfig(Section):
+    """The run whose weights and vocabulary this one begins with (fine-tuning); none if empty."""
+
+    run: str = ""
+    """Its directory, as `tmt train --from` gives it."""
+    weights: str = ""
+    """The SHA-256 sum of its weights, by which it is known again."""
+
+
 class Config(Section):
     """Everything a run depends on."""
 
@@ -346,6 +355,7 @@ class Config(Section):
     schedule: ScheduleConfig = NoamConfig()
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
+    parent: ParentConfig = ParentConfig()
 
 
 # The sections of which a name chooses one: the key with the name, and the sections by name.

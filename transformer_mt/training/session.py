@@ -1,11 +1,12 @@
 """From a configuration to something that trains: a new run, or the continuation of one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
@@ -18,8 +19,10 @@ from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
 from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
+from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.data import Share, TrainingData, train_tokenizer
+from transformer_mt.training.parent import load_parent, parent_notes
 from transformer_mt.training.reports import Report
 from transformer_mt.training.schedules import depends_on_steps
 from transformer_mt.training.stream import BatchStream
@@ -27,7 +30,7 @@ from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
-MAY_CHANGE = ("training.steps", "training.patience", "training.device", "search.")
+MAY_CHANGE = ("training.steps", "training.patience", "training.device", "search.", "parent.weights")
 
 
 @dataclass(frozen=True)
@@ -95,20 +98,37 @@ def build_session(
     """A session at its first step; writes nothing. What is not given is loaded or learned as the configuration says."""
     if corpus is None:
         corpus = load_corpus(config.data)
-    if tokenizer is None:
-        tokenizer = train_tokenizer(training_shares(corpus), config.tokenizer)
-    trainer = build_trainer(config, run, corpus, tokenizer, processes=SingleProcess())
-    return TrainingSession(trainer, corpus, tokenizer, (tokenizer.note,) if tokenizer.note else ())
+    shares, weights, notes = training_shares(corpus), None, []
+    if tokenizer is None and config.parent.run:
+        parent = load_parent(config)
+        tokenizer, weights = parent.tokenizer, weights_of(parent.model)
+        notes = parent_notes(config, shares, tokenizer)
+    elif tokenizer is None:
+        tokenizer = train_tokenizer(shares, config.tokenizer)
+        notes = [tokenizer.note] if tokenizer.note else []
+    trainer = build_trainer(config, run, corpus, tokenizer, weights=weights, processes=SingleProcess())
+    return TrainingSession(trainer, corpus, tokenizer, tuple(notes))
 
 
-def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer, *, processes: Processes) -> Trainer:
-    """A trainer at its first step. Its weights depend on the configuration's seed alone."""
+def build_trainer(
+    config: Config,
+    run: Run,
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    *,
+    processes: Processes,
+    weights: Mapping[str, Tensor] | None = None,
+) -> Trainer:
+    """A trainer at its first step. Its weights, if none are given, depend on the configuration's seed alone."""
     keep_freed_memory()
     device = choose_device(config.training.device)
     precision = choose_precision(config.training.precision, device)
     require_training_memory(config, device, vocabulary_size=tokenizer.size)
     torch.manual_seed(config.training.seed)
     model = build_model(config.model, vocabulary_size=tokenizer.size)
+    if weights is not None:
+        with torch.no_grad():
+            load_weights(model, weights)
     return Trainer(
         config,
         run,

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import pytest
+import torch
+from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_config
+
+from transformer_mt.config.sections import Config
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.training.parent import begun_with
+from transformer_mt.training.session import TrainingSession, open_training
+
+OWN = [SentencePair(f"Ärger mit Ø {number}, das Haus.", f"trouble with Ø {number}, the house.") for number in range(11)]
+
+
+@pytest.fixture(scope="module")
+def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "parent"
+    list(open_training(small_config(), path, corpus_in_memory()).train())
+    return path
+
+
+def child(config: Config, path: Path) -> TrainingSession:
+    return open_training(config, path, corpus_in_memory(OWN, OWN[:3]))
+
+
+def test_training_begins_with_the_weights_and_the_vocabulary_of_the_parent(parent: Path, tmp_path: Path) -> None:
+    config = begun_with(small_config("training.seed=7", "model.dropout=0.3"), parent)
+    session = child(config, tmp_path / "child")
+    theirs = Run(parent).load()
+    assert session.tokenizer.serialized == theirs.tokenizer.serialized
+    weights = weights_of(theirs.model)
+    for name, tensor in weights_of(session.trainer.model).items():
+        assert torch.equal(tensor, weights[name]), name
+    candidate = session.trainer.averaging.candidate()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in weights_of(candidate).items())
+    assert session.trainer.progress.step == 0
+
+
+def test_the_run_remembers_its_parent_and_continues_without_it(parent: Path, tmp_path: Path) -> None:
+    whole = child(begun_with(small_config(), parent), tmp_path / "whole")
+    list(whole.train())
+    config = begun_with(small_config(), parent)
+    stopped = child(config, tmp_path / "child")
+    for _ in range(3):
+        stopped.trainer.step()
+    stopped.trainer.save()
+    assert Run(tmp_path / "child").config().parent.run == str(parent.resolve())
+    gone = config.model_copy(update={"parent": config.parent.model_copy(update={"weights": "of another day"})})
+    continued = child(gone, tmp_path / "child")
+    list(continued.train())
+    for name, tensor in weights_of(whole.trainer.model).items():
+        assert torch.equal(tensor, weights_of(continued.trainer.model)[name]), name
+
+
+def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
+    notes = child(begun_with(small_config(), parent), tmp_path / "child").notes
+    assert notes[0] == f"beginning with the weights and the vocabulary of {parent.resolve()}"
+    assert notes[1].startswith("characters that are not in the vocabulary, and become bytes: ")
+    known = {character for pair in TRAIN for text in (pair.source, pair.target) for character in text}
+    unknown = [character for pair in OWN for text in (pair.source, pair.target) for character in text]
+    unknown = [character for character in unknown if character not in known]
+    assert {"Ä", "Ø", "0"} <= set(unknown)
+    assert f"become bytes: {len(unknown)} (Ø 22, " in notes[1]
+    assert notes[1].endswith(", …)")
+    same = open_training(begun_with(small_config(), parent), tmp_path / "same", corpus_in_memory(TRAIN, VALIDATION))
+    assert len(same.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.width=32", r"^model: .* is another one in .*, whose weights are to be used; leave its sizes$"),
+        ("model.decoder_layers=2", r"^model: decoder.* is another one"),
+        ("tokenizer.vocabulary_size=299", r"^tokenizer.vocabulary_size: is 300 in .*, whose vocabulary stays, and 299"),
+        ("tokenizer.kind=bpe", r"^tokenizer.kind: is unigram in .* and bpe now; leave it$"),
+    ],
+)
+def test_another_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, override: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        child(begun_with(small_config(override), parent), tmp_path / "child")
+    assert not (tmp_path / "child").exists()
+
+
+def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path) -> None:
+    config = begun_with(small_config(), parent)
+    config = config.model_copy(update={"parent": config.parent.model_copy(update={"weights": "0" * 64})})
+    with pytest.raises(
+        InputError, match=r"are no longer those of parent.weights; give it with --from again$"
+    ):
+        child(config, tmp_path / "child")
+
+
+def test_no_parent_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such directory"):
+        begun_with(small_config(), tmp_path / "none")
