@@ -72,7 +72,14 @@ WITH_TABLE = [key for key, value in leaves(Config()) if isinstance(value, str) a
 
 
 def test_every_text_without_values_of_its_own_is_a_choice_or_free() -> None:
-    free = {"data.corpus", "data.source_language", "data.target_language", "training.device"}
+    free = {
+        "data.corpus",
+        "data.source_language",
+        "data.target_language",
+        "training.device",
+        "parent.run",
+        "parent.weights",
+    }
     literal = {"tokenizer.kind", "tokenizer.sampling", "model.tied"}
     texts = {key for key, value in leaves(Config()) if isinstance(value, str)}
     assert texts - set(WITH_TABLE) == free | literal

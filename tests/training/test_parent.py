@@ -87,9 +87,7 @@ def test_another_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, ov
 def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path) -> None:
     config = begun_with(small_config(), parent)
     config = config.model_copy(update={"parent": config.parent.model_copy(update={"weights": "0" * 64})})
-    with pytest.raises(
-        InputError, match=r"are no longer those of parent.weights; give it with --from again$"
-    ):
+    with pytest.raises(InputError, match=r"are no longer those of parent.weights; give it with --from again$"):
         child(config, tmp_path / "child")
 
 
