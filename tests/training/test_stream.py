@@ -1,7 +1,9 @@
+from collections.abc import Sequence
+
 import pytest
 import torch
 from support.processes import OneOf
-from support.small_training import TRAIN, small_config
+from support.small_training import TRAIN, VALIDATION, small_config
 
 from transformer_mt.batching import Batch
 from transformer_mt.config.sections import TokenizerConfig
@@ -13,11 +15,13 @@ from transformer_mt.training.stream import BatchStream
 SAMPLED = "tokenizer.sampling=subword"
 
 
-def stream(*overrides: str, processes: Processes | None = None) -> BatchStream:
+def stream(
+    *overrides: str, processes: Processes | None = None, shares: Sequence[Share] = (Share(TRAIN),)
+) -> BatchStream:
     config = small_config(*overrides)
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
     tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
-    data = TrainingData([Share(TRAIN)], tokenizer, config)
+    data = TrainingData(shares, tokenizer, config)
     return BatchStream(data, config.training, processes=processes or SingleProcess())
 
 
@@ -90,3 +94,23 @@ def test_several_processes_share_out_the_batches_of_one(count: int) -> None:
         assert set(taken) <= all_batches
         assert len(all_batches) - len(taken) < count
         assert {(one.epoch, one.index) for one in shared} == {(epoch, len(taken))}
+
+
+def test_an_epoch_of_a_mixture_takes_what_its_weights_say() -> None:
+    one = stream(shares=[Share(TRAIN), Share(VALIDATION, weight=0.2)])
+    for _ in range(2):
+        epoch, taken = one.epoch, []
+        while one.epoch == epoch and one.index < len(one.plan):
+            taken += one.take().pairs
+        assert sorted(pair for pair in taken if pair < 31) == list(range(31))
+        assert len(taken) == 31 + round(0.2 * 31)
+        one.seek(epoch + 1, 0)
+
+
+def test_the_batches_of_a_turn_are_neighbours_in_length() -> None:
+    alone, shared = stream(), stream(processes=OneOf(2, 1))
+    by_length = sorted(alone.plan, key=lambda rows: int(alone.encoded.source_lengths[rows].max()))
+    places = {tuple(rows.tolist()): place for place, rows in enumerate(by_length)}
+    turns = zip(shared.plan, list(shared.plan)[1:], strict=False)
+    distances = [abs(places[tuple(a.tolist())] - places[tuple(b.tolist())]) for a, b in list(turns)[::2]]
+    assert max(distances) <= 3
