@@ -33,6 +33,7 @@ def main(
     codes: dict[str, Counter[int]] = defaultdict(Counter)
     problems = 0
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["HF_DATASETS_CACHE"] = str(Path(folder, "cache"))  # before anything imports `datasets`
         place = Path(folder, "place")
         fuzzer = Fuzzer(place, make_home(place))
         memory = memory_of_reading()
