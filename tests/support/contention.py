@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from support.command_line import settings
 from support.forked import start, tmt
@@ -24,6 +25,7 @@ from transformer_mt.cli.options import resolve_config
 from transformer_mt.cli.signals import leave_on_signals
 from transformer_mt.config.toml import dump_config
 from transformer_mt.errors import TmtError
+from transformer_mt.runs import directory
 from transformer_mt.runs.checkpoints import saved_steps
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, PARTS, TOKENIZER, Run
 from transformer_mt.runs.weights import digest, weights_of
@@ -37,7 +39,7 @@ WRITTEN = "out.txt"
 LONGEST = 120
 # Seconds in which everybody begins, and after which a signal may come.
 BEGINNINGS, SIGNALS = 1.5, 1.2
-READING = 1.0
+READING = 1.2
 # What the last line may say: to trainers and to readers.
 REFUSALS = r"is being trained by|another training has begun|belongs to another configuration"
 NOTHING_TO_READ = r"missing; |no such directory|not a run directory"
@@ -111,6 +113,22 @@ def keep_reading() -> int:
                 raise
             time.sleep(0.02)
     return 0
+
+
+def keep_reading_slowly() -> int:
+    """The same, but before each file it waits, so that others have time to exchange what it has not yet read."""
+    chance = random.Random(os.getpid())
+
+    def later(opening: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            time.sleep(chance.uniform(0.0, 0.4))
+            return opening(*arguments, **named)
+
+        return call
+
+    directory.read_regular = later(directory.read_regular)
+    directory.open_regular = later(directory.open_regular)
+    return keep_reading()
 
 
 @dataclass
@@ -242,7 +260,8 @@ class Contention:
         kinds: list[tuple[str, Callable[[], int]]] = [
             *[("train", tmt(*training))] * 3,
             *[("overwrite", tmt(*overwriting))] * 2,
-            *[("load", keep_reading)] * 2,
+            ("load", keep_reading),
+            *[("load", keep_reading_slowly)] * 3,
             ("translate", tmt(*reading)),
             *[("write", tmt(*reading, "--output", WRITTEN))] * 2,
         ]

@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from transformer_mt.cli.main import main
+from transformer_mt.cli.entry import main
 
 FAULT = 99
 
@@ -45,7 +45,8 @@ def tmt(*arguments: str) -> Callable[[], int]:
         try:
             main()
         except SystemExit as end:
-            assert isinstance(end.code, int)
-            return end.code
+            code = end.code
+        assert isinstance(code, int)
+        return code
 
     return command

@@ -150,9 +150,10 @@ def renew_sums(checkpoint: Path) -> None:
     """Seal a damaged checkpoint again, as somebody who means it would."""
     manifest = checkpoint / "manifest.json"
     with contextlib.suppress(ValueError, OSError, TypeError, AttributeError, RecursionError):
-        names = json.loads(manifest.read_bytes())
-        sums = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in names}
-        manifest.write_text(json.dumps(sums))
+        sums = json.loads(manifest.read_bytes())
+        present = {name for name in sums if name in os.listdir(checkpoint)}  # others may lead anywhere
+        renewed = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in present}
+        manifest.write_text(json.dumps({name: renewed.get(name, value) for name, value in sums.items()}))
 
 
 Damage = Callable[[bytes, random.Random], bytes]
