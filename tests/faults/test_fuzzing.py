@@ -1,4 +1,4 @@
-"""A small size of what `scripts/fuzz.py` does at night: hostile files of every kind, and no command breaks its promise."""
+"""A small size of what `scripts/fuzz.py` does at night: hostile files of every kind break no command's promise."""
 
 import re
 import subprocess

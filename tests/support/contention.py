@@ -22,7 +22,6 @@ from typing import Any
 from support.command_line import settings
 from support.forked import start, tmt
 from transformer_mt.cli.options import resolve_config
-from transformer_mt.cli.signals import leave_on_signals
 from transformer_mt.config.toml import dump_config
 from transformer_mt.errors import TmtError
 from transformer_mt.runs import directory
@@ -103,7 +102,6 @@ def translate(run: Path, *more: str) -> tuple[str, ...]:
 
 def keep_reading() -> int:
     """A reader that prints the state of the run again and again; where there is none to read, it waits."""
-    leave_on_signals()
     end = time.monotonic() + READING
     while time.monotonic() < end:
         try:
@@ -231,8 +229,8 @@ class Contention:
     def round(self, chance: random.Random) -> list[str]:
         """One round, in a directory that is empty or holds a run; what was wrong."""
         place = self._part("round")
-        if chance.random() < 0.6:
-            shutil.copytree(chance.choice(self.known[0].moments[:-2]), place / "run")
+        if chance.random() < 0.8:
+            shutil.copytree(chance.choice([one for known in self.known for one in known.moments]), place / "run")
         participants = self._participants(chance)
         newest = 0
 
@@ -255,11 +253,11 @@ class Contention:
 
     def _participants(self, chance: random.Random) -> list[Participant]:
         training, other = (["train", "--run-dir", "run", *one.options] for one in self.known)
-        overwriting = [*chance.choice((training, other)), "--overwrite"]
+        overwriting = [*(training if chance.random() < 0.3 else other), "--overwrite"]
         reading = translate(Path("run"))
         kinds: list[tuple[str, Callable[[], int]]] = [
-            *[("train", tmt(*training))] * 3,
-            *[("overwrite", tmt(*overwriting))] * 2,
+            *[("train", tmt(*training))] * 2,
+            *[("overwrite", tmt(*overwriting))] * 3,
             ("load", keep_reading),
             *[("load", keep_reading_slowly)] * 3,
             ("translate", tmt(*reading)),
@@ -275,7 +273,7 @@ class Contention:
             command,
             begins=chance.uniform(0.0, BEGINNINGS),
             signal=number,
-            signal_after=chance.uniform(0.0, SIGNALS),
+            signal_after=chance.uniform(0.0, SIGNALS if kind == "load" else SIGNALS / 2),
         )
 
     def _written(self, place: Path) -> list[str]:

@@ -2,13 +2,16 @@
 
 import contextlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
 
 from transformer_mt.cli.entry import main
+from transformer_mt.cli.signals import leave_on_signals
 
 FAULT = 99
+ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def start(command: Callable[[], int], *, out: int, err: int) -> int:
@@ -16,11 +19,15 @@ def start(command: Callable[[], int], *, out: int, err: int) -> int:
 
     `out` and `err` are the descriptors to which its stdout and stderr go; its stdin is empty.
     """
+    waiting = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_SETMASK, waiting)
         return child
     code = FAULT
     try:
+        leave_on_signals()
+        signal.pthread_sigmask(signal.SIG_SETMASK, waiting)  # one that came since the fork ends the process here
         null = os.open(os.devnull, os.O_RDONLY)
         for target, descriptor in enumerate((null, out, err)):
             os.dup2(descriptor, target)
