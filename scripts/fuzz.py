@@ -24,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.fuzzing import Fuzzer, attempt
 from support.fuzzing_home import make_home, memory_of_reading
 
+PROGRESS = 1_000
+
 
 def main(
     cases: Annotated[int, typer.Option(min=1, help="How many.")] = 10_000,
@@ -33,10 +35,13 @@ def main(
     codes: dict[str, Counter[int]] = defaultdict(Counter)
     problems = 0
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["HF_DATASETS_CACHE"] = str(Path(folder, "cache"))  # before anything imports `datasets`
         place = Path(folder, "place")
         fuzzer = Fuzzer(place, make_home(place))
         memory = memory_of_reading()
-        for number in range(seed, seed + cases):
+        for done, number in enumerate(range(seed, seed + cases)):
+            if done and done % PROGRESS == 0:
+                print(f"{done} cases, {problems} broke the contract", file=sys.stderr)
             case = fuzzer.prepare(random.Random(number))
             ending = attempt(case, place, memory=memory)
             codes[case.kind][ending.code] += 1

@@ -1,11 +1,14 @@
 import hashlib
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from transformer_mt.batching import BatchPlan, fixed_batches, mix_seed, plan_batches
 from transformer_mt.errors import InputError
@@ -84,6 +87,26 @@ def test_little_of_a_batch_is_padding() -> None:
     plan = plan_batches(source, target, batch_tokens=1_024, seed=1, epoch=1)
     cells = sum(len(batch) * int(side[batch].max()) for batch in plan for side in (source, target))
     assert 1 - int(source.sum() + target.sum()) / cells < 0.05
+
+
+class Counted(TorchDispatchMode):
+    """Counts the operations on tensors."""
+
+    count = 0
+
+    def __torch_dispatch__(
+        self, operation: Callable[..., Any], types: object, arguments: tuple[Any, ...] = (), named: Any = None
+    ) -> Any:
+        self.count += 1
+        return operation(*arguments, **(named or {}))
+
+
+def test_a_corpus_is_planned_without_an_operation_for_every_pair() -> None:
+    """One for each of three million pairs takes half a minute, before every epoch."""
+    source, target = (torch.randint(3, 40, (30_000,)) for _ in range(2))
+    with Counted() as counted:
+        plan_batches(source, target, batch_tokens=4_096, seed=1, epoch=1)
+    assert 0 < counted.count < 100
 
 
 @pytest.mark.parametrize("long", [(51, 3), (3, 51)])

@@ -7,6 +7,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,49 @@ def test_with_certain_dropout_every_character_stands_alone() -> None:
     [ids] = TOKENIZERS["bpe"].encode_batch(["Der Hund"], sampling=Sampling(seed=5, alpha=1.0))
     assert "".join(TOKENIZERS["bpe"].pieces(ids)) == "▁Der▁Hund"
     assert len(ids) == len("▁Der▁Hund")
+
+
+def merged_by_definition(word: str, scores: dict[str, float], dropout: float, draw: random.Random) -> tuple[str, ...]:
+    """Algorithm 1 of Provilkov et al. (2020): of all merges that are possible and not skipped, the best is made."""
+    symbols = list(word)
+    while True:
+        joined = ["".join(pair) for pair in pairwise(symbols)]
+        kept = [i for i, symbol in enumerate(joined) if symbol in scores and draw.random() >= dropout]
+        if not kept:
+            return tuple(symbols)
+        best = max(kept, key=lambda i: scores[joined[i]])
+        symbols[best : best + 2] = [joined[best]]
+
+
+@pytest.mark.parametrize("dropout", [0.1, 0.6])
+def test_bpe_segmentations_come_as_often_as_in_the_definition(dropout: float) -> None:
+    tokenizer, draws, draw = train("bpe", size=350), 1_000, random.Random(3)
+    found = tokenizer.encode_batch(["schungden"] * draws, sampling=Sampling(seed=5, alpha=dropout))
+    counts = Counter(tuple(tokenizer.pieces(ids)) for ids in found)
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.LoadFromSerializedProto(tokenizer.serialized)
+    pieces = [
+        index for index in range(processor.GetPieceSize()) if index not in SPECIAL and not processor.IsByte(index)
+    ]
+    scores = {processor.IdToPiece(index): processor.GetScore(index) for index in pieces}
+    expected = Counter(merged_by_definition("▁schungden", scores, dropout, draw) for _ in range(draws))
+    assert len(expected) > 5
+    for segmentation in expected | counts:
+        assert counts[segmentation] / draws == pytest.approx(expected[segmentation] / draws, abs=0.07)
+
+
+def test_a_long_word_takes_random_numbers_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = 0
+
+    class Counted(random.Random):
+        def random(self) -> float:
+            nonlocal drawn
+            drawn += 1
+            return super().random()
+
+    monkeypatch.setattr("transformer_mt.tokenizer.random.Random", Counted)
+    TOKENIZERS["bpe"].encode_batch(["denschlichtorung" * 600], sampling=Sampling(seed=5, alpha=0.1))
+    assert drawn < 20_000  # once for every merge and a little more; every merge at every step would be millions
 
 
 def test_unigram_segmentations_come_as_often_as_their_smoothed_probability_says() -> None:

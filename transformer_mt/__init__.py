@@ -4,8 +4,10 @@ From Python: what `__all__` names, each loaded when it is first asked for.
 """
 
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+# Type checkers take it for true. The module `typing` takes longer to import than all the rest here, and until signals
+# are handled, one ends in Python's own traceback.
+TYPE_CHECKING = False
 
 # What torch reads from the environment, once and early. Every shape of a bfloat16 product is compiled when a CPU first
 # meets it, which takes longer than the product; oneDNN keeps 1,024 of them, fewer than the shapes of one epoch.
@@ -47,8 +49,10 @@ _MODULE = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = list(_MODULE)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import what is asked for; torch takes a second."""
+    from importlib import import_module
+
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)

@@ -203,7 +203,7 @@ def test_at_a_prompt_each_line_is_answered_until_the_end_of_input(
 
 def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
     Path("in.txt").write_text("\n" * 200_000)
-    command = f"{sys.executable} -c 'from transformer_mt.cli.main import main; main()' translate --model {trained} "
+    command = f"{sys.executable} -c 'from transformer_mt.cli.entry import main; main()' translate --model {trained} "
     ended = subprocess.run(
         ["bash", "-c", f"{command} --input in.txt | head -1; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import safetensors.torch
 import torch
+from support.hostile import pieces_of
 from support.processes import OneOf
 from support.small_training import opened
 from support.variants import VARIANTS, Variant
@@ -16,7 +17,7 @@ from torch import Tensor
 from transformer_mt.config.sections import CHOSEN, TrainingConfig
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.runs.checkpoints import Checkpoint
-from transformer_mt.runs.directory import METRICS, MODEL, Run
+from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run
 from transformer_mt.runs.weights import digest
 from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.reports import Report, StepReport
@@ -193,6 +194,20 @@ def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
     assert message.endswith("; start anew with --overwrite")
     assert "\n" not in message
     assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
+
+
+def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tmp_path: Path) -> None:
+    """Also before the first validation, when there are no weights to use that would say so."""
+    go_on(opened(tmp_path, "training.checkpoint_every=1"), until=3)
+    vocabulary, config = ((tmp_path / name).read_bytes() for name in (TOKENIZER, CONFIG))
+    pieces = list(pieces_of(vocabulary))
+    exchanged = b"".join([*pieces[:-2], pieces[-1], pieces[-2]]) + vocabulary.removeprefix(b"".join(pieces))
+    for name, own, foreign in ((TOKENIZER, vocabulary, exchanged), (CONFIG, config, config + b"# by hand\n")):
+        (tmp_path / name).write_bytes(foreign)
+        with pytest.raises(EnvironmentProblem, match=rf"step-2: was saved with another {name}; restore that file"):
+            opened(tmp_path, "training.checkpoint_every=1")
+        (tmp_path / name).write_bytes(own)
+    assert opened(tmp_path, "training.checkpoint_every=1").trainer.progress.step == 2
 
 
 def test_more_steps_continue_a_finished_run(tmp_path: Path) -> None:

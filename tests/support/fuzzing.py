@@ -14,12 +14,13 @@ import resource
 import shutil
 import signal
 import struct
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from support.forked import start, tmt
 
 SECONDS = 30
 MORE_MEMORY = 2**30
@@ -149,9 +150,10 @@ def renew_sums(checkpoint: Path) -> None:
     """Seal a damaged checkpoint again, as somebody who means it would."""
     manifest = checkpoint / "manifest.json"
     with contextlib.suppress(ValueError, OSError, TypeError, AttributeError, RecursionError):
-        names = json.loads(manifest.read_bytes())
-        sums = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in names}
-        manifest.write_text(json.dumps(sums))
+        sums = json.loads(manifest.read_bytes())
+        present = {name for name in sums if name in os.listdir(checkpoint)}  # others may lead anywhere
+        renewed = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in present}
+        manifest.write_text(json.dumps({name: renewed.get(name, value) for name, value in sums.items()}))
 
 
 Damage = Callable[[bytes, random.Random], bytes]
@@ -286,39 +288,21 @@ def attempt(case: Case, place: Path, *, memory: int) -> Ending:
     """
     before = contents(place)
     read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _run(case, place, write, memory=memory + MORE_MEMORY)
+    null = os.open(os.devnull, os.O_WRONLY)
+    child = start(lambda: _limited(case, place, memory=memory + MORE_MEMORY), out=null, err=write)
     os.close(write)
+    os.close(null)
     err, code = _wait(child, read)
     return Ending(code, err, _problem(case, code, err, before, contents(place)))
 
 
-def _run(case: Case, place: Path, write: int, *, memory: int) -> None:
-    """In the child: the command with stdout thrown away, stderr in the pipe, and limits."""
-    code = 99
-    try:
-        os.chdir(place)
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0), os.dup2(null, 1), os.dup2(write, 2)
-        sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        signal.alarm(SECONDS)
-        from transformer_mt.cli.main import run
-
-        code = run(list(case.arguments))
-        sys.stdout.flush()
-    except BaseException as error:
-        import traceback
-
-        with contextlib.suppress(BaseException):
-            traceback.print_exception(error, file=sys.stderr)
-    finally:
-        with contextlib.suppress(BaseException):
-            sys.stderr.flush()
-        os._exit(code)
+def _limited(case: Case, place: Path, *, memory: int) -> int:
+    """In the child: the command, with limits."""
+    os.chdir(place)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.alarm(SECONDS)
+    return tmt(*case.arguments)()
 
 
 def _wait(child: int, read: int) -> tuple[str, int]:

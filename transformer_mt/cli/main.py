@@ -1,7 +1,6 @@
-"""The entry point `tmt`: from the first moment on, every failure becomes one line and an exit code.
+"""From the first moment on, every failure becomes one line and an exit code.
 
-What takes long to import, or may fail to, is imported where a failure is caught; until `main` has said what a signal
-does, one ends in Python's own traceback.
+What takes long to import, or may fail to, is imported where a failure is caught.
 """
 
 import errno
@@ -11,11 +10,10 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-from transformer_mt.cli.signals import leave_on_signals
+from transformer_mt.cli.entry import INTERRUPTED
 from transformer_mt.errors import EnvironmentProblem, TmtError
 from transformer_mt.inspection.escape import escape_controls
 
-INTERRUPTED = 130
 PIPE_CLOSED = 141
 BAD_ENVIRONMENT = 3
 OUR_FAULT = 70
@@ -29,7 +27,6 @@ LONGEST_REASON = 200
 
 def main() -> NoReturn:
     """Run `tmt` with the arguments of the process and exit."""
-    leave_on_signals()
     _open_streams()
     code = run(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):

@@ -51,6 +51,7 @@ class Progress:
     validations_without_improvement: Count = 0
     history: list[tuple[Count, float]] = dataclasses.field(default_factory=list)
     machine: Annotated[str, Field(max_length=500)] = ""  # on which the steps so far were made
+    sums: dict[str, str] = dataclasses.field(default_factory=dict)  # of the run's files that they belong to
 
     def is_consistent(self) -> bool:
         """Whether training could have come here."""

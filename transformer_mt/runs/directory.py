@@ -164,11 +164,11 @@ class Run:
 
     def save_model(self, weights: Mapping[str, Tensor]) -> None:
         """Replace the weights to use. They say what configuration and vocabulary they belong to."""
-        write_atomically(self.path / MODEL, pack(weights, {**self._sums, _TENSORS: digest(weights)}))
+        write_atomically(self.path / MODEL, pack(weights, {**self.sums, _TENSORS: digest(weights)}))
 
     @cached_property
-    def _sums(self) -> dict[str, str]:
-        """The sums of the files that weights belong to: a file that is damaged later is noticed."""
+    def sums(self) -> dict[str, str]:
+        """The sums of the files that weights belong to, as they were first asked for: later damage is noticed."""
         return {name: hashlib.sha256(self._read(name)).hexdigest() for name in (CONFIG, TOKENIZER)}
 
     def _read(self, name: str) -> bytes:

@@ -100,7 +100,7 @@ class Trainer:
 
         Those of later steps go too: a resumption that started before them has found them damaged.
         """
-        self.progress.machine = describe_machine(self.device)
+        self.progress.machine, self.progress.sums = describe_machine(self.device), self.run.sums
         checkpoint = Checkpoint(
             progress=self.progress,
             weights=weights_of(self.model),
@@ -116,6 +116,7 @@ class Trainer:
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `EnvironmentProblem` where that is not sound."""
         checkpoint = self.checkpoints.load(step)
+        self._require_own(checkpoint)
         with torch.no_grad():
             load_weights(self.model, checkpoint.weights)
             self.averaging.load(checkpoint.averaged)
@@ -128,6 +129,13 @@ class Trainer:
             path = self.checkpoints.path(step)
             raise EnvironmentProblem(f"{path}: a random state is not one of {self.device.type}; restore it") from None
         self.run.forget_metrics_after(step)
+
+    def _require_own(self, checkpoint: Checkpoint) -> None:
+        """Raise `EnvironmentProblem` for one that was saved with another configuration or vocabulary than the run's."""
+        found = checkpoint.progress.sums
+        if other := [name for name, own in self.run.sums.items() if found.get(name) != own]:
+            path = self.checkpoints.path(checkpoint.progress.step)
+            raise EnvironmentProblem(f"{path}: was saved with another {other[0]}; restore that file, or train anew")
 
     def step(self) -> StepReport:
         """Accumulate the gradient of the mean loss over several batches, then let the optimizer take a step.
