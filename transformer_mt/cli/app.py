@@ -40,7 +40,7 @@ def invoke(arguments: list[str]) -> int:
     """
     command = get_command(app)
     try:
-        with command.make_context("tmt", arguments) as context:
+        with command.make_context("tmt", list(arguments), obj=tuple(arguments)) as context:
             command.invoke(context)
     except typer.Exit as end:
         return end.exit_code
