@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, command_line, resolve_config
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def train(
-    context: typer.Context,
     config: ConfigFile = None,
     data: Data = None,
     run: Annotated[
@@ -56,7 +55,7 @@ def train(
     if processes != 1 and launched != str(processes):
         from transformer_mt.cli.launcher import train_in_processes
 
-        raise typer.Exit(train_in_processes(processes, context.obj))
+        raise typer.Exit(train_in_processes(processes, command_line.get()))
     resolved = resolve_config(config, data=data, overrides=set)
     if check:
         from transformer_mt.cli.check import check_training
