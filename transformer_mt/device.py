@@ -15,17 +15,22 @@ DEVICES = ("cpu", "cuda", "mps")
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
 
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-def choose_device(name: str) -> torch.device:
+def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
     """The device of that name; `auto` takes CUDA, then Apple's MPS, then the CPU.
 
-    Raises `EnvironmentProblem` when this machine has no such device.
+    Several processes of one machine give their `local_rank`: each takes the GPU of its own number. Raises
+    `EnvironmentProblem` when this machine has no such device.
     """
     if name == "auto":
-        best = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-        return torch.device(best)
+        shareable = torch.backends.mps.is_available() and local_rank is None
+        name = "cuda" if torch.cuda.is_available() else "mps" if shareable else "cpu"
+    if local_rank is not None:
+        if name not in ("cpu", "cuda"):
+            raise InputError(f"training.device: {name} is not for several processes; use auto, cpu or cuda")
+        name = f"cuda:{local_rank}" if name == "cuda" else name
     if not _exists(name):
         raise EnvironmentProblem(f"device {name}: there is none on this machine; use auto or cpu")
     return torch.device(name)
@@ -80,14 +85,15 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
     """The number format of that name; `auto` takes bfloat16 where the processor multiplies it faster than float32.
 
     That is where it has matrix units for it: Nvidia since Ampere, Intel with AMX. Without them bfloat16 is emulated
-    or gains too little to pay for the conversions.
+    or gains too little to pay for the conversions. Nvidia's Volta and Turing have them for float16, which needs its
+    loss scaled.
     """
     if name != "auto":
         return lookup(PRECISIONS, name, key="training.precision")
     if device.type == "cuda":
-        fast = torch.cuda.get_device_capability(device) >= (8, 0)
-    else:
-        fast = device.type == "cpu" and bool(torch.cpu.get_capabilities().get("amx_bf16", False))
+        capability = torch.cuda.get_device_capability(device)
+        return torch.bfloat16 if capability >= (8, 0) else torch.float16 if capability >= (7, 0) else torch.float32
+    fast = device.type == "cpu" and torch.cpu.get_capabilities().get("amx_bf16", False)
     return torch.bfloat16 if fast else torch.float32
 
 
@@ -98,12 +104,13 @@ def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextM
     return torch.autocast(device.type, dtype=precision)
 
 
-def describe_machine(device: torch.device) -> str:
-    """What the last bits of a training depend on besides its configuration: build, processor, number of threads."""
+def describe_machine(device: torch.device, *, processes: int) -> str:
+    """What the last bits of a training depend on besides its configuration: build, processor, threads, processes."""
     processor = torch.backends.cpu.get_cpu_capability()
     if device.type == "cuda":
         processor = torch.cuda.get_device_name(device)
-    return f"torch {torch.__version__}, {device.type} {processor}, threads: {torch.get_num_threads()}"
+    threads = torch.get_num_threads()
+    return f"torch {torch.__version__}, {device.type} {processor}, threads: {threads}, processes: {processes}"
 
 
 def random_states(device: torch.device) -> dict[str, Tensor]:

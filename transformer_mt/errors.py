@@ -3,6 +3,12 @@
 A message reads `<file, line or option>: what is wrong; what to do`. Everything else that is raised is a bug of ours.
 """
 
+import errno
+import re
+
+# torch has no common class for what CPU and CUDA raise.
+_NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|bad_alloc")
+
 
 class TmtError(Exception):
     """Base of every error that `tmt` reports in one line instead of a traceback."""
@@ -24,3 +30,9 @@ class Diverged(TmtError):  # noqa: N818 - said as it is
     """Training met a number that is not finite. Exit code 4."""
 
     exit_code = 4
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the machine, or its GPU, has refused memory."""
+    refused = isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
+    return refused or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)

@@ -1,13 +1,27 @@
 """Several processes as one of them would see them, without any other."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from transformer_mt.processes import Number, Processes
+
+T = TypeVar("T")
 
 
 class OneOf(Processes):
     """The process `rank` of `count` that all have the same values."""
 
     def __init__(self, count: int, rank: int) -> None:
-        self.count, self.rank = count, rank
+        self.count, self.rank, self.local_rank = count, rank, rank
 
     def sum(self, value: Number) -> Number:
         return self.count * value
+
+    def gather(self, make: Callable[[], T]) -> list[T]:
+        return self.count * [make()]
+
+    def from_first(self, make: Callable[[], T]) -> T:
+        return make()
+
+    def first_before_others(self, make: Callable[[], T]) -> T:
+        return make()

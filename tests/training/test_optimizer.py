@@ -9,6 +9,7 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
 from transformer_mt.training.optimizer import OPTIMIZERS, ScheduledOptimizer, build_optimizer
 
+UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
 every_optimizer = pytest.mark.parametrize("name", OPTIMIZERS)
 
 
@@ -57,7 +58,7 @@ def test_every_name_has_its_section_and_its_optimizer() -> None:
 @every_optimizer
 def test_every_step_is_one_of_torch_at_the_rate_of_the_schedule(name: str) -> None:
     ours, plain = Small(), Small()
-    optimizer = build_optimizer(configured(name, betas="[0.7, 0.9]", epsilon=1e-3), ours, schedule)
+    optimizer = build_optimizer(configured(name, betas="[0.7, 0.9]", epsilon=1e-3), ours, schedule, UNSCALED)
     groups: list[dict[str, Any]] = [{"params": list(plain.parameters())}]
     if name == "adamw":
         matrix = [plain.inner.weight]
@@ -79,7 +80,7 @@ def test_weight_decay_spares_norms_biases_and_embeddings() -> None:
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
-    build_optimizer(configured("adamw", weight_decay=0.5), model, schedule).step()
+    build_optimizer(configured("adamw", weight_decay=0.5), model, schedule, UNSCALED).step()
     changed = {name for name, parameter in model.named_parameters() if not torch.equal(parameter, before[name])}
     matrices = {name for name, parameter in before.items() if parameter.ndim == 2}
     assert changed == {name for name in matrices if "table" not in name and ".to_" not in name}
@@ -91,7 +92,7 @@ def test_weight_decay_spares_norms_biases_and_embeddings() -> None:
 @every_optimizer
 def test_a_step_clears_the_gradients(name: str) -> None:
     model = Small()
-    walk(build_optimizer(configured(name), model, schedule), model, range(1, 2))
+    walk(build_optimizer(configured(name), model, schedule, UNSCALED), model, range(1, 2))
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -99,10 +100,10 @@ def test_a_step_clears_the_gradients(name: str) -> None:
 @pytest.mark.parametrize("stop", [0, 1, 4])
 def test_a_loaded_state_continues_bit_for_bit(name: str, stop: int) -> None:
     whole, first, second = Small(), Small(), Small()
-    all_rates = walk(build_optimizer(configured(name), whole, schedule), whole, range(1, 8))
-    before = build_optimizer(configured(name), first, schedule)
+    all_rates = walk(build_optimizer(configured(name), whole, schedule, UNSCALED), whole, range(1, 8))
+    before = build_optimizer(configured(name), first, schedule, UNSCALED)
     rates = walk(before, first, range(1, stop + 1))
-    after = build_optimizer(configured(name), second, schedule)
+    after = build_optimizer(configured(name), second, schedule, UNSCALED)
     second.load_state_dict(first.state_dict())
     state: dict[str, Tensor] = {key: tensor.clone() for key, tensor in before.state().items()}
     after.load(state)

@@ -13,6 +13,7 @@ from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.models.build import build_model
+from transformer_mt.processes import SingleProcess
 from transformer_mt.tokenizer import BOS, EOS, Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
 from transformer_mt.translation.translator import Translation, Translator
@@ -26,7 +27,7 @@ def tokenizer() -> Tokenizer:
 
 
 def validator(tokenizer: Tokenizer, config: Config) -> Validator:
-    return Validator(VALIDATION, tokenizer, config, device=CPU)
+    return Validator(VALIDATION, tokenizer, config, device=CPU, processes=SingleProcess())
 
 
 def test_loss_is_the_mean_over_all_target_tokens(tokenizer: Tokenizer) -> None:
@@ -77,7 +78,7 @@ def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(
     config = small_config()
     model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
     pairs = [VALIDATION[0], TOO_LONG, *VALIDATION[1:]]
-    found = Validator(pairs, tokenizer, config, device=CPU)(model)
+    found = Validator(pairs, tokenizer, config, device=CPU, processes=SingleProcess())(model)
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
     assert [sample[:2] for sample in found.samples] == [(pair.source, pair.target) for pair in VALIDATION[:SAMPLES]]
     assert all(reference == translation for _, reference, translation in found.samples)

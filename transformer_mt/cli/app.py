@@ -9,6 +9,7 @@ from transformer_mt.cli.attend import attend
 from transformer_mt.cli.config import config
 from transformer_mt.cli.data import data
 from transformer_mt.cli.evaluate import evaluate
+from transformer_mt.cli.options import command_line
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
 from transformer_mt.errors import InputError
@@ -40,6 +41,7 @@ def invoke(arguments: list[str]) -> int:
     """
     command = get_command(app)
     try:
+        command_line.set(tuple(arguments))  # the parser takes its own apart
         with command.make_context("tmt", arguments) as context:
             command.invoke(context)
     except typer.Exit as end:

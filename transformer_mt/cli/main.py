@@ -3,15 +3,15 @@
 What takes long to import, or may fail to, is imported where a failure is caught.
 """
 
-import errno
 import os
-import re
 import sys
+import time
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from transformer_mt.cli.entry import INTERRUPTED
-from transformer_mt.errors import EnvironmentProblem, TmtError
+from transformer_mt.errors import EnvironmentProblem, TmtError, is_out_of_memory
 from transformer_mt.inspection.escape import escape_controls
 
 PIPE_CLOSED = 141
@@ -20,9 +20,9 @@ OUR_FAULT = 70
 
 # torch alone maps 0.7 GiB; with less than this, libraries end the process before anybody can say why.
 ADDRESS_SPACE = 2**30
-# torch has no common class for what CPU and CUDA raise.
-NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|bad_alloc")
 LONGEST_REASON = 200
+# In this file a launcher wants to find why one of its processes failed.
+ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
 
 
 def main() -> NoReturn:
@@ -60,11 +60,9 @@ def run(arguments: list[str]) -> int:
 
 def _unexpected(error: BaseException) -> int:
     """Report what the machine cannot do, if the error is such a thing; else it is a fault of ours."""
-    number = error.errno if isinstance(error, OSError) else None
-    refused = isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
-    if refused or isinstance(error, MemoryError) or number == errno.ENOMEM:
+    if is_out_of_memory(error):
         return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
-    if isinstance(error, OSError) and number is not None:
+    if isinstance(error, OSError) and error.errno is not None:
         return _fail(f"{error.filename or 'standard output'}: {error.strerror}; check disk and permissions")
     is_ours = isinstance(error, ImportError) and (error.name or "").startswith("transformer_mt")
     if isinstance(error, ImportError | OSError) and not is_ours:
@@ -74,9 +72,22 @@ def _unexpected(error: BaseException) -> int:
 
 
 def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
+    """Say what went wrong: on stderr, or, as one of several processes, to the launcher, which says it once for all."""
+    launcher = os.environ.get(ERROR_FILE)
     with suppress(OSError):  # there is no other place to say it
-        print(f"tmt: error: {escape_controls(message)}", file=sys.stderr)
+        if launcher:
+            _tell_launcher(Path(launcher), message)
+        else:
+            print(f"tmt: error: {escape_controls(message)}", file=sys.stderr)
     return code
+
+
+def _tell_launcher(path: Path, message: str) -> None:
+    """Leave the message where `torchrun`, too, looks for the reason of an end, in its form."""
+    import json
+
+    extra = {"py_callstack": message, "timestamp": str(int(time.time()))}
+    path.write_text(json.dumps({"message": {"message": message, "extraInfo": extra}}), "utf-8")
 
 
 def _reason(error: BaseException) -> str:

@@ -1,5 +1,6 @@
 """Options that several commands share, and what they mean together."""
 
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,9 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 
 RUNS = Path("runs")
+
+# The arguments of `tmt` as they were given.
+command_line: ContextVar[tuple[str, ...]] = ContextVar("command_line")
 
 
 Model = Annotated[

@@ -1,15 +1,19 @@
 """`tmt train`: from a configuration to a trained model in a run directory."""
 
-from contextlib import suppress
+import os
+import signal
+from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, command_line, resolve_config
+from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import Config
+    from transformer_mt.processes import Processes
     from transformer_mt.training.session import TrainingSession
 
 
@@ -24,6 +28,9 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Delete the run that is there and start anew.")
     ] = False,
+    processes: Annotated[
+        int, typer.Option("--processes", metavar="N", help="Train with so many processes of this machine.")
+    ] = 1,
     check: Annotated[
         bool, typer.Option("--check", help="Build everything, show it, overfit one batch, write nothing.")
     ] = False,
@@ -36,10 +43,19 @@ def train(
       tmt train --check
       tmt train configs/multi30k.toml --data path/to/multi30k
       tmt train --set model.width=128 --set training.steps=1000 --run-dir runs/small
+      tmt train --processes 2
+      torchrun --nproc-per-node 2 -m transformer_mt train
 
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
     saves; a second one leaves at once.
     """
+    launched = os.environ.get("WORLD_SIZE", "1")
+    if check and (processes, launched) != (1, "1"):
+        raise InputError("--check: looks at a single process; leave out --processes, and torchrun")
+    if processes != 1 and launched != str(processes):
+        from transformer_mt.cli.launcher import train_in_processes
+
+        raise typer.Exit(train_in_processes(processes, command_line.get()))
     resolved = resolve_config(config, data=data, overrides=set)
     if check:
         from transformer_mt.cli.check import check_training
@@ -51,22 +67,37 @@ def train(
 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
-    """Train until the end or a signal; the exit code."""
+    """Train until the end or a signal, with the other processes that the launcher has started; the exit code."""
+    from transformer_mt.processes import launched_processes
+
+    with launched_processes() as processes, ExitStack() as silence:
+        if not processes.is_first:  # one speaks for all
+            nowhere = silence.enter_context(open(os.devnull, "w", encoding="utf-8"))
+            silence.enter_context(redirect_stdout(nowhere))
+            silence.enter_context(redirect_stderr(nowhere))
+        return _train_here(config, path, overwrite=overwrite, processes=processes)
+
+
+def _train_here(config: "Config", path: Path, *, overwrite: bool, processes: "Processes") -> int:
     from transformer_mt.cli.signals import Stopped, graceful_shutdown
     from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.cli.training_display import display
     from transformer_mt.training.session import open_training
 
-    session = open_training(config, path, overwrite=overwrite)
-    trainer = session.trainer
+    session = open_training(config, path, overwrite=overwrite, processes=processes)
+    trainer, launcher = session.trainer, os.getppid()
     _introduce(session, path)
     shown = display(literal_console(stderr=True), steps=config.training.steps, first_step=trainer.progress.step)
     with graceful_shutdown(lambda: trainer.interruptible) as request, shown as show:
         with suppress(Stopped):
             for report in session.train():
                 show(report)
-                if request.number is not None:
+                if processes.count > 1 and os.getppid() != launcher:  # which has been killed
+                    request.number = signal.SIGTERM
+                if processes.sum(int(request.number is not None)):
                     break
+        # All of them are here, stopped by a signal that may have come to one alone.
+        request.number = max(processes.gather(lambda: request.number or 0)) or None
         if request.number is not None:
             trainer.save()
     if request.number is not None:

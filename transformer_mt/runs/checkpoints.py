@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -30,8 +31,10 @@ Count = Annotated[int, Field(ge=0, lt=2**53)]
 _NAME = r"step-(0|[1-9][0-9]{0,15})"
 _PROGRESS = "progress.json"
 _PROGRESS_LIMIT = 2**24
-# A training may move to another device, whose generators have states of their own.
-_OTHER_GENERATORS = ("cuda", "mps")
+# Beside the first process's generator of the CPU: those of other devices, and those of the other processes.
+GENERATORS = ("cpu", "cuda", "mps")
+_GENERATOR = re.compile(rf"({'|'.join(GENERATORS)})(\.[1-9][0-9]{{0,5}})?")
+_RANDOM_LIMIT = 2**28
 
 
 @dataclass
@@ -52,6 +55,8 @@ class Progress:
     history: list[tuple[Count, float]] = dataclasses.field(default_factory=list)
     machine: Annotated[str, Field(max_length=500)] = ""  # on which the steps so far were made
     sums: dict[str, str] = dataclasses.field(default_factory=dict)  # of the run's files that they belong to
+    loss_scale: Annotated[float | None, Field(gt=0.0)] = None  # where the loss is scaled
+    steps_at_scale: Annotated[int, Field(ge=0, lt=2**31)] = 0  # without overflow, after which it grows
 
     def is_consistent(self) -> bool:
         """Whether training could have come here."""
@@ -63,7 +68,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One moment of training. `averaged` is empty where no running average is kept."""
+    """One moment of training. `averaged` is empty where no running average is kept.
+
+    `random` holds the states of the generators of all processes, by their names from `states_by_name`.
+    """
 
     progress: Progress
     weights: dict[str, Tensor]
@@ -117,14 +125,17 @@ class Checkpoints:
         """Read a checkpoint. Raises `EnvironmentProblem` that names the file that is damaged or of another training."""
         path = self.path(step)
         limits = {_file(part): size_limit(layout) for part, layout in self.layouts.items()}
+        limits[_file("random")] = _RANDOM_LIMIT
         files = read_sealed_directory(path, {_PROGRESS: _PROGRESS_LIMIT, **limits})
         progress = _parse_progress(files[_PROGRESS], step=step, path=path / _PROGRESS)
         parts = {}
         for part, layout in self.layouts.items():
             file = path / _file(part)
-            free = _OTHER_GENERATORS if part == "random" else ()
+            free = _GENERATOR if part == "random" else None
             parts[part] = unpack(files[file.name], layout, path=file, free=free)
-        _require_generator(parts["random"]["cpu"], path=path)
+        for name, state in parts["random"].items():
+            if name.startswith("cpu"):
+                _require_generator(state, path=path)
         return Checkpoint(progress, **parts)
 
     def weights(self, step: int) -> dict[str, Tensor]:
@@ -144,6 +155,20 @@ class Checkpoints:
         if os.path.lexists(self.directory):
             require_directory(self.directory)
             remove_leftovers(self.directory, _NAME)
+
+
+def states_by_name(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The states of every process's generators: `cpu` is the first process's, `cpu.1` the next one's."""
+    return {_of_rank(name, rank): state for rank, own in enumerate(states) for name, state in own.items()}
+
+
+def states_of(random: Mapping[str, Tensor], rank: int) -> dict[str, Tensor]:
+    """The states of one process's generators; none where fewer processes have saved them."""
+    return {name: random[key] for name in GENERATORS if (key := _of_rank(name, rank)) in random}
+
+
+def _of_rank(name: str, rank: int) -> str:
+    return f"{name}.{rank}" if rank else name
 
 
 def saved_steps(directory: Path) -> list[int]:

@@ -8,7 +8,8 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Container, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
@@ -47,15 +48,16 @@ def pack(tensors: Mapping[str, Tensor], sums: dict[str, str] | None = None) -> b
     return packed
 
 
-def unpack(content: bytes, expected: Layout, *, path: Path, free: Container[str] = ()) -> dict[str, Tensor]:
+def unpack(content: bytes, expected: Layout, *, path: Path, free: re.Pattern[str] | None = None) -> dict[str, Tensor]:
     """The tensors that `pack` packed; `path` names the file in errors. Nothing in the file can execute.
 
-    Raises `EnvironmentProblem` where they are not those expected, `free` names aside, or not numbers that training
-    writes.
+    Raises `EnvironmentProblem` where they are not those expected, others whose names match `free` aside, or not
+    numbers that training writes.
     """
     file = io.BytesIO(content)
     header = read_header(file, path=path)
-    require_layout({name: kind for name, kind in header.layout.items() if name not in free}, expected, path=path)
+    known = {n: kind for n, kind in header.layout.items() if n in expected or not (free and free.fullmatch(n))}
+    require_layout(known, expected, path=path)
     return read_tensors(file, header, path=path)
 
 

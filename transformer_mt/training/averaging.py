@@ -77,8 +77,10 @@ class ExponentialMovingAverage(Averaging):
         super().__init__(model, config)
         self.averaged = AveragedModel(model, multi_avg_fn=self._average, use_buffers=True)
 
-    def _average(self, averaged: Any, current: Any, count: Tensor | int) -> None:
-        decay = min(self.config.ema_decay, (1 + int(count)) / (10 + int(count)))
+    def _average(self, averaged: Any, current: Any, on_device: Tensor | int) -> None:
+        del on_device  # to read the number there would wait for a GPU
+        count = int(self.averaged.n_averaged)
+        decay = min(self.config.ema_decay, (1 + count) / (10 + count))
         get_ema_multi_avg_fn(decay)(averaged, current, count)  # type: ignore[no-untyped-call]
 
     @override

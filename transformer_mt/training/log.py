@@ -58,6 +58,6 @@ class MetricsLog:
 def summarise(steps: list[StepReport]) -> WindowReport:
     """The mean of steps that follow each other, weighted by their tokens; there is at least one."""
     tokens = sum(step.target_tokens for step in steps)
-    loss = sum(step.loss * step.target_tokens for step in steps) / tokens
+    loss = sum(float(step.loss) * step.target_tokens for step in steps) / tokens
     last = steps[-1]
     return WindowReport(last.step, last.epoch, loss, last.learning_rate, tokens / sum(step.seconds for step in steps))

@@ -10,13 +10,12 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.batching import Batch
 from transformer_mt.config.sections import ObjectiveConfig
-from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
 from transformer_mt.tokenizer import PAD
 
@@ -29,7 +28,7 @@ class Objective(ABC):
     """
 
     @abstractmethod
-    def __call__(self, model: Seq2Seq, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         """The summed loss, to take the gradient of; the model is in training mode, and may be run more than once."""
 
     def tokens(self, batch: Batch) -> int:
@@ -44,9 +43,11 @@ class CrossEntropy(Objective):
         self.label_smoothing = label_smoothing
 
     @override
-    def __call__(self, model: Seq2Seq, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         logits = model(batch.source, batch.target_in)
-        return cross_entropy_in_place(logits, batch.target_out, label_smoothing=self.label_smoothing)
+        # A gradient made before the loss is scaled has no room in float16.
+        compute = cross_entropy if logits.dtype == torch.float16 else cross_entropy_in_place
+        return compute(logits, batch.target_out, label_smoothing=self.label_smoothing)
 
 
 class RDrop(Objective):
@@ -59,7 +60,7 @@ class RDrop(Objective):
         self.label_smoothing, self.weight = label_smoothing, weight
 
     @override
-    def __call__(self, model: Seq2Seq, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         one, other = (model(batch.source, batch.target_in) for _ in range(2))
         losses = [
             cross_entropy(logits, batch.target_out, label_smoothing=self.label_smoothing) for logits in (one, other)
@@ -76,7 +77,7 @@ def cross_entropy(
     Szegedy et al. 2016, §7; Vaswani et al. 2017, §5.4. In float32 at least, whatever the logits' precision.
     """
     logits = logits.flatten(0, 1)  # B T V -> BT V
-    if logits.dtype == torch.bfloat16:
+    if logits.dtype in (torch.bfloat16, torch.float16):
         logits = logits.float()
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
 

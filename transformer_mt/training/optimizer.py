@@ -41,12 +41,20 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class ScheduledOptimizer:
-    """An optimizer with a learning rate of its own for every step: one call makes one step."""
+    """An optimizer with a learning rate of its own for every step: one call makes one step.
 
-    def __init__(self, optimizer: torch.optim.Optimizer, schedule: Schedule) -> None:
+    Where the scaler has scaled the loss, and the gradient has overflowed, that step leaves the parameters as they are.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer, schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
         self.optimizer = optimizer
         self.schedule = schedule
+        self.scaler = scaler
         self.steps = 0
+
+    def unscale(self) -> None:
+        """Have the gradients be those of the loss itself."""
+        self.scaler.unscale_(self.optimizer)
 
     def step(self) -> float:
         """Change the parameters by their gradients, clear these, and return the learning rate."""
@@ -54,7 +62,8 @@ class ScheduledOptimizer:
         learning_rate = self.schedule(self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
-        self.optimizer.step()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
         return learning_rate
 
@@ -64,6 +73,16 @@ class ScheduledOptimizer:
         for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"{index}.{name}": value for name, value in entries.items()}
         return tensors
+
+    def loss_scale(self) -> tuple[float | None, int]:
+        """The loss's scale, None where it has none, and after how many steps in a row that did not overflow."""
+        found = self.scaler.state_dict()
+        return (found["scale"], found["_growth_tracker"]) if found else (None, 0)
+
+    def load_loss_scale(self, scale: float | None, steps: int) -> None:
+        """Continue with this scale, where the loss was scaled and is again."""
+        if scale is not None and self.scaler.is_enabled():
+            self.scaler.load_state_dict(self.scaler.state_dict() | {"scale": scale, "_growth_tracker": steps})
 
     def layout(self) -> Layout:
         """Type and shape of every tensor of the state, after a step."""
@@ -87,7 +106,9 @@ class ScheduledOptimizer:
         self.optimizer.load_state_dict({"state": entries, "param_groups": groups})
 
 
-def build_optimizer(config: OptimizerConfig, model: nn.Module, schedule: Schedule) -> ScheduledOptimizer:
+def build_optimizer(
+    config: OptimizerConfig, model: nn.Module, schedule: Schedule, scaler: torch.amp.GradScaler
+) -> ScheduledOptimizer:
     """The optimizer that the configuration names, for the parameters of the model."""
     make = lookup(OPTIMIZERS, config.name, key="optimizer.name")
-    return ScheduledOptimizer(make(model, config), schedule)
+    return ScheduledOptimizer(make(model, config), schedule, scaler)

@@ -2,17 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One optimizer step. The loss is the objective in nats a target token; `seconds` is the step's own time."""
+    """One optimizer step. The loss is the objective in nats a target token; `seconds` is the step's own time.
+
+    On a GPU, loss and norm may be tensors that it still computes: `float` waits for them.
+    """
 
     step: int
     epoch: int
-    loss: float
+    loss: SupportsFloat
     learning_rate: float
-    gradient_norm: float
+    gradient_norm: SupportsFloat
     target_tokens: int
     seconds: float
 

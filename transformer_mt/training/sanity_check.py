@@ -61,10 +61,10 @@ def shapes(model: nn.Module, batch: Batch) -> Iterator[tuple[str, str]]:
 def measure_cost(session: TrainingSession, *, steps: int) -> Cost:
     """Time real steps of training, after one that warms up. Changes the trainer; writes nothing."""
     trainer = session.trainer
-    trainer.step()
+    float(trainer.step().gradient_norm)
     start = time.perf_counter()
-    for _ in range(TIMED_STEPS):
-        trainer.step()
+    steps_timed = [trainer.step() for _ in range(TIMED_STEPS)]
+    float(steps_timed[-1].gradient_norm)  # for which a GPU must have done all of them
     seconds = (time.perf_counter() - start) / TIMED_STEPS
     return Cost(seconds, seconds * steps / 3600, _peak_memory(trainer.device))
 
@@ -76,10 +76,11 @@ def overfit(session: TrainingSession, batch: Batch) -> Iterator[Learned]:
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     for step in range(1, MOST_STEPS + 1):
         loss = trainer.backward(batch, trainer.objective.tokens(batch))
-        optimizer.step()
+        trainer.scaler.step(optimizer)
+        trainer.scaler.update()
         optimizer.zero_grad()
         if step % 10 == 0:
-            learned = Learned(step, _accuracy(model, batch), loss)
+            learned = Learned(step, _accuracy(model, batch), float(loss))
             yield learned
             if learned.accuracy == 1.0:
                 return

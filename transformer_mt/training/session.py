@@ -8,12 +8,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from transformer_mt.batching import mix_seed
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
@@ -51,33 +53,62 @@ class TrainingSession:
 
 
 def open_training(
-    config: Config, path: str | Path, corpus: Corpus | None = None, *, overwrite: bool = False
+    config: Config,
+    path: str | Path,
+    corpus: Corpus | None = None,
+    *,
+    overwrite: bool = False,
+    processes: Processes | None = None,
 ) -> TrainingSession:
     """Training in the run directory `path`: from its newest sound checkpoint, or from the start.
 
     A corpus made in Python takes the place of the one that the configuration names. With `overwrite`, what the
-    directory's run has so far is deleted, once everything new has been built. Raises `InputError` when the directory
-    belongs to another configuration or is no run, listing the differences.
+    directory's run has so far is deleted, once everything new has been built. Several processes open it together, and
+    only the first reads and writes the directory. Raises `InputError` when the directory belongs to another
+    configuration or is no run, listing the differences.
     """
     run = Run(Path(path))
+    processes = processes or SingleProcess()
     if corpus is not None:
         config = config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus.name})})
-    began = run.exists()
-    if not began and run.path.exists():
-        refuse_other_content(run.path)
     with ExitStack() as unless_opened:
-        if began and acquire(run.path):
-            unless_opened.callback(release, run.path)
-        session = _open(config, run, corpus, continuing=began and not overwrite, began=began)
+        began = processes.from_first(lambda: _enter(run, unless_opened))
+        session = _open(config, run, corpus, continuing=began and not overwrite, began=began, processes=processes)
         unless_opened.pop_all()
     return session
 
 
-def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, began: bool) -> TrainingSession:
+def _enter(run: Run, unless_opened: ExitStack) -> bool:
+    """Whether the run has begun, in which case it is ours from now on."""
+    began = run.exists()
+    if not began and run.path.exists():
+        refuse_other_content(run.path)
+    if began and acquire(run.path):
+        unless_opened.callback(release, run.path)
+    return began
+
+
+def _open(
+    config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, began: bool, processes: Processes
+) -> TrainingSession:
     """Build everything, and only then write, under the directory's lock."""
+    tokenizer = None
     if continuing:
-        refuse_other_configuration(run, config)
-    session = build_session(config, run, corpus, tokenizer=run.tokenizer() if continuing else None)
+        tokenizer = processes.from_first(lambda: _tokenizer_of(run, config))
+    session = build_session(config, run, corpus, tokenizer=tokenizer, processes=processes)
+    processes.from_first(lambda: _write_start(session, config, continuing=continuing, began=began))
+    notes = (*session.notes, *resume_newest(session.trainer))
+    return TrainingSession(session.trainer, session.corpus, session.tokenizer, notes)
+
+
+def _tokenizer_of(run: Run, config: Config) -> Tokenizer:
+    refuse_other_configuration(run, config)
+    return run.tokenizer()
+
+
+def _write_start(session: TrainingSession, config: Config, *, continuing: bool, began: bool) -> None:
+    """Write what a new run begins with, under its lock; of an old one, delete what a crash has left."""
+    run = session.trainer.run
     if not continuing:
         with writing(run.path):
             make_directory(run.path)
@@ -88,26 +119,29 @@ def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, 
         Run.create(run.path, config, session.tokenizer)
     run.remove_leftovers()
     session.trainer.checkpoints.remove_leftovers()
-    notes = (*session.notes, *resume_newest(session.trainer))
-    return TrainingSession(session.trainer, session.corpus, session.tokenizer, notes)
 
 
 def build_session(
-    config: Config, run: Run, corpus: Corpus | None = None, *, tokenizer: Tokenizer | None = None
+    config: Config,
+    run: Run,
+    corpus: Corpus | None = None,
+    *,
+    tokenizer: Tokenizer | None = None,
+    processes: Processes | None = None,
 ) -> TrainingSession:
     """A session at its first step; writes nothing. What is not given is loaded or learned as the configuration says."""
-    if corpus is None:
-        corpus = load_corpus(config.data)
-    shares, weights, notes = training_shares(corpus), None, []
+    processes = processes or SingleProcess()
+    loaded = corpus or processes.first_before_others(lambda: load_corpus(config.data))
+    shares, weights, notes = training_shares(loaded), None, []
     if tokenizer is None and config.parent.run:
-        parent = load_parent(config)
+        parent = processes.from_first(lambda: load_parent(config))
         tokenizer, weights = parent.tokenizer, weights_of(parent.model)
         notes = parent_notes(config, shares, tokenizer)
     elif tokenizer is None:
-        tokenizer = train_tokenizer(shares, config.tokenizer)
+        tokenizer = processes.from_first(lambda: train_tokenizer(shares, config.tokenizer))
         notes = [tokenizer.note] if tokenizer.note else []
-    trainer = build_trainer(config, run, corpus, tokenizer, weights=weights, processes=SingleProcess())
-    return TrainingSession(trainer, corpus, tokenizer, tuple(notes))
+    trainer = build_trainer(config, run, loaded, tokenizer, weights=weights, processes=processes)
+    return TrainingSession(trainer, loaded, tokenizer, tuple(notes))
 
 
 def build_trainer(
@@ -121,7 +155,7 @@ def build_trainer(
 ) -> Trainer:
     """A trainer at its first step. Its weights, if none are given, depend on the configuration's seed alone."""
     keep_freed_memory()
-    device = choose_device(config.training.device)
+    device = choose_device(config.training.device, local_rank=processes.local_rank if processes.count > 1 else None)
     precision = choose_precision(config.training.precision, device)
     require_training_memory(config, device, vocabulary_size=tokenizer.size)
     torch.manual_seed(config.training.seed)
@@ -129,6 +163,10 @@ def build_trainer(
     if weights is not None:
         with torch.no_grad():
             load_weights(model, weights)
+    if processes.count > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):
+        raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
+    if not processes.is_first:  # whose dropout is another
+        torch.manual_seed(mix_seed(config.training.seed, processes.rank, 0))
     return Trainer(
         config,
         run,
@@ -136,7 +174,7 @@ def build_trainer(
         stream=BatchStream(
             TrainingData(training_shares(corpus), tokenizer, config), config.training, processes=processes
         ),
-        validate=Validator(validation_pairs(corpus), tokenizer, config, device=device),
+        validate=Validator(validation_pairs(corpus), tokenizer, config, device=device, processes=processes),
         device=device,
         precision=precision,
         processes=processes,
@@ -191,14 +229,14 @@ def refuse_other_content(path: Path) -> None:
 def resume_newest(trainer: Trainer) -> list[str]:
     """Go to the newest sound checkpoint, if there is any; say what was found, damaged ones too."""
     damaged: list[EnvironmentProblem] = []
-    for step in reversed(trainer.checkpoints.steps()):
+    for step in reversed(trainer.processes.from_first(trainer.checkpoints.steps)):
         try:
             trainer.resume(step)
         except EnvironmentProblem as damage:
             damaged.append(damage)
             continue
         notes = [f"{damage}; trying the one before" for damage in damaged]
-        there, here = trainer.progress.machine, describe_machine(trainer.device)
+        there, here = trainer.progress.machine, describe_machine(trainer.device, processes=trainer.processes.count)
         if there != here:
             notes.append(f"not bit for bit what it would have been without the stop: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
@@ -206,5 +244,6 @@ def resume_newest(trainer: Trainer) -> list[str]:
         raise EnvironmentProblem(
             f"{trainer.run.path / CHECKPOINTS}: no sound checkpoint ({damaged[0]}); start anew with --overwrite"
         )
-    trainer.run.forget_metrics_after(0)
+    if trainer.processes.is_first:
+        trainer.run.forget_metrics_after(0)
     return []

@@ -3,20 +3,20 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from transformer_mt.batching import Batch
+from transformer_mt.batching import Batch, mix_seed
 from transformer_mt.config.sections import Config, NoamConfig
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
-from transformer_mt.errors import Diverged, EnvironmentProblem
+from transformer_mt.errors import Diverged, EnvironmentProblem, is_out_of_memory
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
 from transformer_mt.processes import Processes
-from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Layouts, Progress
+from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Layouts, Progress, states_by_name, states_of
 from transformer_mt.runs.directory import CHECKPOINTS, Run
 from transformer_mt.runs.weights import layout_of, load_weights, weights_of
 from transformer_mt.training.averaging import build_averaging
@@ -60,6 +60,7 @@ class Trainer:
         self.config = config.training
         self.run = run
         self.model = model.to(device)
+        self.joined = processes.join(self.model)
         self.stream = stream
         self.validate = validate
         self.device, self.precision = device, precision
@@ -70,13 +71,23 @@ class Trainer:
         schedule = build_schedule(config.schedule, width=config.model.width, steps=config.training.steps)
         # What a person turns down when the loss diverges.
         self.rate_key = f"schedule.{'factor' if isinstance(config.schedule, NoamConfig) else 'learning_rate'}"
-        self.optimizer = build_optimizer(config.optimizer, model, schedule)
+        # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
+        self.scaler = torch.amp.GradScaler(device.type, enabled=precision == torch.float16)
+        self.optimizer = build_optimizer(config.optimizer, model, schedule, self.scaler)
         self.averaging = build_averaging(config.training, model)
         layouts = Layouts(layout_of(weights_of(model)), layout_of(self.averaging.state()), self.optimizer.layout())
         self.checkpoints = Checkpoints(run.path / CHECKPOINTS, layouts, processes=processes)
         self.log = MetricsLog(run, every=config.training.log_every, processes=processes)
+        # To look at a number that a GPU computes is to wait for it, and for all that it still has to do before.
+        self.look_every = 1 if device.type == "cpu" else config.training.log_every
+        self._seen = True
         self.progress = Progress()
-        self.interruptible = False
+        self._inside_interruptible = False
+
+    @property
+    def interruptible(self) -> bool:
+        """Whether an exception may end this now, and `save` then writes what is whole."""
+        return self._inside_interruptible and self.processes.may_leave
 
     def train(self) -> Iterator[Report]:
         """Train until all steps are done or validations bring no more improvement."""
@@ -100,14 +111,21 @@ class Trainer:
 
         Those of later steps go too: a resumption that started before them has found them damaged.
         """
-        self.progress.machine, self.progress.sums = describe_machine(self.device), self.run.sums
+        self._look_at_weights()
+        states = self.processes.gather(lambda: random_states(self.device))
+        self.progress.machine = describe_machine(self.device, processes=self.processes.count)
+        self.progress.sums = self.run.sums if self.processes.is_first else {}
+        self.progress.loss_scale, self.progress.steps_at_scale = self.optimizer.loss_scale()
         checkpoint = Checkpoint(
             progress=self.progress,
             weights=weights_of(self.model),
             averaged=self.averaging.state(),
             optimizer=self.optimizer.state(),
-            random=random_states(self.device),
+            random=states_by_name(states),
         )
+        self.processes.from_first(lambda: self._write(checkpoint))
+
+    def _write(self, checkpoint: Checkpoint) -> None:
         self.checkpoints.save(checkpoint)
         needed = self.averaging.steps_to_keep(self.progress.history) | {self.progress.best_step}
         sound = [step for step in self.checkpoints.steps() if step <= self.progress.step]
@@ -115,27 +133,38 @@ class Trainer:
 
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `EnvironmentProblem` where that is not sound."""
-        checkpoint = self.checkpoints.load(step)
-        self._require_own(checkpoint)
+        checkpoint = self.processes.from_first(lambda: self._load_own(step))
         with torch.no_grad():
             load_weights(self.model, checkpoint.weights)
             self.averaging.load(checkpoint.averaged)
         self.optimizer.load(checkpoint.optimizer)
         self.progress = checkpoint.progress
+        self.optimizer.load_loss_scale(self.progress.loss_scale, self.progress.steps_at_scale)
         self.stream.seek(self.progress.epoch, self.progress.batch)
+        self.processes.gather(lambda: self._restore_random_states(states_of(checkpoint.random, self.processes.rank)))
+        if self.processes.is_first:
+            self.run.forget_metrics_after(step)
+
+    def _restore_random_states(self, states: dict[str, Tensor]) -> None:
+        """Go on with these random numbers; with new ones where another number of processes has saved none for us."""
+        step = self.progress.step
+        if not states:
+            torch.manual_seed(mix_seed(self.config.seed, self.processes.rank, step))
+            return
         try:
-            restore_random_states(checkpoint.random, self.device)
+            restore_random_states(states, self.device)
         except (RuntimeError, TypeError):
             path = self.checkpoints.path(step)
             raise EnvironmentProblem(f"{path}: a random state is not one of {self.device.type}; restore it") from None
-        self.run.forget_metrics_after(step)
 
-    def _require_own(self, checkpoint: Checkpoint) -> None:
-        """Raise `EnvironmentProblem` for one that was saved with another configuration or vocabulary than the run's."""
+    def _load_own(self, step: int) -> Checkpoint:
+        """Raises `EnvironmentProblem` for one that belongs to another configuration or vocabulary than the run."""
+        checkpoint = self.checkpoints.load(step)
         found = checkpoint.progress.sums
         if other := [name for name, own in self.run.sums.items() if found.get(name) != own]:
             path = self.checkpoints.path(checkpoint.progress.step)
             raise EnvironmentProblem(f"{path}: was saved with another {other[0]}; restore that file, or train anew")
+        return checkpoint
 
     def step(self) -> StepReport:
         """Accumulate the gradient of the mean loss over several batches, then let the optimizer take a step.
@@ -145,17 +174,21 @@ class Trainer:
         """
         start = time.perf_counter()
         epoch = self.stream.epoch
+        batches: list[Batch] = []
         with self._interruptible():  # a new epoch may encode the whole corpus anew
-            batches = [self.stream.take() for _ in range(self.config.accumulation_steps)]
-        tokens = self.processes.sum(sum(self.objective.tokens(batch) for batch in batches))
+            tokens = sum(self.processes.gather(lambda: self._take(batches)))
         self.model.train()
-        loss = self.processes.sum(math.fsum(self.backward(batch.to(self.device), tokens) for batch in batches))
-        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip))
-        if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise self._diverged("loss")
-        learning_rate = self.optimizer.step()
-        if not math.isfinite(nn.utils.get_total_norm(self.model.parameters(), math.inf)):
-            raise self._diverged("weights")  # before an average takes them in, or a checkpoint
+        loss = self._accumulate(batches, tokens)
+        with self._naming(max(batches, key=lambda batch: batch.target_out.numel())):
+            self.optimizer.unscale()
+            norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+            self._seen = (self.progress.step + 1) % self.look_every == 0
+            if self._seen:
+                loss, norm = float(loss), float(norm)
+                self._require_finite(loss, norm)
+            learning_rate = self.optimizer.step()
+        if self._seen:
+            self._require_finite_weights()  # before an average takes them in, or a checkpoint
         self.averaging.update()
         seconds = time.perf_counter() - start
         self.progress.step += 1
@@ -164,18 +197,35 @@ class Trainer:
         self.progress.seconds += seconds
         return StepReport(self.progress.step, epoch, loss, learning_rate, norm, tokens, seconds)
 
-    def backward(self, batch: Batch, tokens: int) -> float:
+    def backward(self, batch: Batch, tokens: int) -> Tensor:
         """Add the gradient of a batch's share of the mean loss over `tokens` tokens; return that share."""
         batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
-        with compute_in(self.precision, self.device):
-            loss = self.objective(self.model, batch) / tokens
-        loss.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach())
+        with self._naming(batch):
+            with compute_in(self.precision, self.device):
+                loss = self.objective(self.joined, batch) / tokens
+            self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
+
+    def _take(self, batches: list[Batch]) -> int:
+        """Add the batches of a step; how many tokens their losses are sums over."""
+        batches.extend(self.stream.take() for _ in range(self.config.accumulation_steps))
+        return sum(self.objective.tokens(batch) for batch in batches)
+
+    def _accumulate(self, batches: list[Batch], tokens: int) -> float | Tensor:
+        """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
+        losses = []
+        for number, batch in enumerate(batches, start=1):
+            with nullcontext() if number == len(batches) else self.processes.apart(self.joined):
+                losses.append(self.backward(batch.to(self.device), tokens))
+        if self.device.type == "cpu":
+            return self.processes.sum(math.fsum(map(float, losses)))
+        return self.processes.sum(torch.stack(losses).sum())
 
     def _validated(self) -> ValidationReport:
         """Validate the candidate weights, and store the weights to use if that changes them."""
         start = time.perf_counter()
         progress = self.progress
+        self._look_at_weights()
         with self._interruptible():
             validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
@@ -186,9 +236,10 @@ class Trainer:
             progress.best_step, progress.best_score = progress.step, score
         progress.validations_without_improvement = 0 if best else progress.validations_without_improvement + 1
         progress.history.append((progress.step, score))
-        weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.weights)
-        if weights is not None and self.processes.is_first:
-            self.run.save_model(weights)
+        if self.processes.is_first:
+            weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.weights)
+            if weights is not None:
+                self.run.save_model(weights)
         progress.validated_step = progress.step
         seconds = time.perf_counter() - start
         progress.seconds += seconds
@@ -202,20 +253,56 @@ class Trainer:
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
         """What happens inside changes nothing that `save` writes."""
-        self.interruptible = True
+        self._inside_interruptible = True
         try:
             yield
         finally:
-            self.interruptible = False
+            self._inside_interruptible = False
+
+    @contextmanager
+    def _naming(self, batch: Batch) -> Iterator[None]:
+        """Where memory runs out inside, the batch is named with what to do."""
+        try:
+            yield
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            (pairs, source), target = batch.source.shape, batch.target_in.shape[1]
+            raise EnvironmentProblem(
+                f"training: out of memory at step {self.progress.step + 1}, in a batch of {pairs} pairs, {pairs}×"
+                f"{source} source and {pairs}×{target} target tokens; lower training.batch_tokens and raise "
+                "training.accumulation_steps in proportion, or lower model.max_length or model.width"
+            ) from None
+
+    def _look_at_weights(self) -> None:
+        """Before weights of which nobody has looked at the last steps are validated or saved."""
+        if not self._seen:
+            self._require_finite_weights()
+            self._seen = True
+
+    def _require_finite(self, loss: float, norm: float) -> None:
+        """Raise `Diverged` for a loss or a gradient that is not finite.
+
+        Under loss scaling a gradient may overflow: the step is skipped and the scale halved. Where that does not help
+        any more, the gradient itself is not finite.
+        """
+        overflowed = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
+        if not (math.isfinite(loss) and (overflowed or math.isfinite(norm))):
+            raise self._diverged("loss")
+
+    def _require_finite_weights(self) -> None:
+        if not math.isfinite(nn.utils.get_total_norm(self.model.parameters(), math.inf)):
+            raise self._diverged("weights")
 
     def _diverged(self, what: str) -> Diverged:
         """What to say of numbers that are not finite, and what is left."""
         step = self.optimizer.steps
         step += what == "loss"  # of which the optimizer has not heard
+        when = "at" if self.look_every == 1 else "by"
         kept = self.checkpoints.steps()
         return Diverged(
-            f"training: the {what} diverged at step {step}, at a learning rate of {self.optimizer.schedule(step):.1e}; "
-            f"lower {self.rate_key} or raise schedule.warmup and start anew; "
+            f"training: the {what} diverged {when} step {step}, at a learning rate of "
+            f"{self.optimizer.schedule(step):.1e}; lower {self.rate_key} or raise schedule.warmup and start anew; "
             + (f"the checkpoint of step {kept[-1]} is sound and stays" if kept else "there is no checkpoint yet")
         )
 

@@ -1,20 +1,26 @@
 """What training asks now and then: how good are these weights, and what do they translate?"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 import torch
 from torch.nn import functional as F
 
-from transformer_mt.batching import fixed_batches
+from transformer_mt.batching import Rows, fixed_batches
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.encoded_pairs import encode_pairs
 from transformer_mt.evaluation import score_texts
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.processes import Processes
 from transformer_mt.tokenizer import PAD, Tokenizer
 from transformer_mt.training.reports import Validation
 from transformer_mt.translation.translator import Translator
+
+Item = TypeVar("Item")
+Found = TypeVar("Found", str, float)
 
 SAMPLES = 3
 # How much longer than the longest reference a translation may become.
@@ -22,15 +28,25 @@ SPARE_LENGTH = 10
 
 
 class Validator:
-    """Measures a model on fixed pairs, in float32: cross-entropy, and BLEU and chrF of greedy translations."""
+    """Measures a model on fixed pairs, in float32: cross-entropy, and BLEU and chrF of greedy translations.
+
+    Of several processes each measures its share, and all of them have the scores of the whole.
+    """
 
     def __init__(
-        self, pairs: Sequence[SentencePair], tokenizer: Tokenizer, config: Config, *, device: torch.device
+        self,
+        pairs: Sequence[SentencePair],
+        tokenizer: Tokenizer,
+        config: Config,
+        *,
+        device: torch.device,
+        processes: Processes,
     ) -> None:
         self.pairs = pairs
         self.tokenizer = tokenizer
         self.config = config
         self.device = device
+        self.processes = processes
         self.encoded = encode_pairs(pairs, tokenizer, max_length=config.model.max_length)
         self.kept = [pairs[position] for position in self.encoded.positions.tolist()]
         # A model that has not yet learned to stop would otherwise take minutes.
@@ -45,6 +61,33 @@ class Validator:
         loss = self.loss(model)
         if not math.isfinite(loss):
             return Validation(loss, 0.0, 0.0, ())
+        texts = self._shared(self.kept, partial(self._translate, model))
+        scores = score_texts(texts, [pair.target for pair in self.kept])
+        samples = tuple(
+            (pair.source, pair.target, text) for pair, text in zip(self.kept[:SAMPLES], texts, strict=False)
+        )
+        return Validation(loss, scores.bleu, scores.chrf, samples)
+
+    def loss(self, model: Seq2Seq) -> float:
+        """−log p of the references, in nats a target token."""
+        lengths = self.encoded.source_lengths, self.encoded.target_lengths
+        budget = max(self.config.training.batch_tokens, self.config.model.max_length)  # even the longest pair fits
+        batches = list(fixed_batches(*lengths, batch_tokens=budget))
+        # In the order of the batches, so that any number of processes has the same sum.
+        total = sum(self._shared(batches, partial(self._losses, model)))
+        return total / int(self.encoded.target_lengths.sum())
+
+    @torch.inference_mode()
+    def _losses(self, model: Seq2Seq, batches: Sequence[Rows]) -> list[float]:
+        """The summed loss of each batch of rows."""
+        losses = []
+        for rows in batches:
+            batch = self.encoded.batch(rows).to(self.device)
+            logits = model(batch.source, batch.target_in).flatten(0, 1)
+            losses.append(F.cross_entropy(logits, batch.target_out.flatten(), ignore_index=PAD, reduction="sum"))
+        return [float(loss) for loss in losses]
+
+    def _translate(self, model: Seq2Seq, pairs: Sequence[SentencePair]) -> list[str]:
         translator = Translator(
             model,
             self.tokenizer,
@@ -52,22 +95,10 @@ class Validator:
             device=self.device,
             precision=torch.float32,
         )
-        found = translator.translate([pair.source for pair in self.kept])
-        texts = [best.text for best, *_ in found]
-        scores = score_texts(texts, [pair.target for pair in self.kept])
-        samples = tuple(
-            (pair.source, pair.target, text) for pair, text in zip(self.kept[:SAMPLES], texts, strict=False)
-        )
-        return Validation(loss, scores.bleu, scores.chrf, samples)
+        return [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
 
-    @torch.inference_mode()
-    def loss(self, model: Seq2Seq) -> float:
-        """−log p of the references, in nats a target token."""
-        total = 0.0
-        lengths = self.encoded.source_lengths, self.encoded.target_lengths
-        budget = max(self.config.training.batch_tokens, self.config.model.max_length)  # even the longest pair fits
-        for rows in fixed_batches(*lengths, batch_tokens=budget):
-            batch = self.encoded.batch(rows).to(self.device)
-            logits = model(batch.source, batch.target_in).flatten(0, 1)
-            total += float(F.cross_entropy(logits, batch.target_out.flatten(), ignore_index=PAD, reduction="sum"))
-        return total / int(self.encoded.target_lengths.sum())
+    def _shared(self, items: Sequence[Item], measure: Callable[[Sequence[Item]], list[Found]]) -> list[Found]:
+        """What is measured of each item, several processes taking turns."""
+        rank, count = self.processes.rank, self.processes.count
+        shares = self.processes.gather(lambda: measure(items[rank::count]))
+        return [shares[number % count][number // count] for number in range(len(items))]

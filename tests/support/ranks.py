@@ -1,0 +1,276 @@
+"""Two processes that train together, and what each of them sees.
+
+`python ranks.py FOLDER` runs every scenario below as one process of a launcher; what they return is pickled there. They
+run one after another in the same two processes, because starting these takes longer than all the rest.
+"""
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from support.small_training import corpus_in_memory, small_config
+from support.variants import VARIANTS
+from transformer_mt.batching import plan_batches
+from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.processes import Processes, SingleProcess, launched_processes
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import digest, weights_of
+from transformer_mt.training.session import TrainingSession, build_session, open_training
+from transformer_mt.training.trainer import Trainer
+
+COUNT = 2
+WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0", "optimizer.clip=999", "training.batch_tokens=40")
+# What several processes refuse, or what has no dropout to switch off.
+TOGETHER = [variant for variant in VARIANTS if "model.norm=batch" not in variant]
+
+Scenario = Callable[[Processes, Path], Any]
+
+
+def trainer_of(processes: Processes, folder: Path, *overrides: str) -> Trainer:
+    """A trainer on the small corpus at its first step; one without another process does the work of two."""
+    run = Run(folder / "none")
+    trainer = build_session(small_config(*overrides), run, corpus_in_memory(), processes=processes).trainer
+    if processes.count == 1:  # the batches that two take in turns
+        pairs, config = trainer.stream.encoded, trainer.config
+        trainer.stream.plan = plan_batches(
+            pairs.source_lengths,
+            pairs.target_lengths,
+            batch_tokens=config.batch_tokens,
+            seed=config.seed,
+            epoch=0,
+            processes=2,
+        )
+    return trainer
+
+
+def session_of(processes: Processes, path: Path, *overrides: str) -> TrainingSession:
+    """Training on the small corpus in a run directory."""
+    return open_training(small_config(*overrides), path, corpus_in_memory(), processes=processes)
+
+
+def gradients(processes: Processes, folder: Path, *overrides: str) -> list[Tensor]:
+    """The gradients of the first step in float64. There is a second one, which DDP refuses after some mistakes."""
+    without = [each for each in WITHOUT_DROPOUT if "model.kind=recurrent" not in overrides or "attention" not in each]
+    torch.set_default_dtype(torch.float64)
+    try:
+        trainer = trainer_of(processes, folder, *without, *overrides)
+        found: list[list[Tensor]] = []
+        step = trainer.optimizer.step
+
+        def observed() -> float:
+            found.append([p.grad.clone() for p in trainer.model.parameters() if p.grad is not None])
+            return step()
+
+        trainer.optimizer.step = observed  # type: ignore[method-assign]
+        trainer.step()
+        trainer.step()
+        return found[0]
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def sums(processes: Processes, folder: Path) -> Any:
+    rank = processes.rank
+    return processes.sum(rank + 2), processes.sum(0.5 + rank), processes.sum(torch.tensor([1.0, rank]))
+
+
+def exchanges(processes: Processes, folder: Path) -> Any:
+    def late() -> float:
+        time.sleep(0.3 * processes.is_first)
+        return time.monotonic()
+
+    return (
+        processes.gather(lambda: processes.rank),
+        processes.from_first(os.getpid),
+        processes.first_before_others(late),
+    )
+
+
+def failures(processes: Processes, folder: Path) -> Any:
+    """What each sees of an error of one of them, and whether they still understand each other."""
+
+    class_of = {0: InputError, 1: EnvironmentProblem}
+
+    def fail(rank: int) -> None:
+        if processes.rank == rank:
+            raise class_of[rank](f"of {rank}")
+
+    seen = []
+    for call in (lambda: processes.gather(lambda: fail(1)), lambda: processes.from_first(lambda: fail(0))):
+        try:
+            call()
+        except (InputError, EnvironmentProblem) as error:
+            seen.append(f"{type(error).__name__} {error}")
+    return seen, processes.sum(1)
+
+
+def interruptions(processes: Processes, folder: Path) -> Any:
+    """One is interrupted in its part; all are, then."""
+
+    def interrupted() -> None:
+        assert processes.may_leave
+        if processes.rank == 1:
+            raise KeyboardInterrupt
+
+    try:
+        processes.gather(interrupted)
+    except KeyboardInterrupt:
+        return "interrupted", processes.may_leave, processes.sum(1)
+
+
+ACCUMULATED = ("training.accumulation_steps=3",)
+RECURRENT = ("model.kind=recurrent",)
+R_DROP = ("objective.name=r_drop", "training.accumulation_steps=2")
+
+
+def accumulated(processes: Processes, folder: Path) -> Any:
+    return gradients(processes, folder, *ACCUMULATED)
+
+
+def r_drop(processes: Processes, folder: Path) -> Any:
+    return gradients(processes, folder, *R_DROP)
+
+
+def recurrent(processes: Processes, folder: Path) -> Any:
+    return gradients(processes, folder, *RECURRENT)
+
+
+def all_variants(processes: Processes, folder: Path) -> Any:
+    return [len(gradients(processes, folder, *variant)) for variant in TOGETHER]
+
+
+def reductions(processes: Processes, folder: Path) -> Any:
+    """How often gradients are summed over the processes in a step that accumulates."""
+    import transformer_mt.processes as module
+
+    trainer, calls = trainer_of(processes, folder, *ACCUMULATED), 0
+    reduce = module.dist.all_reduce
+
+    def counted(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += "async_op" in options
+        return reduce(tensor, *arguments, **options)
+
+    module.dist.all_reduce = counted  # type: ignore[assignment]
+    try:
+        trainer.step()
+    finally:
+        module.dist.all_reduce = reduce
+    return calls
+
+
+def validation(processes: Processes, folder: Path) -> Any:
+    trainer = trainer_of(processes, folder)
+    return trainer.validate(trainer.model.eval())
+
+
+LONG = ("training.averaging=ema", "training.token_masking=0.1", "tokenizer.sampling=subword")
+
+
+def resumption(processes: Processes, folder: Path) -> Any:
+    """Training in one go, and the same stopped after a step and continued: the weights of both, and what was said."""
+    whole = session_of(processes, folder / "whole", *LONG)
+    list(whole.train())
+    stopped = session_of(processes, folder / "stopped", *LONG)
+    for report in stopped.train():
+        if report.step == 5:
+            break
+    stopped.trainer.save()
+    torch.manual_seed(99)
+    again = session_of(processes, folder / "stopped", *LONG)
+    list(again.train())
+    digests = [digest(weights_of(session.trainer.model)) for session in (whole, again)]
+    return digests, again.notes, torch.get_rng_state()
+
+
+def single_continued(processes: Processes, folder: Path) -> Any:
+    """A run that one process has begun goes on with two."""
+    if processes.is_first:
+        alone = session_of(SingleProcess(), folder / "alone", *LONG)
+        for report in alone.train():
+            if report.step == 5:
+                break
+        alone.trainer.save()
+    session = session_of(processes, folder / "alone", *LONG)
+    before = torch.get_rng_state()
+    list(session.train())
+    return session.notes, before, digest(weights_of(session.trainer.model))
+
+
+def refused(processes: Processes, folder: Path) -> Any:
+    """Mistakes that all make, or that the first alone can see."""
+    seen = []
+    for run, override in (("new", "model.norm=batch"), ("new", "training.device=cuda:1"), ("whole", "model.width=32")):
+        try:
+            session_of(processes, folder / run, override)
+        except InputError as error:
+            seen.append(str(error).replace(str(folder), ""))
+    return seen, processes.sum(1)
+
+
+def divergence(processes: Processes, folder: Path) -> Any:
+    """Weights that are not finite in one of them: its gradient is everyone's."""
+    trainer = trainer_of(processes, folder)
+    if processes.rank == 1:
+        with torch.no_grad():
+            next(trainer.model.parameters()).fill_(torch.nan)
+    try:
+        trainer.step()
+    except Exception as error:
+        return f"{type(error).__name__} {error}"
+
+
+SCENARIOS: tuple[Scenario, ...] = (
+    sums, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions, validation,
+    resumption, single_continued, refused, divergence,
+)  # fmt: skip
+
+
+def launch(folder: Path, command: Sequence[str], *, count: int = COUNT) -> list["subprocess.Popen[str]"]:
+    """Start `count` processes as a launcher would."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))
+    return [
+        subprocess.Popen(
+            [sys.executable, *command],
+            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank), "PYTHONPATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=folder,
+        )
+        for rank in range(count)
+    ]
+
+
+def run_scenarios(folder: Path) -> list[dict[str, Any]]:
+    """What every scenario returns in each of the two processes."""
+    for process in launch(folder, [__file__, str(folder)]):
+        written, _ = process.communicate(timeout=240)
+        assert process.returncode == 0, written
+    return [pickle.loads((folder / str(rank)).read_bytes()) for rank in range(COUNT)]
+
+
+def main() -> None:
+    """One of the processes."""
+    folder = Path(sys.argv[1])
+    torch.set_num_threads(1)
+    with launched_processes() as processes:
+        found = {scenario.__name__: scenario(processes, folder) for scenario in SCENARIOS}
+        (folder / str(processes.rank)).write_bytes(pickle.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
