@@ -12,6 +12,7 @@ import torch
 from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor
 
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.processes import Processes
 from transformer_mt.runs.files import (
@@ -51,6 +52,18 @@ class Progress:
     validations_without_improvement: Count = 0
     history: list[tuple[Count, float]] = dataclasses.field(default_factory=list)
     machine: Annotated[str, Field(max_length=500)] = ""  # on which the steps so far were made
+
+    def is_complete(self, training: TrainingConfig) -> bool:
+        """Whether all steps are done, or all epochs where the configuration counts these."""
+        return self.epoch >= training.epochs if training.epochs else self.step >= training.steps
+
+    def reason_to_finish(self, training: TrainingConfig) -> str | None:
+        """Why training ends here, None where it goes on."""
+        if self.is_complete(training):
+            return f"all {'epochs' if training.epochs else 'steps'} are done"
+        if self.validations_without_improvement >= training.patience:
+            return f"no progress in {training.patience} validations"
+        return None
 
     def is_consistent(self) -> bool:
         """Whether training could have come here."""

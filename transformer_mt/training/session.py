@@ -20,13 +20,16 @@ from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.reports import Report
-from transformer_mt.training.schedules import depends_on_steps
+from transformer_mt.training.schedules import configured_schedule, depends_on_steps
 from transformer_mt.training.stream import BatchStream
+from transformer_mt.training.tensorboard import require_tensorboard
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
-MAY_CHANGE = ("training.steps", "training.patience", "training.device", "search.")
+MAY_CHANGE = (
+    "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard", "search.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,9 @@ def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, 
     """Build everything, and only then write, under the directory's lock."""
     if continuing:
         refuse_other_configuration(run, config)
+    configured_schedule(config)  # mistakes come before the corpus is read
+    if config.training.tensorboard:
+        require_tensorboard()
     session = build_session(config, run, corpus, tokenizer=run.tokenizer() if continuing else None)
     if not continuing:
         with writing(run.path):
