@@ -4,7 +4,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,7 +38,7 @@ def runs(
       tmt runs path/to/runs
       tmt runs --json
 
-    The newest comes first. State is training, stopped or finished; what cannot be read is named as damaged. --json
+    The newest comes first. State is training, stopped or finished; of a damaged run it says what is wrong. --json
     prints an object a line: run, corpus, source_language, target_language, score, score_name, step, steps, epochs,
     bytes, seconds_since, state; or run and error.
     """
@@ -107,7 +107,7 @@ def _numbers(config: "Config", progress: "Progress") -> dict[str, Any]:
 
 
 def _size_and_change(path: Path) -> tuple[int, float]:
-    """The bytes of all files of a run, and when one was last written. Follows no link; leaves out what it cannot see."""
+    """The bytes of all files of a run, and when one was last written. Follows no link; what it cannot see is left out."""
     size, changed = 0, 0.0
     waiting = [str(path)]
     while waiting:
@@ -125,19 +125,19 @@ def _size_and_change(path: Path) -> tuple[int, float]:
 
 
 def _table(found: list[dict[str, Any]]) -> Iterator[str]:
-    """Columns as wide as what stands in them; a damaged run has a line of its own."""
+    """Columns as wide as what stands in them, then a line for each damaged run."""
     from transformer_mt.inspection.escape import escape_controls
 
-    rows = [_row(one) for one in found]
-    cells = [[escape_controls(cell) for cell in row] for row in (HEADINGS, *(row for row in rows if len(row) > 2))]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    if len(cells) > 1:
-        yield _aligned(list(HEADINGS), widths)
-    for row in rows:
-        yield _aligned([escape_controls(cell) for cell in row], widths) if len(row) > 2 else "  ".join(row)
+    damaged = [one for one in found if "error" in one]
+    rows = [[*map(escape_controls, _row(one))] for one in found if one not in damaged]
+    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    for row in (HEADINGS, *rows) if rows else ():
+        yield _aligned(row, widths)
+    for one in damaged:  # messages begin with a path, mostly one inside the run
+        yield one["error"] if one["error"].startswith(one["run"]) else f"{one['run']}: {one['error']}"
 
 
-def _aligned(cells: list[str], widths: list[int]) -> str:
+def _aligned(cells: Sequence[str], widths: list[int]) -> str:
     columns = zip(HEADINGS, cells, widths, strict=True)
     return "  ".join(
         cell.rjust(width) if name in RIGHT else cell.ljust(width) for name, cell, width in columns
@@ -145,8 +145,6 @@ def _aligned(cells: list[str], widths: list[int]) -> str:
 
 
 def _row(one: dict[str, Any]) -> list[str]:
-    if "error" in one:
-        return [one["run"], f"damaged: {one['error']}"]
     score = "–" if one["score"] is None else f"{one['score_name']} {one['score']:.3f}"
     step = f"{one['step']}" if one["epochs"] else f"{one['step']}/{one['steps']}"
     languages = f"{one['source_language']} → {one['target_language']}"

@@ -104,6 +104,12 @@ class Trainer:
             if window:
                 yield window
 
+    def share_done(self) -> float:
+        """How much of the training lies behind, from 0 to 1, unless validations end it before."""
+        if not self.config.epochs:
+            return min(1.0, self.progress.step / self.config.steps)
+        return min(1.0, (self.progress.epoch + self.progress.batch / len(self.stream.plan)) / self.config.epochs)
+
     def save(self) -> None:
         """Write a checkpoint of this moment, and delete those that nothing needs any more.
 
