@@ -44,7 +44,11 @@ def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, data: str, tm
     assert outcome.code == 0
     assert "tmt: continuing run from step 6" in outcome.err
     assert "tmt: finished at step 6: all steps are done" in outcome.err
-    assert contents(own_run) == before
+    log = before.pop("train.log")
+    after = contents(own_run)
+    assert log is not None
+    assert (after.pop("train.log") or b"").startswith(log)
+    assert after == before
 
 
 def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data: str, tmt: Tmt) -> None:

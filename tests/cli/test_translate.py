@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import PAIRS, PROGRAM, Tmt
@@ -77,13 +78,16 @@ class Echo(Translator):
     def __init__(self) -> None:
         pass
 
+    def require_fitting(self, sentence: str, place: str) -> None:
+        pass
+
     def translate_stream(self, sentences: Iterable[str], *_: object, **__: object) -> Iterator[list[Translation]]:
         return ([Translation(f"[{sentence}]", -1.5, -3.0, ())] for sentence in sentences)
 
 
 @pytest.fixture
 def echo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.load", lambda directory, *, device: Echo())
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda found, *, device: Echo())
 
 
 @pytest.mark.usefixtures("echo")
@@ -186,7 +190,7 @@ def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt) -> None:
         shutil.copytree(trained, f"runs/{name}")
         os.utime(f"runs/{name}/model.safetensors", (1e9 - age, 1e9 - age))
     outcome = tmt("translate", SOURCES[0])
-    assert outcome.err == "tmt: using runs/new\n"
+    assert outcome.err == "tmt: using runs/new (de → en, data)\n"
     assert outcome.out == tmt("translate", "--model", trained, SOURCES[0]).out
 
 
@@ -215,11 +219,11 @@ def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
 def test_the_devices_name_reaches_the_translator(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = SimpleNamespace(device=None)
 
-    def load(directory: object, *, device: str) -> Echo:
-        asked.device = device
+    def of(found: object, *, device: torch.device) -> Echo:
+        asked.device = str(device)
         return Echo()
 
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.load", load)
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", of)
     assert tmt("translate", "--model", trained, "--device", "cpu", "Ja").lines == ["[Ja]"]
     assert asked.device == "cpu"
 

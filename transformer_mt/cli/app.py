@@ -36,13 +36,14 @@ for command in (train, translate, attend, evaluate, data, config, runs):
 COMPLETION = "_TMT_COMPLETE"
 
 
-def _print_version(asked: bool) -> None:
+def _print_version(asked: bool) -> bool:
     if asked:
         from importlib.metadata import version
 
         python = ".".join(map(str, sys.version_info[:3]))
         print(f"tmt {version('transformer_mt')} (Python {python}, torch {version('torch')})")
         raise typer.Exit
+    return asked
 
 
 @app.callback()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from transformer_mt.cli.signals import removed_on_signals
 from transformer_mt.errors import EnvironmentProblem, InputError
@@ -24,10 +24,8 @@ LONGEST_SENTENCE = 100_000
 LONGEST_SKIPPED = 100_000_000
 
 
-class Check(Protocol):
-    """Raises `InputError` that names the place for a sentence that cannot be translated."""
-
-    def __call__(self, sentence: str, *, place: str) -> None: ...  # noqa: D102
+# Raises `InputError` that names the place, its second argument, for a sentence that cannot be translated.
+Check = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def read_records(source: Source, require_fitting: Check, *, as_json: bool, langu
             if as_json and line.lstrip().startswith("{"):
                 fields = _json_object(line, place=place)
                 text = _text(fields, language, place=place)
-            require_fitting(text, place=place)
+            require_fitting(text, place)
         except InputError as problem:
             yield Record("", {"source": line} if fields is None else fields, problem)
         else:

@@ -107,7 +107,7 @@ def _numbers(config: "Config", progress: "Progress") -> dict[str, Any]:
 
 
 def _size_and_change(path: Path) -> tuple[int, float]:
-    """The bytes of all files of a run, and when one was last written. Follows no link; what it cannot see is left out."""
+    """The bytes of all files of a run, and when one was last written. Follows no link; leaves out what is hidden."""
     size, changed = 0, 0.0
     waiting = [str(path)]
     while waiting:

@@ -22,12 +22,6 @@ def note(*lines: str) -> None:
             print(f"tmt: {escape_controls(line)}", file=sys.stderr)
 
 
-def complain(message: str) -> None:
-    """One line on stderr about what is wrong, as that of an error which ends the command."""
-    with suppress(OSError):
-        print(f"tmt: error: {escape_controls(message)}", file=sys.stderr)
-
-
 def result(*lines: str) -> None:
     """Lines of results on stdout, with nothing in them that could command a terminal."""
     for line in lines:

@@ -32,9 +32,7 @@ def train(
     ] = None,
     learning_rate: Annotated[
         float | None,
-        typer.Option(
-            "--learning-rate", metavar="X", min=1e-12, help="At the schedule's peak. [schedule.learning_rate]"
-        ),
+        typer.Option("--learning-rate", metavar="X", min=1e-12, help="At the peak. [schedule.learning_rate]"),
     ] = None,
     set: Set = None,
     overwrite: Annotated[

@@ -107,7 +107,7 @@ class Translator:
         while chunk := list(islice(pending, BATCHES_READ * search.batch_size)):
             yield from self._translate(chunk, search, prefix=prefix, place=place)
 
-    def require_fitting(self, sentence: str, *, place: str) -> None:
+    def require_fitting(self, sentence: str, place: str) -> None:
         """Raise `InputError` that names the place for a sentence of more tokens than the model takes."""
         self._require_fitting(len(self.tokenizer.encode(sentence)) + 1, place=place)
 
