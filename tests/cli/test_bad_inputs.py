@@ -468,15 +468,11 @@ def test_one_bad_line_does_not_lose_the_others(
     source: str, trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("letters.de").write_bytes(BAD_LINES)
-    place, option = "stdin", []
-    if source == "file":
-        place, option = "letters.de", ["--input", "letters.de"]
-    else:
-        monkeypatch.setattr("sys.stdin", Path("letters.de").open(encoding="utf-8"))
+    place, option = ("stdin", []) if source == "stdin" else ("letters.de", ["--input", "letters.de"])
     (yes,) = tmt("translate", "--model", trained, "Ja").lines
-    if source == "stdin":
-        monkeypatch.setattr("sys.stdin", Path("letters.de").open(encoding="utf-8"))
-    outcome = tmt("translate", "--model", trained, *option)
+    with Path("letters.de").open(encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        outcome = tmt("translate", "--model", trained, *option)
     assert (outcome.code, outcome.lines) == (2, [yes, "", "", "", "", yes])
     long, encoding, huge, error = outcome.err.splitlines()
     assert re.fullmatch(rf"tmt: {place}:2: \d+ tokens, the model takes at most 96; split it", long)
