@@ -8,8 +8,9 @@ import pytest
 import torch
 from support.command_line import PAIRS, SIZES, Tmt, settings
 
-from transformer_mt.cli.attend import showcase
+from transformer_mt.cli.attend import example, showcase
 from transformer_mt.cli.main import run
+from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
@@ -99,10 +100,45 @@ def test_no_color_is_respected(
     assert CELL.search(screen)
 
 
-def test_without_a_sentence_it_shows_one_and_the_models_own_translation(trained: str, tmt: Tmt) -> None:
-    sentence = "Kannst du mir helfen, diesen Satz zu übersetzen?"
+def test_without_a_sentence_it_shows_one_of_the_corpus_and_the_models_own_translation(trained: str, tmt: Tmt) -> None:
     lines = tmt("attend", "--model", trained).lines
-    assert lines[:2] == [sentence, *tmt("translate", "--model", trained, sentence).lines]
+    assert lines[:2] == [SOURCE, *tmt("translate", "--model", trained, SOURCE).lines]
+
+
+def corpus_of(*sources: str) -> DataConfig:
+    """A corpus in the working directory whose validation sentences are these."""
+    Path("corpus").mkdir()
+    for split in ("train", "validation"):
+        lines = (json.dumps({"de": source, "en": "yes"}) + "\n" for source in sources)
+        Path(f"corpus/{split}.jsonl").write_text("".join(lines))
+    return DataConfig(corpus=str(Path("corpus").absolute()))
+
+
+def test_the_sentence_is_the_first_of_moderate_length() -> None:
+    assert example(corpus_of("Ja.", " ".join(["Wort"] * 30), "Der alte Hund schläft.", "Der alte Mann schläft.")) == (
+        "Der alte Hund schläft."
+    )
+
+
+def test_without_one_of_moderate_length_it_is_the_first() -> None:
+    assert example(corpus_of("Ja.", "Nein.")) == "Ja."
+
+
+def test_of_the_builtin_corpus_it_is_the_showcase() -> None:
+    assert example(DataConfig()) == showcase("de") == "Kannst du mir helfen, diesen Satz zu übersetzen?"
+
+
+def test_without_the_corpus_a_sentence_is_asked_for() -> None:
+    gone = corpus_of("Ja.")
+    Path("corpus/validation.jsonl").unlink()
+    with pytest.raises(InputError) as caught:
+        example(gone)
+    assert str(caught.value).startswith("SENTENCE: there is none to take from the run's corpus (")
+    assert str(caught.value).endswith("); give a sentence")
+    Path("corpus/train.jsonl").unlink()
+    Path("corpus").rmdir()
+    with pytest.raises(InputError, match=r"^SENTENCE: .*corpus: no such folder; .*\); give a sentence$"):
+        example(gone)
 
 
 def test_what_a_person_writes_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from support.command_line import Tmt, contents, settings
 
+from transformer_mt.cli.lines import LONGEST_SENTENCE
+
 TINY = " ".join(settings())
 TRAIN = f"train --data data --run-dir new {TINY}"
 TRANSLATE = "translate --model run"
@@ -245,7 +247,9 @@ MISTAKES = {
     ),
     "the run's configuration damaged": Mistake(
         f"{TRANSLATE} Ja",
-        "run/config.toml: not valid TOML: *; correct the file",
+        "run/config.toml: not the one that model.safetensors was saved with; restore both from the same run, or train "
+        "anew",
+        code=3,
         before=text("run/config.toml", "[data\n"),
     ),
     "another configuration": Mistake(
@@ -298,35 +302,20 @@ MISTAKES = {
     "n-best of none": Mistake(
         f"{TRANSLATE} --n-best 0 Ja", "--n-best: input should be greater than 0, not 0; correct it"
     ),
-    "sentence too long": Mistake(
-        f"{TRANSLATE} Ja '{LONG}'", "sentence 2: * tokens, the model takes at most 96; split it"
-    ),
-    "line too long": Mistake(
-        f"{TRANSLATE} --input letters.de",
-        "letters.de:3: * tokens, the model takes at most 96; split it",
-        before=text("letters.de", f"Ja\n\n{LONG}\n"),
-    ),
     "sentences and input": Mistake(
         f"{TRANSLATE} --input letters.de Ja",
         "--input: there are sentences on the command line too; give one or the other",
     ),
+    "a file for a sentence": Mistake(
+        f"{TRANSLATE} letters.de",
+        "SENTENCE: letters.de is a file; to translate its lines, give it with --input",
+        before=text("letters.de", "Ja\n"),
+    ),
+    "scores twice": Mistake(f"{TRANSLATE} --json --scores Ja", "--scores: --json prints the score *; leave it out"),
+    "beam without a search": Mistake(f"{TRANSLATE} --sample --beam 3 Ja", "--beam: *; leave it or --sample out"),
+    "top-k without a draw": Mistake(f"{TRANSLATE} --top-k 3 Ja", "--top-k: *; give --sample too, or leave it out"),
     "input missing": Mistake(
         f"{TRANSLATE} --input letters.de", "letters.de: cannot be read (No such file or directory); check the path"
-    ),
-    "input not UTF-8": Mistake(
-        f"{TRANSLATE} --input letters.de",
-        "letters.de:2: not UTF-8 at byte 1; save it as UTF-8",
-        before=raw("letters.de", b"Ja\nB\xfcsche\n"),
-    ),
-    "record not JSON": Mistake(
-        f"{TRANSLATE} --json --input letters.jsonl",
-        "letters.jsonl:1: not valid JSON (*); correct it",
-        before=text("letters.jsonl", '{"de": \n'),
-    ),
-    "record without text": Mistake(
-        f"{TRANSLATE} --json --input letters.jsonl",
-        "letters.jsonl:1: no text under source or de; name the sentence so",
-        before=text("letters.jsonl", '{"fr": "oui"}\n'),
     ),
     "prefix too long": Mistake(
         f"{TRANSLATE} --prefix '{LONG}' Ja", "--prefix: * tokens, but a translation has at most 11; shorten it"
@@ -338,6 +327,27 @@ MISTAKES = {
     "no such head": Mistake(
         f"{ATTEND} --head 0 Ja", "--head: there is no '0'; give a number from 1 to 2 or mean or all"
     ),
+    "a search for what is given": Mistake(
+        f"{ATTEND} Ja --target Yes --beam 3",
+        "--beam: --target gives the translation, so none is looked for; leave one of the two out",
+    ),
+    "one layer of all in JSON": Mistake(
+        f"{ATTEND} Ja --json --layer 1", "--layer: --json prints all stacks, layers and heads; leave one of the two out"
+    ),
+    "epochs and steps": Mistake(
+        f"{TRAIN} --epochs 3 --steps 5", "--epochs: --steps says when training ends too; give one of them"
+    ),
+    "steps of none": Mistake(f"{TRAIN} --steps 0", "--steps: *; see tmt train --help"),
+    "two peaks": Mistake(
+        f"{TRAIN} --learning-rate 0.01 --set schedule.factor=0.5",
+        "schedule.learning_rate: 0.01 is the peak, and so is what schedule.factor 0.5 makes; set that to 1, or leave "
+        "the learning rate out",
+    ),
+    "epochs for a schedule by steps": Mistake(
+        f"{TRAIN} --epochs 3 --set schedule.name=cosine",
+        "training.epochs: schedule.name cosine falls to the last step, *; give training.steps instead, or choose *",
+    ),
+    "no runs to list": Mistake("runs nowhere", "nowhere: no such directory; give one that holds runs"),
     "nothing to look at": Mistake(f"{ATTEND} ''", "SENTENCE: empty; give a sentence to look at"),
     "sentence to look at too long": Mistake(
         f"{ATTEND} '{LONG}'", "SENTENCE: * tokens, the model takes at most 96; split it"
@@ -432,9 +442,12 @@ def test_a_vocabulary_too_small_for_the_characters_is_enlarged_with_a_note(data:
     )
 
 
-def test_an_error_while_writing_leaves_the_old_output(own_run: Path, tmt: Tmt, workplace: Path) -> None:
+def test_an_error_while_writing_leaves_the_old_output(
+    own_run: Path, tmt: Tmt, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("letters.en").write_text("old")
-    Path("letters.jsonl").write_text(json.dumps({"de": "Ja"}) + "\n{\n")
+    Path("letters.jsonl").write_text(json.dumps({"de": "Ja"}) + "\n" + "a" * 10 * LONGEST_SENTENCE)
+    monkeypatch.setattr("transformer_mt.cli.lines.LONGEST_SKIPPED", 5 * LONGEST_SENTENCE)
     before = contents(workplace)
     outcome = tmt("translate", "--model", str(own_run), "--json", "--input", "letters.jsonl", "--output", "letters.en")
     assert outcome.code == 2
@@ -445,3 +458,64 @@ def test_what_a_message_quotes_cannot_command_the_terminal(tmt: Tmt) -> None:
     outcome = tmt("translate", "--model", "\x1b[31mred\n", "Ja")
     assert "\x1b" not in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+BAD_LINES = b"Ja\n" + f"{LONG}\n".encode() + b"B\xfcsche\n\n" + b"a" * (LONGEST_SENTENCE + 1) + b"\nJa\n"
+
+
+@pytest.mark.parametrize("source", ["file", "stdin"])
+def test_one_bad_line_does_not_lose_the_others(
+    source: str, trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("letters.de").write_bytes(BAD_LINES)
+    place, option = ("stdin", []) if source == "stdin" else ("letters.de", ["--input", "letters.de"])
+    (yes,) = tmt("translate", "--model", trained, "Ja").lines
+    with Path("letters.de").open(encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        outcome = tmt("translate", "--model", trained, *option)
+    assert (outcome.code, outcome.lines) == (2, [yes, "", "", "", "", yes])
+    long, encoding, huge, error = outcome.err.splitlines()
+    assert re.fullmatch(rf"tmt: {place}:2: \d+ tokens, the model takes at most 96; split it", long)
+    assert encoding == f"tmt: {place}:3: not UTF-8 at byte 1; save it as UTF-8"
+    assert huge == f"tmt: {place}:5: more than 100,000 bytes in one line; split it"
+    assert error == f"tmt: error: {place}: 3 of 6 lines are not translated; correct those named above"
+
+
+def test_bad_lines_keep_their_columns(trained: str, tmt: Tmt) -> None:
+    Path("letters.de").write_bytes(b"Ja\n\xff\n")
+    options = ("translate", "--model", trained, "--input", "letters.de")
+    assert tmt(*options, "--scores").lines[-1] == "\t"
+    assert tmt(*options, "--n-best", "2").lines[-1] == "2\t"
+    assert tmt(*options, "--n-best", "2", "--scores").lines[-1] == "2\t\t"
+
+
+def test_bad_lines_are_written_to_the_output_too(trained: str, tmt: Tmt) -> None:
+    Path("letters.de").write_bytes(b"\xff\nJa\n")
+    assert tmt("translate", "--model", trained, "--input", "letters.de", "--output", "letters.en").code == 2
+    assert Path("letters.en").read_text("utf-8").startswith("\n")
+    assert Path("letters.en").read_bytes().count(b"\n") == 2
+
+
+def test_in_json_a_bad_line_is_an_object_with_the_error(trained: str, tmt: Tmt) -> None:
+    lines = ['{"de": "Ja"}', '{"de": ', '{"fr": "oui"}', json.dumps({"de": LONG, "id": 7}), LONG]
+    Path("in.jsonl").write_bytes("".join(f"{line}\n" for line in lines).encode() + b"\xff\n")
+    outcome = tmt("translate", "--model", trained, "--json", "--input", "in.jsonl")
+    good, cut, other, long, plain, raw = map(json.loads, outcome.lines)
+    assert outcome.code == 2
+    assert "error" not in good
+    assert cut.pop("error").startswith("in.jsonl:2: not valid JSON (")
+    assert cut == {"source": '{"de": '}
+    assert other == {"fr": "oui", "error": "in.jsonl:3: no text under source or de; name the sentence so"}
+    assert re.fullmatch(r"in\.jsonl:4: \d+ tokens, the model takes at most 96; split it", long.pop("error"))
+    assert long == {"de": LONG, "id": 7}
+    assert plain.keys() == {"source", "error"}
+    assert raw == {"error": "in.jsonl:6: not UTF-8 at byte 0; save it as UTF-8"}
+    assert len(outcome.err.splitlines()) == 6
+
+
+def test_a_bad_sentence_among_arguments_is_named_by_its_number(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", trained, "Ja", LONG)
+    assert len(outcome.lines) == 2
+    note, error = outcome.err.splitlines()
+    assert re.fullmatch(r"tmt: sentence 2: \d+ tokens, the model takes at most 96; split it", note)
+    assert error == "tmt: error: SENTENCE: 1 of 2 lines are not translated; correct those named above"

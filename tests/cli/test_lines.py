@@ -129,14 +129,34 @@ def test_a_name_of_an_open_file_is_appended_to(workplace: Path) -> None:
     assert list(workplace.iterdir()) == [workplace / "log"]
 
 
-def test_a_line_that_is_too_long_is_named_before_it_is_read_whole() -> None:
+def any_length(sentence: str, place: str) -> None:
+    """A model that takes everything."""
+
+
+def test_a_line_without_an_end_is_given_up_without_being_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.cli.lines.LONGEST_SKIPPED", 10 * LONGEST_SENTENCE)
     lines = read_lines(Path("/dev/zero")).lines
-    with pytest.raises(InputError, match=f"^/dev/zero:1: more than {LONGEST_SENTENCE:,} bytes in one line; split it$"):
+    with pytest.raises(InputError, match=r"^/dev/zero:1: more than 1,000,000 bytes in one line; give a file of text$"):
         list(lines)
+
+
+@pytest.mark.parametrize("length", [LONGEST_SENTENCE, 2 * LONGEST_SENTENCE + 1, 5 * LONGEST_SENTENCE])
+@pytest.mark.parametrize("end", [b"\n", b"\nafter\n"])
+def test_a_line_that_is_too_long_is_named_and_skipped(length: int, end: bytes, workplace: Path) -> None:
+    (workplace / "in").write_bytes(b"before\n" + b"a" * length + end)
+    before, problem, *after = read_lines(Path("in")).lines
+    assert (before, after) == ("before", ["after"] if len(end) > 1 else [])
+    assert str(problem) == f"in:2: more than {LONGEST_SENTENCE:,} bytes in one line; split it"
+
+
+def test_the_longest_line_is_one(workplace: Path) -> None:
+    (workplace / "in").write_bytes(b"a" * (LONGEST_SENTENCE - 1) + b"\n")
+    (line,) = read_lines(Path("in")).lines
+    assert line == "a" * (LONGEST_SENTENCE - 1)
 
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5_000])
 def test_json_that_python_refuses_is_one_line(value: str, workplace: Path) -> None:
     (workplace / "in").write_text(f'{{"de": "ja", "x": {value}')
-    with pytest.raises(InputError, match=r"^in:1: not valid JSON \("):
-        list(read_records(read_lines(Path("in")), as_json=True, language="de"))
+    (record,) = read_records(read_lines(Path("in")), any_length, as_json=True, language="de")
+    assert str(record.problem).startswith("in:1: not valid JSON (")

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from support.command_line import PROGRAM, Outcome, Tmt
 
 from transformer_mt.errors import Diverged
 
-COMMANDS = ("train", "translate", "attend", "evaluate", "data")
+COMMANDS = ("train", "translate", "attend", "evaluate", "data", "config", "runs")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -42,6 +43,38 @@ def test_without_a_command_the_help_comes(tmt: Tmt) -> None:
     assert all(re.search(rf"^  {command} ", bare.out, re.MULTILINE) for command in COMMANDS)
 
 
+@pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
+def test_the_short_form_of_help_is_help(command: list[str], tmt: Tmt) -> None:
+    assert tmt(*command, "-h") == tmt(*command, "--help")
+
+
+def test_the_version_is_that_of_the_package(tmt: Tmt) -> None:
+    outcome = tmt("--version")
+    assert (outcome.code, outcome.err) == (0, "")
+    python = ".".join(map(str, sys.version_info[:3]))
+    assert outcome.out == f"tmt {version('transformer_mt')} (Python {python}, torch {version('torch')})\n"
+
+
+def completed(line: str) -> list[str]:
+    """What a process offers to a shell in which this has been typed so far, when the tab key is pressed."""
+    typed = {"_TMT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    watched = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    program = [PROGRAM[0], "-c", f"{watched}; {PROGRAM[2]}"]
+    ended = subprocess.run(program, env=os.environ | typed, capture_output=True, text=True, check=True)
+    assert not {"torch", "datasets", "numpy"} & set(ended.stderr.split())
+    return ended.stdout.split()
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    assert completed("tmt t") == ["train", "translate"]
+    assert completed("tmt train --e") == ["--epochs"]
+    assert completed("tmt translate --to") == ["--top-k", "--top-p"]
+
+
+def test_completion_is_offered_by_the_help(tmt: Tmt) -> None:
+    assert "--install-completion" in tmt("--help").out
+
+
 def test_help_imports_nothing_slow() -> None:
     program = (
         "import json, sys; from transformer_mt.cli.main import run; codes = [run([*c, '--help']) for c in "
@@ -49,7 +82,7 @@ def test_help_imports_nothing_slow() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     codes, modules = json.loads(ended.stdout.splitlines()[-1])
-    assert codes == [0] * 6
+    assert codes == [0] * (1 + len(COMMANDS))
     assert not {"torch", "datasets", "sentencepiece", "sacrebleu", "numpy", "safetensors"} & set(modules)
 
 

@@ -11,8 +11,8 @@ from transformer_mt.errors import InputError
 def test_what_is_given_changes_the_run_and_nothing_else_does() -> None:
     configured = SearchConfig(beam=7, top_k=3)
     assert SearchOptions({}).applied_to(configured) == configured
-    changed = SearchOptions({"beam": 2, "n_best": 5}).applied_to(configured)
-    assert changed == SearchConfig(beam=2, top_k=3, n_best=5)
+    changed = SearchOptions({"beam": 10, "n_best": 5}).applied_to(configured)
+    assert changed == SearchConfig(beam=10, top_k=3, n_best=5)
 
 
 def test_a_wrong_value_names_its_option() -> None:
@@ -20,6 +20,50 @@ def test_a_wrong_value_names_its_option() -> None:
         SearchOptions({"length_penalty": -1.0}).applied_to(SearchConfig())
     expected = "--length-penalty: input should be greater than or equal to 0, not -1.0; correct it"
     assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "configured", "message"),
+    [
+        ({"temperature": 0.5}, {}, "--temperature: acts on random draws alone; give --sample too, or leave it out"),
+        ({"top_k": 5}, {}, "--top-k: acts on random draws alone; give --sample too, or leave it out"),
+        ({"top_p": 0.5}, {}, "--top-p: acts on random draws alone; give --sample too, or leave it out"),
+        ({"seed": 5}, {}, "--seed: acts on random draws alone; give --sample too, or leave it out"),
+        (
+            {"sample": True, "beam": 5},
+            {},
+            "--beam: drawing at random searches for nothing; leave it or --sample out",
+        ),
+        ({"beam": 5}, {"sample": True}, "--beam: drawing at random searches for nothing; leave it or --sample out"),
+        (
+            {"sample": True, "length_penalty": 0.5},
+            {},
+            "--length-penalty: a single draw is not ranked; raise --n-best, or leave it out",
+        ),
+        ({"beam": 5, "n_best": 3}, {}, "--beam: --n-best 3 takes 6 or more; raise it, or leave it out"),
+        ({"beam": 5}, {"n_best": 3}, "--beam: --n-best 3 takes 6 or more; raise it, or leave it out"),
+    ],
+)
+def test_an_option_without_effect_is_refused(
+    given: dict[str, object], configured: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        SearchOptions(given).applied_to(SearchConfig.model_validate(configured))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "configured"),
+    [
+        ({"temperature": 0.5, "top_k": 5, "top_p": 0.5, "seed": 5}, {"sample": True}),
+        ({"sample": True, "seed": 5, "n_best": 2, "length_penalty": 0.5}, {}),
+        ({"beam": 6, "n_best": 3}, {}),
+        ({"n_best": 3}, {"beam": 2}),
+        ({"beam": 1, "length_penalty": 0.5}, {"top_k": 5}),
+    ],
+)
+def test_an_option_with_an_effect_is_not(given: dict[str, object], configured: dict[str, object]) -> None:
+    SearchOptions(given).applied_to(SearchConfig.model_validate(configured))
 
 
 def test_every_option_is_a_key_of_the_search() -> None:

@@ -1,12 +1,19 @@
+import errno
+import io
 import json
 import re
+import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
-from support.command_line import Tmt, contents, settings
+from support.command_line import PROGRAM, Tmt, contents, settings
+
+from transformer_mt.cli.training_display import Narrator
+from transformer_mt.runs.directory import Run
 
 
 def metrics(run: str) -> list[dict[str, object]]:
@@ -44,7 +51,11 @@ def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, data: str, tm
     assert outcome.code == 0
     assert "tmt: continuing run from step 6" in outcome.err
     assert "tmt: finished at step 6: all steps are done" in outcome.err
-    assert contents(own_run) == before
+    log = before.pop("train.log")
+    after = contents(own_run)
+    assert log is not None
+    assert (after.pop("train.log") or b"").startswith(log)
+    assert after == before
 
 
 def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data: str, tmt: Tmt) -> None:
@@ -110,3 +121,125 @@ def test_on_a_terminal_progress_is_live(
     assert "translation now" in last
     assert "finished at step 6" in last
     assert "Traceback" not in screen
+
+
+TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+
+
+def log_of(run: Path) -> list[str]:
+    """The lines of a run's log without their times."""
+    lines = (run / "train.log").read_text("utf-8").splitlines()
+    assert all(re.match(rf"{TIME} ", line) for line in lines)
+    return [line[len("2000-01-01 00:00:00 ") :] for line in lines]
+
+
+def test_the_log_holds_what_was_said_start_after_start(data: str, tmt: Tmt) -> None:
+    said: list[str] = []
+    for steps in ("3", "6"):
+        outcome = tmt("train", "--data", data, "--run-dir", "new", *settings(training__steps=steps))
+        said += [line.removeprefix("tmt: ") for line in outcome.err.splitlines()]
+    assert log_of(Path("new")) == said
+    assert "continuing new from step 3" in said
+    tmt("train", "--data", data, "--run-dir", "new", "--overwrite", *settings(training__steps="1"))
+    assert not any("step 3" in line for line in log_of(Path("new")))
+
+
+def test_on_a_terminal_the_log_holds_the_same(data: str, terminal: Callable[..., tuple[int, str]]) -> None:
+    terminal("train", "--data", data, "--run-dir", "new", *settings())
+    log = "\n".join(log_of(Path("new")))
+    assert re.search(r"^step 4/6  epoch", log, re.MULTILINE)
+    assert re.search(r"^step 6  validation loss", log, re.MULTILINE)
+    assert "\x1b" not in log
+
+
+def test_the_log_holds_the_error_that_ended_training(data: str, tmt: Tmt) -> None:
+    wild = settings(schedule__factor="1000", schedule__warmup="1", model__norm="none")
+    error = tmt("train", "--data", data, "--run-dir", "new", *wild).err.splitlines()[-1]
+    assert log_of(Path("new"))[-1] == error.removeprefix("tmt: ")
+
+
+def test_the_log_is_not_written_through_a_link(own_run: Path, data: str, tmt: Tmt) -> None:
+    Path("mine").write_text("mine")
+    (own_run / "train.log").unlink()
+    (own_run / "train.log").symlink_to(Path("mine").absolute())
+    outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings(training__steps="9"))
+    assert outcome.code == 3
+    assert outcome.err.startswith("tmt: error: run/train.log: cannot be written (")
+    assert Path("mine").read_text() == "mine"
+
+
+def test_training_goes_on_when_nobody_reads_what_it_says(data: str) -> None:
+    arguments = shlex.join([*PROGRAM, "train", "--data", data, "--run-dir", "new", *settings()])
+    ended = subprocess.run(
+        ["bash", "-c", f"{arguments} 2>&1 | head -1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout.count("\n"), ended.stderr) == (141, 1, "")
+    log = log_of(Path("new"))
+    assert "stderr: cannot be written (Broken pipe); training goes on without it" in log
+    assert sum(line.startswith("stderr:") for line in log) == 1
+    assert any(line.startswith("finished at step 6") for line in log)
+    assert Path("new/model.safetensors").exists()
+
+
+class Deaf(io.StringIO):
+    """A stream that nobody reads."""
+
+    asked = 0
+
+    def write(self, text: str) -> int:
+        self.asked += 1
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_a_stream_that_failed_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", deaf := Deaf())
+    narrator = Narrator(Run(tmp_path), is_first=True)
+    narrator.say("one", "two")
+    narrator.say("three\x1b[31m")
+    assert deaf.asked == 1
+    assert [line.split(" ", 2)[2] for line in (tmp_path / "train.log").read_text().splitlines()] == [
+        "one",
+        "two",
+        "stderr: cannot be written (Broken pipe); training goes on without it",
+        "three␛[31m",
+    ]
+
+
+def test_of_several_processes_the_first_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Narrator(Run(tmp_path), is_first=False).say("one")
+    assert capsys.readouterr().err == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_short_options_are_keys_of_the_configuration(data: str, tmt: Tmt) -> None:
+    options = ("--epochs", "2", "--learning-rate", "0.003")
+    outcome = tmt("train", "--data", data, "--run-dir", "new", *settings(), *options)
+    assert outcome.code == 0
+    assert "all epochs are done" in outcome.err
+    assert re.search(r"^tmt: step 2  epoch \d/2  loss", outcome.err, re.MULTILINE)
+    written = Path("new/config.toml").read_text()
+    assert "\nepochs = 2\n" in written
+    assert "\nlearning_rate = 0.003\n" in written
+    Path("by_epochs.toml").write_text("[training]\nepochs = 2\n")
+    assert tmt("train", "by_epochs.toml", "--data", data, "--run-dir", "steps", *settings(), "--steps", "1").code == 0
+    assert "\nepochs = 0\n" in Path("steps/config.toml").read_text()
+    assert metrics("steps")[-1]["step"] == 1
+
+
+def test_check_counts_the_steps_of_epochs(data: str, tmt: Tmt) -> None:
+    wider = settings(model__width="64", model__feedforward="64", training__batch_tokens="64")
+    lines = tmt("train", "--check", "--data", data, *wider, "--epochs", "3").lines
+    (batches,) = (int(line.split()[1]) for line in lines if line.startswith("batches "))
+    (time,) = (line for line in lines if line.startswith("time "))
+    assert time.endswith(f" for {3 * batches} steps")
+
+
+def test_on_a_terminal_epochs_are_what_is_left(data: str, terminal: Callable[..., tuple[int, str]]) -> None:
+    code, screen = terminal("train", "--data", data, "--run-dir", "new", *settings(), "--epochs", "2")
+    assert code == 0
+    last = screen[screen.rindex("left") - 200 :]
+    assert " 100 % " in last
+    assert "step 6/6" not in screen

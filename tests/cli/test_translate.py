@@ -9,10 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import PAIRS, PROGRAM, Tmt
 
+from transformer_mt.runs.directory import Run
 from transformer_mt.translation.translator import Translation, Translator
 
 SOURCES = [source for source, _ in PAIRS]
@@ -77,13 +79,16 @@ class Echo(Translator):
     def __init__(self) -> None:
         pass
 
+    def require_fitting(self, sentence: str, place: str) -> None:
+        pass
+
     def translate_stream(self, sentences: Iterable[str], *_: object, **__: object) -> Iterator[list[Translation]]:
         return ([Translation(f"[{sentence}]", -1.5, -3.0, ())] for sentence in sentences)
 
 
 @pytest.fixture
 def echo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.load", lambda directory, *, device: Echo())
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda found, *, device: Echo())
 
 
 @pytest.mark.usefixtures("echo")
@@ -186,7 +191,7 @@ def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt) -> None:
         shutil.copytree(trained, f"runs/{name}")
         os.utime(f"runs/{name}/model.safetensors", (1e9 - age, 1e9 - age))
     outcome = tmt("translate", SOURCES[0])
-    assert outcome.err == "tmt: using runs/new\n"
+    assert outcome.err == "tmt: using runs/new (de → en, data)\n"
     assert outcome.out == tmt("translate", "--model", trained, SOURCES[0]).out
 
 
@@ -199,6 +204,53 @@ def test_at_a_prompt_each_line_is_answered_until_the_end_of_input(
     assert screen.count("de> ") == 3
     assert f"de> {expected}" in screen
     assert "Traceback" not in screen
+
+
+def test_a_quit_ends_the_prompt(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
+    code, screen = terminal("translate", "--model", trained, typed=f"{SOURCES[0]}\n:quit\nJa\n")
+    assert code == 0
+    assert screen.count("de> ") == 2
+    assert "tmt: one sentence a line; :quit or Ctrl-D ends\n" in screen
+
+
+def test_a_bad_line_does_not_end_the_prompt(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
+    code, screen = terminal("translate", "--model", trained, typed=f"{'Hund ' * 60}\nJa\n\x04")
+    assert code == 0
+    assert screen.count("de> ") == 3
+    assert "tmt: the line: " in screen
+
+
+class Doubt(Echo):
+    """One that finds some translations likelier than others: their mean ln p is what the sentence says."""
+
+    def translate_stream(self, sentences: Iterable[str], *_: object, **__: object) -> Iterator[list[Translation]]:
+        return ([Translation("text", -1.0, 3 * float(sentence), ("te", "xt"))] for sentence in sentences)
+
+
+def test_a_doubtful_translation_gets_a_note_on_a_terminal(
+    trained: str, tmt: Tmt, terminal: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda found, *, device: Doubt())
+    sentences = ("--", "-0.99", "-1.01")
+    assert tmt("translate", "--model", trained, *sentences).err == ""
+    _, screen = terminal("translate", "--model", trained, *sentences)
+    notes = [line for line in screen.splitlines() if line.startswith("tmt: ")]
+    assert notes == ["tmt: sentence 2: the model is unsure here, as of what it has not learned"]
+
+
+@pytest.mark.parametrize("options", [["--sample"], ["--prefix", "a"], ["--output", "out"]])
+def test_draws_prefixes_and_files_are_not_doubted(
+    options: list[str], trained: str, terminal: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda found, *, device: Doubt())
+    assert "unsure" not in terminal("translate", "--model", trained, *options, "--", "-9")[1]
+
+
+def test_the_model_and_its_configuration_are_of_one_moment(
+    trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Run, "config", lambda self: pytest.fail("read apart from the model"))
+    assert tmt("translate", "--model", trained, "Ja").code == 0
 
 
 def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
@@ -215,11 +267,11 @@ def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
 def test_the_devices_name_reaches_the_translator(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = SimpleNamespace(device=None)
 
-    def load(directory: object, *, device: str) -> Echo:
-        asked.device = device
+    def of(found: object, *, device: torch.device) -> Echo:
+        asked.device = str(device)
         return Echo()
 
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.load", load)
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", of)
     assert tmt("translate", "--model", trained, "--device", "cpu", "Ja").lines == ["[Ja]"]
     assert asked.device == "cpu"
 

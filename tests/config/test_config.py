@@ -275,8 +275,8 @@ def test_a_schedule_has_the_keys_it_uses_and_no_others() -> None:
     assert message(None, "schedule.name=cosine", "schedule.factor=2").endswith(
         "unknown key schedule.factor; choose one of schedule.name, schedule.warmup, schedule.learning_rate"
     )
-    assert message(None, "schedule.learning_rate=2").endswith(
-        "choose one of schedule.name, schedule.warmup, schedule.factor"
+    assert message(None, "schedule.peak=2").endswith(
+        "choose one of schedule.name, schedule.warmup, schedule.factor, schedule.learning_rate"
     )
     assert message(None, "optimizer.weight_decay=0").startswith("--set optimizer.weight_decay=0: unknown key")
 

@@ -33,7 +33,7 @@ def configured(name: str, **numbers: Any) -> ScheduleConfig:
 
 
 def rates(name: str, *, warmup: int, steps: int = STEPS) -> list[float]:
-    schedule = build_schedule(configured(name, warmup=warmup), width=17, steps=steps)
+    schedule = build_schedule(configured(name, warmup=warmup), width=17, steps=steps, epochs=0)
     return [schedule(step) for step in range(1, steps + 1)]
 
 
@@ -45,13 +45,13 @@ def test_every_name_has_its_section_and_its_formula() -> None:
 def test_noam_is_the_formula(step: int, width: int, factor: float, warmup: int) -> None:
     rising, falling = step / warmup**1.5, 1 / step**0.5
     expected = factor / width**0.5 * min(rising, falling)
-    assert noam(step, width=width, factor=factor, warmup=warmup) == pytest.approx(expected)
+    assert noam(step, width=width, factor=factor, warmup=warmup, learning_rate=0.0) == pytest.approx(expected)
 
 
 @given(step=steps, width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=warmups)
 def test_inverse_sqrt_is_noam_with_its_peak_said(step: int, width: int, factor: float, warmup: int) -> None:
-    peak = noam(warmup, width=width, factor=factor, warmup=warmup)
-    expected = noam(step, width=width, factor=factor, warmup=warmup)
+    peak = noam(warmup, width=width, factor=factor, warmup=warmup, learning_rate=0.0)
+    expected = noam(step, width=width, factor=factor, warmup=warmup, learning_rate=0.0)
     assert inverse_sqrt(step, learning_rate=peak, warmup=warmup) == pytest.approx(expected)
 
 
@@ -104,9 +104,44 @@ def test_only_schedules_that_end_with_training_ask_for_the_number_of_steps(name:
 @pytest.mark.parametrize("name", ["linear", "cosine"])
 def test_a_warmup_as_long_as_training_leaves_nothing_to_fall(name: str) -> None:
     with pytest.raises(InputError) as caught:
-        build_schedule(configured(name, warmup=7), width=17, steps=7)
+        build_schedule(configured(name, warmup=7), width=17, steps=7, epochs=0)
     assert str(caught.value) == (
         f"schedule.warmup: 7, but training ends at step 7, before {name} could fall; lower schedule.warmup or raise "
         "training.steps"
     )
-    assert build_schedule(configured(name, warmup=6), width=17, steps=7)(7) > 0
+    assert build_schedule(configured(name, warmup=6), width=17, steps=7, epochs=0)(7) > 0
+
+
+@every_schedule
+def test_a_learning_rate_is_the_peak_of_every_schedule(name: str) -> None:
+    schedule = build_schedule(configured(name, warmup=11, learning_rate=0.25), width=17, steps=STEPS, epochs=0)
+    assert max(schedule(step) for step in range(1, STEPS + 1)) == schedule(11) == 0.25
+
+
+@given(step=steps, peak=peaks, warmup=warmups)
+def test_noam_with_its_peak_said_is_inverse_sqrt(step: int, peak: float, warmup: int) -> None:
+    found = noam(step, width=17, factor=1.0, warmup=warmup, learning_rate=peak)
+    assert found == inverse_sqrt(step, learning_rate=peak, warmup=warmup)
+
+
+def test_noam_takes_a_factor_or_a_learning_rate() -> None:
+    with pytest.raises(InputError) as caught:
+        build_schedule(configured("noam", factor=0.5, learning_rate=0.001), width=17, steps=STEPS, epochs=0)
+    assert str(caught.value) == (
+        "schedule.learning_rate: 0.001 is the peak, and so is what schedule.factor 0.5 makes; set that to 1, or leave "
+        "the learning rate out"
+    )
+
+
+@every_schedule
+def test_with_epochs_a_schedule_that_falls_to_the_last_step_is_refused(name: str) -> None:
+    if not depends_on_steps(configured(name)):
+        by_epochs = build_schedule(configured(name), width=17, steps=STEPS, epochs=3)
+        assert by_epochs(7) == build_schedule(configured(name), width=17, steps=STEPS, epochs=0)(7)
+        return
+    with pytest.raises(InputError) as caught:
+        build_schedule(configured(name), width=17, steps=STEPS, epochs=3)
+    assert str(caught.value) == (
+        f"training.epochs: schedule.name {name} falls to the last step, and how many steps 3 epochs have is not known "
+        "beforehand; give training.steps instead, or choose another schedule"
+    )

@@ -168,6 +168,43 @@ def test_patience_counts_validations_in_a_row(tmp_path: Path) -> None:
     assert (finish.step, finish.best_step) == (5, 3)
 
 
+def finish_of(trainer: Trainer) -> FinishReport:
+    *_, finish = trainer.train()
+    assert isinstance(finish, FinishReport)
+    return finish
+
+
+@pytest.mark.parametrize("accumulated", [1, 3])
+def test_epochs_end_training_after_so_many_passes_whatever_the_steps(tmp_path: Path, accumulated: int) -> None:
+    trainer = opened(
+        tmp_path, "training.epochs=3", "training.steps=2", f"training.accumulation_steps={accumulated}"
+    ).trainer
+    batches = 3 * len(trainer.stream.plan)
+    finish = finish_of(trainer)
+    assert (finish.step, finish.reason) == (math.ceil(batches / accumulated), "all epochs are done")
+    assert trainer.progress.validated_step == finish.step
+
+
+def test_a_training_by_epochs_is_stopped_and_continued_as_if_it_had_not_been(tmp_path: Path) -> None:
+    whole, stopped = opened(tmp_path / "whole", "training.epochs=2").trainer, tmp_path / "stopped"
+    finish_of(whole)
+    assert finish_of(opened(stopped, "training.epochs=1").trainer).step < whole.progress.step
+    continued = opened(stopped, "training.epochs=2").trainer
+    assert finish_of(continued).step == whole.progress.step
+    for name, tensor in weights_of(whole.model).items():
+        assert torch.equal(tensor, weights_of(continued.model)[name]), name
+    assert finish_of(opened(stopped, "training.epochs=2").trainer).step == whole.progress.step
+
+
+def test_a_training_by_steps_may_go_on_by_epochs_unless_its_schedule_counts_steps(tmp_path: Path) -> None:
+    finish_of(opened(tmp_path / "noam", "training.steps=3").trainer)
+    assert opened(tmp_path / "noam", "training.steps=3", "training.epochs=1").trainer.progress.step == 3
+    cosine = ("training.steps=7", "schedule.name=cosine")
+    finish_of(opened(tmp_path / "cosine", *cosine).trainer)
+    with pytest.raises(InputError, match=r"^training\.epochs: schedule\.name cosine falls to the last step"):
+        opened(tmp_path / "cosine", *cosine, "training.epochs=1")
+
+
 @pytest.mark.parametrize(("score", "best"), [("loss", 1), ("bleu", 2), ("chrf", 3)])
 def test_the_best_validation_is_that_of_the_configured_score(tmp_path: Path, score: str, best: int) -> None:
     overrides = ("training.steps=3", "training.validate_every=1", f"training.score={score}")

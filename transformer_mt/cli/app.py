@@ -1,6 +1,8 @@
 """The commands of `tmt`, and how a wrong command line becomes an `InputError`."""
 
-from typing import Any
+import os
+import sys
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -10,6 +12,7 @@ from transformer_mt.cli.config import config
 from transformer_mt.cli.data import data
 from transformer_mt.cli.evaluate import evaluate
 from transformer_mt.cli.options import command_line
+from transformer_mt.cli.runs import runs
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
 from transformer_mt.errors import InputError
@@ -23,12 +26,35 @@ app = typer.Typer(
     name="tmt",
     help="Train a translation Transformer, translate with it, and look inside its attention.",
     epilog=EXIT_CODES,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, evaluate, data, config):
+for command in (train, translate, attend, evaluate, data, config, runs):
     app.command()(command)
+
+# What a shell sets when it asks how a line goes on.
+COMPLETION = "_TMT_COMPLETE"
+
+
+def _print_version(asked: bool) -> bool:
+    if asked:
+        from importlib.metadata import version
+
+        python = ".".join(map(str, sys.version_info[:3]))
+        print(f"tmt {version('transformer_mt')} (Python {python}, torch {version('torch')})")
+        raise typer.Exit
+    return asked
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What `tmt` takes before a command."""
+
 
 # What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[1]
@@ -37,9 +63,12 @@ UsageProblem: type[Exception] = typer.BadParameter.__mro__[1]
 def invoke(arguments: list[str]) -> int:
     """Run the command that the arguments name. Typer's own `main` is passed by: it takes a closed pipe for code 1.
 
-    Raises `InputError` for a wrong command line, and whatever the command does.
+    Raises `InputError` for a wrong command line, and whatever the command does; `SystemExit` where a shell asks how a
+    line goes on.
     """
     command = get_command(app)
+    if COMPLETION in os.environ:
+        command.main(arguments, prog_name="tmt")
     try:
         command_line.set(tuple(arguments))  # the parser takes its own apart
         with command.make_context("tmt", arguments) as context:

@@ -8,28 +8,39 @@ import typer
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
-from transformer_mt.errors import InputError
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.pairs import words
+from transformer_mt.errors import InputError, TmtError
 from transformer_mt.names import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.inspection.maps import AttentionMaps
 
 ALL, MEAN = "all", "mean"
+# Words and punctuation marks of a sentence that is worth a look and fits on a screen.
+MODERATE = range(5, 13)
 
 
 @with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
 def attend(
     sentence: Annotated[
-        str | None, typer.Argument(metavar="SENTENCE", help="What to translate. [the showcase]", show_default=False)
+        str | None,
+        typer.Argument(metavar="SENTENCE", help="What to translate. [one of the run's corpus]", show_default=False),
     ] = None,
     model: Model = None,
     target: Annotated[
         str | None,
         typer.Option("--target", metavar="TEXT", help="Look at this translation instead of the model's own."),
     ] = None,
-    stack: Annotated[str, typer.Option("--stack", metavar="NAME", help="cross, encoder or decoder.")] = "cross",
-    layer: Annotated[str, typer.Option("--layer", metavar="N", help="A layer counted from 1, or all.")] = ALL,
-    head: Annotated[str, typer.Option("--head", metavar="N", help="A head counted from 1, mean, or all.")] = MEAN,
+    stack: Annotated[
+        str | None, typer.Option("--stack", metavar="NAME", help="cross, encoder or decoder. [cross]")
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option("--layer", metavar="N", help="A layer counted from 1, or all. [all]")
+    ] = None,
+    head: Annotated[
+        str | None, typer.Option("--head", metavar="N", help="A head counted from 1, mean, or all. [mean]")
+    ] = None,
     *,
     search: SearchOptions,
     device: Device = DEFAULT_DEVICE,
@@ -44,7 +55,8 @@ def attend(
       tmt attend "Der Hund schläft." --target "The dog sleeps." --stack decoder
       tmt attend --json
 
-    Without a sentence it takes the showcase of the built-in corpus. A row says where the model looked while it wrote
+    Without a sentence it takes the showcase of the built-in corpus, or the first validation sentence of moderate
+    length of any other. A row says where the model looked while it wrote
     the row's token; its numbers sum to 1. A dot stands where nothing may be attended to. --json prints one object:
     source, target, and stacks with rows, columns and weights[layer][head][row][column].
     """
@@ -52,10 +64,16 @@ def attend(
     from transformer_mt.cli.terminal import result
     from transformer_mt.inspection.maps import attend_pair
 
-    run, translator = open_run(model, search, device=device)
+    for option, value in {"--stack": stack, "--layer": layer, "--head": head}.items():
+        if as_json and value is not None:
+            raise InputError(f"{option}: --json prints all stacks, layers and heads; leave one of the two out")
+    if target is not None:
+        search.refuse("--target gives the translation, so none is looked for; leave one of the two out")
+    run = open_run(model, search, device=device)
+    translator = run.translator
     if not translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
-    text = sentence if sentence is not None else showcase(run.config().data.source_language)
+    text = sentence if sentence is not None else example(run.config.data)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
     if target is None:
@@ -64,7 +82,22 @@ def attend(
     if as_json:
         result(json.dumps(maps.to_json(), ensure_ascii=False))
         return
-    _print_maps(maps, stack=stack, layer=layer, head=head)
+    _print_maps(maps, stack=stack or "cross", layer=layer or ALL, head=head or MEAN)
+
+
+def example(data: DataConfig) -> str:
+    """The sentence to show when none is given. Raises `InputError` where the run's corpus has none any more."""
+    from transformer_mt.corpus.load import BUILTIN, load_corpus
+
+    if data.corpus == BUILTIN:
+        return showcase(data.source_language)
+    try:
+        pairs = load_corpus(data).splits["validation"]
+    except (TmtError, KeyError) as error:
+        reason = "it has no validation split" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"SENTENCE: there is none to take from the run's corpus ({reason}); give a sentence") from None
+    moderate = (pair.source for pair in pairs if len(words(pair.source)) in MODERATE)
+    return next(moderate, pairs[0].source)
 
 
 def showcase(language: str) -> str:

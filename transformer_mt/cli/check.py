@@ -1,5 +1,6 @@
 """`tmt train --check`: everything is built and shown, one batch is learned by heart, nothing is written."""
 
+import math
 from pathlib import Path
 
 from torch import Tensor, nn
@@ -43,9 +44,12 @@ def check_training(config: Config) -> None:
     for name, shape in found:
         result(f"  {name:{width}} {shape}")
     result("")
-    cost = measure_cost(session, steps=config.training.steps)
+    steps = config.training.steps
+    if config.training.epochs:
+        steps = math.ceil(config.training.epochs * len(plan) / config.training.accumulation_steps)
+    cost = measure_cost(session, steps=steps)
     minutes = 60 * cost.hours
-    result(f"time        {cost.seconds_per_step:.2f} s a step, {minutes:.1f} minutes for {config.training.steps} steps")
+    result(f"time        {cost.seconds_per_step:.2f} s a step, {minutes:.1f} minutes for {steps} steps")
     if cost.memory_gib is not None:
         result(f"memory      {cost.memory_gib:.2f} GiB at the most so far")
     _learn(session, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))

@@ -43,8 +43,8 @@ def evaluate(
     from transformer_mt.corpus.load import load_corpus
     from transformer_mt.evaluation import evaluate as score
 
-    run, translator = open_run(model, search, device=device)
-    source = run.config().data
+    run = open_run(model, search, device=device)
+    source, translator = run.config.data, run.translator
     corpus = load_corpus(source.model_copy(update={"corpus": data}) if data else source)
     pairs = lookup(corpus.splits, split, key="--split")
     note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {translator.search.beam}")

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from transformer_mt.cli.signals import removed_on_signals
-from transformer_mt.corpus.lines import bounded_lines
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.translation.translator import Translation
@@ -20,28 +20,38 @@ from transformer_mt.translation.translator import Translation
 STDIN = Path("-")
 # Bytes of a line to translate; a model takes some hundred subwords. A thousand lines are read ahead.
 LONGEST_SENTENCE = 100_000
+# Bytes after which a line without an end is none, and the file no text.
+LONGEST_SKIPPED = 100_000_000
+
+
+# Raises `InputError` that names the place, its second argument, for a sentence that cannot be translated.
+Check = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Lines of text without their ends, and what messages call the line of a number counted from 0."""
+    """Lines of text without their ends, or what is wrong with one, and what messages call that of a number from 0."""
 
-    lines: Iterable[str]
+    lines: Iterable[str | InputError]
     place: Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The text of a line to translate, and the JSON object that it came in, if it did."""
+    """The text of a line to translate, the JSON object that it came in, if it did, and what is wrong with it, if so.
+
+    A line that is wrong has no text: its translation is empty.
+    """
 
     text: str
-    fields: dict[str, Any] | None
+    fields: dict[str, Any] | None = None
+    problem: InputError | None = None
 
 
 def read_lines(path: Path | None) -> Source:
     """The lines of a file, or of stdin for `-` and None.
 
-    Raises `InputError` with file and line for one that is too long or not UTF-8.
+    In place of a line that is too long or not UTF-8 stands an `InputError` with file and line.
     """
     if path is None or path == STDIN:
         return Source(_decoded(sys.stdin.buffer, "stdin"), lambda number: f"stdin:{number + 1}")
@@ -52,24 +62,26 @@ def read_lines(path: Path | None) -> Source:
     return Source(_decoded(file, str(path)), lambda number: f"{path}:{number + 1}")
 
 
-def prompted(prompt: str) -> Iterator[Source]:
-    """What a person types, line by line, until the end of input."""
-    while True:
-        try:
-            line = input(escape_controls(prompt))
-        except EOFError:
-            print()
-            return
-        yield Source([line], lambda _: "the line")
+def read_records(source: Source, require_fitting: Check, *, as_json: bool, language: str) -> Iterator[Record]:
+    """The records of a source. With `as_json`, a line that begins with `{` is a JSON object.
 
-
-def read_records(source: Source, *, as_json: bool, language: str) -> Iterator[Record]:
-    """The records of a source. With `as_json`, a line that begins with `{` is a JSON object."""
+    What the check raises for a text is its record's problem.
+    """
     for number, line in enumerate(source.lines):
-        if as_json and line.lstrip().startswith("{"):
-            yield _json_record(line, language, place=source.place(number))
+        place = source.place(number)
+        if isinstance(line, InputError):
+            yield Record("", problem=line)
+            continue
+        text, fields = line, None
+        try:
+            if as_json and line.lstrip().startswith("{"):
+                fields = _json_object(line, place=place)
+                text = _text(fields, language, place=place)
+            require_fitting(text, place)
+        except InputError as problem:
+            yield Record("", {"source": line} if fields is None else fields, problem)
         else:
-            yield Record(line, None)
+            yield Record(text, fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,9 @@ class OutputFormat:
 
     def lines(self, record: Record, translations: Sequence[Translation], *, number: int) -> Iterator[str]:
         """The lines for one record, the `number`-th counted from 1."""
+        if record.problem and not self.as_json:
+            yield "\t".join([*([str(number)] if self.n_best > 1 else []), *([""] if self.scores else []), ""])
+            return
         if self.as_json:
             # JSON escapes ASCII controls itself, but lets those beyond pass.
             yield escape_controls(json.dumps(self._object(record, translations), ensure_ascii=False))
@@ -92,6 +107,8 @@ class OutputFormat:
             yield "\t".join([*columns, escape_controls(translation.text)])
 
     def _object(self, record: Record, translations: Sequence[Translation]) -> dict[str, Any]:
+        if record.problem:
+            return (record.fields or {}) | {"error": str(record.problem)}
         best = translations[0]
         fields = {"source": record.text} if record.fields is None else record.fields
         added: dict[str, Any] = {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
@@ -162,21 +179,48 @@ def _writing(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _decoded(file: BinaryIO, name: str) -> Iterator[str]:
+def _decoded(file: BinaryIO, name: str) -> Iterator[str | InputError]:
     with file:
-        for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
+        for number in count(1):
+            line = _read(file, name)
+            if not line:
+                return
+            if len(line) > LONGEST_SENTENCE:
+                _skip_line(file, line, place=f"{name}:{number}")
+                yield InputError(f"{name}:{number}: more than {LONGEST_SENTENCE:,} bytes in one line; split it")
+                continue
             try:
                 yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
             except UnicodeDecodeError as error:
-                raise InputError(f"{name}:{number}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+                yield InputError(f"{name}:{number}: not UTF-8 at byte {error.start}; save it as UTF-8")
 
 
-def _json_record(line: str, language: str, *, place: str) -> Record:
+def _read(file: BinaryIO, name: str) -> bytes:
+    """The next line, or its first bytes where it is too long."""
     try:
-        fields = json.loads(line)
+        return file.readline(LONGEST_SENTENCE + 1)
+    except OSError as error:
+        raise EnvironmentProblem(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
+
+
+def _skip_line(file: BinaryIO, piece: bytes, *, place: str) -> None:
+    """Go to the end of the line that begins with the piece. Raises `InputError` where that is nowhere near."""
+    for _ in range(LONGEST_SKIPPED // LONGEST_SENTENCE):
+        if not piece or piece.endswith(b"\n"):
+            return
+        piece = _read(file, place)
+    raise InputError(f"{place}: more than {LONGEST_SKIPPED:,} bytes in one line; give a file of text")
+
+
+def _json_object(line: str, *, place: str) -> dict[str, Any]:
+    try:
+        return json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not valid JSON ({error}); correct it") from None
+
+
+def _text(fields: dict[str, Any], language: str, *, place: str) -> str:
     for key in ("source", language):
         if isinstance(fields.get(key), str):
-            return Record(fields[key], fields)
+            return fields[key]
     raise InputError(f"{place}: no text under source or {language}; name the sentence so")

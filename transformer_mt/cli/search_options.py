@@ -1,7 +1,7 @@
 """The options of search, which stand here once and arrive in a command as one argument."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any
@@ -39,6 +39,9 @@ OPTIONS: Mapping[str, Any] = {
 }
 
 
+_OF_DRAWS = ("temperature", "top_k", "top_p", "seed")
+
+
 @dataclass(frozen=True)
 class SearchOptions:
     """The options of search that were given on the command line."""
@@ -46,14 +49,36 @@ class SearchOptions:
     given: Mapping[str, Any]
 
     def applied_to(self, configured: SearchConfig) -> SearchConfig:
-        """The run's search, changed by what was given. Raises `InputError` that names the option."""
+        """The run's search, changed by what was given.
+
+        Raises `InputError` that names the option for a wrong value and for an option that would have no effect.
+        """
         try:
-            return SearchConfig.model_validate(configured.model_dump() | dict(self.given))
+            chosen = SearchConfig.model_validate(configured.model_dump() | dict(self.given))
         except ValidationError as error:
             first = error.errors()[0]
-            option = str(first["loc"][0]).replace("_", "-")
             reason = first["msg"][0].lower() + first["msg"][1:]
-            raise InputError(f"--{option}: {reason}, not {first['input']}; correct it") from None
+            raise InputError(f"{_name(str(first['loc'][0]))}: {reason}, not {first['input']}; correct it") from None
+        if chosen.sample:
+            self.refuse("drawing at random searches for nothing; leave it or --sample out", only=("beam",))
+        else:
+            self.refuse("acts on random draws alone; give --sample too, or leave it out", only=_OF_DRAWS)
+        if chosen.sample and chosen.n_best == 1:
+            self.refuse("a single draw is not ranked; raise --n-best, or leave it out", only=("length_penalty",))
+        least = 2 * chosen.n_best
+        if chosen.n_best > 1 and chosen.beam < least:
+            self.refuse(f"--n-best {chosen.n_best} takes {least} or more; raise it, or leave it out", only=("beam",))
+        return chosen
+
+    def refuse(self, reason: str, *, only: Collection[str] = OPTIONS) -> None:
+        """Raise `InputError` for the first of these options that was given, which would have no effect."""
+        for name in self.given:
+            if name in only:
+                raise InputError(f"{_name(name)}: {reason}")
+
+
+def _name(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
 
 
 def with_search_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

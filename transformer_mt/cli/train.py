@@ -2,16 +2,18 @@
 
 import os
 import signal
-from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, command_line, resolve_config
-from transformer_mt.errors import InputError
+from transformer_mt.errors import InputError, TmtError
 
 if TYPE_CHECKING:
+    from transformer_mt.cli.training_display import Narrator
     from transformer_mt.config.sections import Config
     from transformer_mt.processes import Processes
     from transformer_mt.training.session import TrainingSession
@@ -23,6 +25,17 @@ def train(
     run: Annotated[
         Path | None,
         typer.Option("--run-dir", metavar="DIR", help="Where everything goes. [runs/ and the configuration's name]"),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option("--epochs", metavar="N", min=1, help="Passes over the training data. [training.epochs]"),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", metavar="N", min=1, help="Optimizer steps in all. [training.steps]")
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option("--learning-rate", metavar="X", min=1e-12, help="At the peak. [schedule.learning_rate]"),
     ] = None,
     set: Set = None,
     overwrite: Annotated[
@@ -42,7 +55,7 @@ def train(
       tmt train
       tmt train --check
       tmt train configs/multi30k.toml --data path/to/multi30k
-      tmt train --set model.width=128 --set training.steps=1000 --run-dir runs/small
+      tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --processes 2
       torchrun --nproc-per-node 2 -m transformer_mt train
 
@@ -56,7 +69,8 @@ def train(
         from transformer_mt.cli.launcher import train_in_processes
 
         raise typer.Exit(train_in_processes(processes, command_line.get()))
-    resolved = resolve_config(config, data=data, overrides=set)
+    short = _short_forms(epochs=epochs, steps=steps, learning_rate=learning_rate)
+    resolved = resolve_config(config, data=data, overrides=[*(set or []), *short])
     if check:
         from transformer_mt.cli.check import check_training
 
@@ -64,6 +78,18 @@ def train(
         return
     default = RUNS / (config.stem if config else Path(resolved.data.corpus).name)
     raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
+
+
+def _short_forms(*, epochs: int | None, steps: int | None, learning_rate: float | None) -> Iterator[str]:
+    """What the short options are in the configuration."""
+    if epochs is not None and steps is not None:
+        raise InputError("--epochs: --steps says when training ends too; give one of them")
+    if epochs is not None:
+        yield f"training.epochs={epochs}"
+    if steps is not None:
+        yield from (f"training.steps={steps}", "training.epochs=0")
+    if learning_rate is not None:
+        yield f"schedule.learning_rate={learning_rate}"
 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
@@ -80,15 +106,16 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
 
 def _train_here(config: "Config", path: Path, *, overwrite: bool, processes: "Processes") -> int:
     from transformer_mt.cli.signals import Stopped, graceful_shutdown
-    from transformer_mt.cli.terminal import literal_console, note, result
-    from transformer_mt.cli.training_display import display
+    from transformer_mt.cli.terminal import literal_console, result
+    from transformer_mt.cli.training_display import Narrator, display
     from transformer_mt.training.session import open_training
 
     session = open_training(config, path, overwrite=overwrite, processes=processes)
     trainer, launcher = session.trainer, os.getppid()
-    _introduce(session, path)
-    shown = display(literal_console(stderr=True), steps=config.training.steps, first_step=trainer.progress.step)
-    with graceful_shutdown(lambda: trainer.interruptible) as request, shown as show:
+    narrator = Narrator(trainer.run, is_first=trainer.processes.is_first)
+    narrator.say(*_introduction(session, path))
+    shown = display(literal_console(stderr=True), narrator, trainer)
+    with _errors_in(narrator), graceful_shutdown(lambda: trainer.interruptible) as request, shown as show:
         with suppress(Stopped):
             for report in session.train():
                 show(report)
@@ -101,27 +128,36 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, processes: "Pr
         if request.number is not None:
             trainer.save()
     if request.number is not None:
-        note(f"stopped at step {trainer.progress.step}, saved; the same command continues")
+        narrator.say(f"stopped at step {trainer.progress.step}, saved; the same command continues")
         return request.exit_code
-    note(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
+    narrator.say(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
     best = abs(trainer.progress.best_score or 0.0)  # a loss is kept negated, so that higher is better
     result(f"{path}: validation {config.training.score} {best:.4f} at step {trainer.progress.best_step}")
     return 0
 
 
-def _introduce(session: "TrainingSession", path: Path) -> None:
-    from transformer_mt.cli.terminal import note
+@contextmanager
+def _errors_in(narrator: "Narrator") -> Iterator[None]:
+    """An error that ends training is said in its log too, as far as that can be written."""
+    try:
+        yield
+    except TmtError as error:
+        with suppress(TmtError):
+            narrator.write(f"error: {error}")
+        raise
 
+
+def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     trainer, corpus = session.trainer, session.corpus
-    note(*session.notes)
-    note(f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
+    yield from session.notes
+    yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
-    note(f"corpus {corpus.name}: {counts} pairs")
+    yield f"corpus {corpus.name}: {counts} pairs"
     empty = sum(split.empty for split in corpus.report.splits.values())
     wordy = sum(split.too_long for split in corpus.report.splits.values())
     long = trainer.stream.encoded.too_long
     if empty or wordy or long:
         limits = f"{wordy} over {corpus.report.max_words} words, {long} of train over the token limit"
-        note(f"left out: {empty} with an empty side, {limits}")
+        yield (f"left out: {empty} with an empty side, {limits}")
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    note(f"model: {parameters:,} parameters, vocabulary {session.tokenizer.size}")
+    yield f"model: {parameters:,} parameters, vocabulary {session.tokenizer.size}"

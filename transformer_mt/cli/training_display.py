@@ -1,5 +1,6 @@
 """How training is shown: live on a terminal, as plain lines anywhere else."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -9,34 +10,72 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from transformer_mt.cli.terminal import note
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.runs.directory import Run
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport, WindowReport
+from transformer_mt.training.trainer import Trainer
 
 VALIDATIONS_SHOWN = 8
 
 
-@contextmanager
-def display(console: Console, *, steps: int, first_step: int) -> Iterator[Callable[[Report], None]]:
-    """What shows a report: live where a person watches, as lines on stderr for logs and pipes."""
-    if console.is_terminal:
-        live = LiveDisplay(console, steps=steps, first_step=first_step)
-        live.live.start()
+class Narrator:
+    """What training says: remarks and reports as lines in the run's `train.log`, and for who watches on stderr.
+
+    Of several processes the first speaks. Where stderr cannot be written any more, it is left alone from then on.
+    """
+
+    def __init__(self, run: Run, *, is_first: bool) -> None:
+        self.run, self.is_first = run, is_first
+        self.is_heard = True
+
+    def say(self, *lines: str) -> None:
+        """Remarks, in the log and on stderr."""
+        self.write(*lines)
+        if not (self.is_first and self.is_heard):
+            return
         try:
-            yield live.show
+            for line in lines:
+                print(f"tmt: {escape_controls(line)}", file=sys.stderr)
+        except OSError as error:
+            self.is_heard = False
+            self.write(f"stderr: cannot be written ({error.strerror}); training goes on without it")
+
+    def write(self, *lines: str) -> None:
+        """Remarks in the log alone."""
+        if self.is_first and lines:
+            self.run.say(*map(escape_controls, lines))
+
+
+@contextmanager
+def display(console: Console, narrator: Narrator, trainer: Trainer) -> Iterator[Callable[[Report], None]]:
+    """What shows a report: live where a person watches, as lines on stderr for logs and pipes."""
+    training = trainer.config
+    if console.is_terminal and narrator.is_first:
+        live = LiveDisplay(console, trainer)
+        live.live.start()
+
+        def show(report: Report) -> None:
+            narrator.write(*report_lines(report, training))
+            live.show(report)
+
+        try:
+            yield show
         finally:
             with suppress(OSError):  # the terminal may have been closed
                 live.live.stop()
     else:
-        yield lambda report: note(*report_lines(report, steps))
+        yield lambda report: narrator.say(*report_lines(report, training))
 
 
-def report_lines(report: Report, steps: int) -> Iterator[str]:
+def report_lines(report: Report, training: TrainingConfig) -> Iterator[str]:
     """A report in words; nothing of a single step."""
     match report:
         case WindowReport():
+            step = f"{report.step}" if training.epochs else f"{report.step}/{training.steps}"
+            epoch = f"{report.epoch + 1}/{training.epochs}" if training.epochs else f"{report.epoch + 1}"
             yield (
-                f"step {report.step}/{steps}  epoch {report.epoch + 1}  loss {report.loss:.3f}  "
+                f"step {step}  epoch {epoch}  loss {report.loss:.3f}  "
                 f"rate {report.learning_rate:.2e}  {report.tokens_per_second:,.0f} tokens/s"
             )
         case ValidationReport(validation=found):
@@ -53,9 +92,10 @@ def report_lines(report: Report, steps: int) -> Iterator[str]:
 class LiveDisplay:
     """A progress bar, the last validations, and what the fixed sentences are translated to now."""
 
-    def __init__(self, console: Console, *, steps: int, first_step: int) -> None:
+    def __init__(self, console: Console, trainer: Trainer) -> None:
+        self.trainer = trainer
         self.progress = Progress(
-            TextColumn("step {task.completed}/{task.total}", markup=False),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             TaskProgressColumn("{task.percentage:.0f} %", markup=False),
             TimeElapsedColumn(),
@@ -63,8 +103,8 @@ class LiveDisplay:
             TimeRemainingColumn(),
             console=console,
         )
-        self.task = self.progress.add_task("training", total=steps, completed=first_step)
-        self.steps = steps
+        self.task = self.progress.add_task("training", total=1.0)
+        self._advance()
         self.line = ""
         self.validations: list[ValidationReport] = []
         self.live = Live(console=console, refresh_per_second=4)
@@ -73,13 +113,18 @@ class LiveDisplay:
         """Show what a report brings."""
         match report:
             case StepReport():
-                self.progress.update(self.task, completed=report.step)
+                self._advance()
                 self.line = self.line or f"{report.target_tokens / report.seconds:,.0f} tokens/s"
             case ValidationReport():
                 self.validations.append(report)
             case WindowReport() | FinishReport():
-                (self.line,) = report_lines(report, self.steps)
+                (self.line,) = report_lines(report, self.trainer.config)
         self.live.update(self._picture())
+
+    def _advance(self) -> None:
+        step, training = self.trainer.progress.step, self.trainer.config
+        description = f"step {step}" if training.epochs else f"step {step}/{training.steps}"
+        self.progress.update(self.task, description=description, completed=self.trainer.share_done())
 
     def _picture(self) -> RenderableType:
         parts: list[RenderableType] = [self.progress, Text(self.line)]

@@ -26,6 +26,7 @@ Hypotheses = Annotated[int, Field(gt=0, le=1_000)]  # the decoder runs all of th
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves every weight by about as much
+Epochs = Annotated[int, Field(ge=0, le=10**6)]
 Factor = Annotated[float, Field(gt=0.0, le=1e3)]
 Tied = Literal["all", "target", "none"]
 
@@ -235,6 +236,8 @@ class NoamConfig(_Schedule):
     name: str = "noam"
     factor: Factor = 1.0
     """Multiplies every learning rate."""
+    learning_rate: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
+    """The learning rate at the peak; 0: the paper's, factor / (model.width * warmup) ** 0.5."""
 
 
 class ConstantConfig(_Schedule):
@@ -275,7 +278,9 @@ class TrainingConfig(Section):
     seed: Seed = 1
     """Of the initial weights, the order of batches, dropout and sampling."""
     steps: Steps = 1_400
-    """Optimizer steps in all."""
+    """Optimizer steps in all, where training.epochs does not say when training ends."""
+    epochs: Epochs = 0
+    """Passes over the training data after which training ends, whatever training.steps says; 0: training.steps says."""
     batch_tokens: Annotated[int, Field(gt=0, le=10**8)] = 2_048
     """The most tokens of a batch on either side, padding included."""
     accumulation_steps: Annotated[int, Field(gt=0, le=10**5)] = 1
@@ -302,6 +307,8 @@ class TrainingConfig(Section):
     """Where to compute: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` takes the fastest there is."""
     precision: str = "auto"
     """The number format of matrix products; `auto` takes bfloat16 where the processor multiplies it faster."""
+    tensorboard: bool = False
+    """Whether to write what metrics.jsonl measures for TensorBoard too; needs the extra `tensorboard`."""
 
 
 class SearchConfig(Section):

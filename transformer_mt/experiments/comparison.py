@@ -26,7 +26,7 @@ def plan(
     for variant in variants:
         lookup(files, variant, key="VARIANT")
     # Fewer validations than steps: patience ends no training early, so all see the same tokens.
-    common = (*SETTINGS, f"training.steps={steps}", f"training.patience={steps}")
+    common = (*SETTINGS, f"training.steps={steps}", "training.epochs=0", f"training.patience={steps}")
     experiments = [
         Experiment(files[variant], seed, (*common, f"training.seed={seed}", *overrides), runs)
         for seed in range(1, seeds + 1)

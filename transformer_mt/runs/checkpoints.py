@@ -13,6 +13,7 @@ import torch
 from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor
 
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.processes import Processes
 from transformer_mt.runs.files import (
@@ -57,6 +58,18 @@ class Progress:
     sums: dict[str, str] = dataclasses.field(default_factory=dict)  # of the run's files that they belong to
     loss_scale: Annotated[float | None, Field(gt=0.0)] = None  # where the loss is scaled
     steps_at_scale: Annotated[int, Field(ge=0, lt=2**31)] = 0  # without overflow, after which it grows
+
+    def is_complete(self, training: TrainingConfig) -> bool:
+        """Whether all steps are done, or all epochs where the configuration counts these."""
+        return self.epoch >= training.epochs if training.epochs else self.step >= training.steps
+
+    def reason_to_finish(self, training: TrainingConfig) -> str | None:
+        """Why training ends here, None where it goes on."""
+        if self.is_complete(training):
+            return f"all {'epochs' if training.epochs else 'steps'} are done"
+        if self.validations_without_improvement >= training.patience:
+            return f"no progress in {training.patience} validations"
+        return None
 
     def is_consistent(self) -> bool:
         """Whether training could have come here."""

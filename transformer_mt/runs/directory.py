@@ -4,6 +4,8 @@
     tokenizer.model      the sentencepiece vocabulary
     model.safetensors    the weights to use
     metrics.jsonl        one JSON object a line: what training measured
+    tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
+    train.log            one line each, with the time: what training said
     checkpoints/step-N/  all that exact resumption needs
     training.lock        who trains here, held as long as that lasts
 
@@ -47,15 +49,17 @@ from transformer_mt.runs.weights import (
 )
 from transformer_mt.tokenizer import Tokenizer
 
-CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
+CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
     "config.toml",
     "tokenizer.model",
     "model.safetensors",
     "metrics.jsonl",
+    "tensorboard",
+    "train.log",
     "checkpoints",
 )
 
-PARTS = (CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS, LOCK)
+PARTS = (CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
 
 # The most bytes that each file may have.
@@ -190,10 +194,17 @@ class Run:
 
     def log(self, step: int, record: Mapping[str, Any]) -> None:
         """Append a line to the metrics."""
-        path = self.path / METRICS
-        line = json.dumps({"step": step, **record}, ensure_ascii=False) + "\n"
+        self._append(METRICS, json.dumps({"step": step, **record}, ensure_ascii=False))
+
+    def say(self, *lines: str) -> None:
+        """Append lines, which are fit to be printed, to the log for people, each with the time."""
+        now = time.strftime("%Y-%m-%d %H:%M:%S")
+        self._append(TRAIN_LOG, *(f"{now} {line}" for line in lines))
+
+    def _append(self, name: str, *lines: str) -> None:
+        path = self.path / name
         with writing(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPENING), "ab") as file:
-            file.write(line.encode())
+            file.write("".join(f"{line}\n" for line in lines).encode())
 
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of the metrics; one that a crash cut off is left out, and what else is no measurement."""
@@ -210,8 +221,9 @@ class Run:
     def clear(self) -> None:
         """Delete what a run consists of, and nothing else that may lie in the directory."""
         with writing(self.path):
-            for name in (CONFIG, METRICS, MODEL, TOKENIZER, CHECKPOINTS):  # without its configuration it is no run
-                remove(self.path / name)
+            for name in PARTS:  # the configuration first: without it, it is no run
+                if name != LOCK:
+                    remove(self.path / name)
 
     def remove_leftovers(self) -> None:
         """Delete what crashes have left half-written. Only for who alone trains here."""

@@ -10,8 +10,12 @@ from pathlib import Path
 
 from transformer_mt.errors import InputError
 from transformer_mt.runs.files import writing
+from transformer_mt.runs.reading import OPENING
 
 LOCK = "training.lock"
+
+# Who only looks whether a lock is held holds it for a moment, which must not keep a training from beginning.
+_ATTEMPTS, _PAUSE = 3, 0.02
 
 # What this process holds, by the real path of the directory: it may open its own run again.
 _held: dict[Path, int] = {}
@@ -58,19 +62,36 @@ def release(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
+def is_held(directory: Path) -> bool:
+    """Whether somebody holds the directory's lock. Changes nothing; False on a system without such locks."""
+    try:
+        descriptor = os.open(directory / LOCK, os.O_RDONLY | OPENING)
+    except OSError:
+        return False
+    try:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode) and not _lock(descriptor, shared=True)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, shared: bool = False) -> bool:
     """Whether the file is ours now; always on a system without such locks."""
     try:
         import fcntl
     except ImportError:  # Windows
         return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    for attempt in range(_ATTEMPTS):
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if attempt + 1 < _ATTEMPTS:
+                time.sleep(_PAUSE)
+        except OSError:  # a file system without locks
+            return True
+        else:
+            return True
+    return False
 
 
 def _holder(descriptor: int) -> str:

@@ -1,18 +1,35 @@
-"""What training writes to `metrics.jsonl`."""
+"""What training writes to `metrics.jsonl`, and for TensorBoard where it is to."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 from transformer_mt.processes import Processes
-from transformer_mt.runs.directory import Run
+from transformer_mt.runs.directory import TENSORBOARD, Run
 from transformer_mt.training.reports import StepReport, ValidationReport, WindowReport
+from transformer_mt.training.tensorboard import TensorBoard
 
 
 class MetricsLog:
     """A run's metrics, written by the first process: every validation, and every `every` steps their mean."""
 
-    def __init__(self, run: Run, *, every: int, processes: Processes) -> None:
+    def __init__(self, run: Run, *, every: int, processes: Processes, tensorboard: bool) -> None:
         self.run, self.every, self.processes = run, every, processes
         self.steps: list[StepReport] = []
+        self._wants_tensorboard = tensorboard and processes.is_first
+        self._tensorboard: TensorBoard | None = None
+
+    @contextmanager
+    def training_from(self, step: int) -> Iterator[None]:
+        """While training goes on from this step, TensorBoard's file is open where it is to be written."""
+        if self._wants_tensorboard:
+            self._tensorboard = TensorBoard(self.run.path / TENSORBOARD, after=step)
+        try:
+            yield
+        finally:
+            if self._tensorboard:
+                self._tensorboard.close()
+                self._tensorboard = None
 
     def step(self, report: StepReport) -> WindowReport | None:
         """Take note of a step; returns the report on the window that it completes, if it does."""
@@ -53,6 +70,8 @@ class MetricsLog:
     def _write(self, step: int, record: dict[str, object]) -> None:
         if self.processes.is_first:
             self.run.log(step, record)
+        if self._tensorboard:
+            self._tensorboard.add(step, record)
 
 
 def summarise(steps: list[StepReport]) -> WindowReport:

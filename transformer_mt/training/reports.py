@@ -70,7 +70,7 @@ class ValidationReport:
 
 @dataclass(frozen=True, slots=True)
 class FinishReport:
-    """The end of training and its reason: all steps done, or no improvement any more."""
+    """The end of training and its reason: all steps or epochs done, or no improvement any more."""
 
     step: int
     reason: str

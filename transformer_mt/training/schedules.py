@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from transformer_mt.config.sections import ScheduleConfig
+from transformer_mt.config.sections import Config, NoamConfig, ScheduleConfig
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
 
@@ -17,11 +17,14 @@ from transformer_mt.names import lookup
 Schedule = Callable[[int], float]
 
 
-def noam(step: int, *, width: int, factor: float, warmup: int) -> float:
+def noam(step: int, *, width: int, factor: float, warmup: int, learning_rate: float) -> float:
     """factor · D^{−1/2} · min(step^{−1/2}, step · warmup^{−3/2}).
 
-    Vaswani et al. 2017, §5.3: a linear rise over `warmup` steps, then a fall with the square root of the step.
+    Vaswani et al. 2017, §5.3: a linear rise over `warmup` steps, then a fall with the square root of the step. A
+    learning rate other than 0 is the peak and takes the place of the factor and the width: it is then `inverse_sqrt`.
     """
+    if learning_rate:
+        return inverse_sqrt(step, learning_rate=learning_rate, warmup=warmup)
     return float(factor * width**-0.5 * min(step**-0.5, step * warmup**-1.5))
 
 
@@ -58,12 +61,23 @@ SCHEDULES: dict[str, Callable[..., float]] = {
 }
 
 
-def build_schedule(config: ScheduleConfig, *, width: int, steps: int) -> Schedule:
+def build_schedule(config: ScheduleConfig, *, width: int, steps: int, epochs: int) -> Schedule:
     """The schedule that the configuration names, for a model of that width and a training of so many steps.
 
-    Raises `InputError` for a schedule that falls to the end of a training that is no longer than its warm-up.
+    With epochs that is not the number of steps. Raises `InputError` for a schedule that falls to an end that is not
+    known or no later than its warm-up, and for two peaks.
     """
     function = lookup(SCHEDULES, config.name, key="schedule.name")
+    if isinstance(config, NoamConfig) and config.learning_rate and config.factor != NoamConfig().factor:
+        raise InputError(
+            f"schedule.learning_rate: {config.learning_rate:g} is the peak, and so is what schedule.factor "
+            f"{config.factor:g} makes; set that to 1, or leave the learning rate out"
+        )
+    if depends_on_steps(config) and epochs:
+        raise InputError(
+            f"training.epochs: schedule.name {config.name} falls to the last step, and how many steps {epochs} epochs "
+            "have is not known beforehand; give training.steps instead, or choose another schedule"
+        )
     if depends_on_steps(config) and steps <= config.warmup:
         raise InputError(
             f"schedule.warmup: {config.warmup}, but training ends at step {steps}, before {config.name} could fall; "
@@ -71,6 +85,12 @@ def build_schedule(config: ScheduleConfig, *, width: int, steps: int) -> Schedul
         )
     known = config.model_dump() | {"width": width, "steps": steps}
     return partial(function, **{name: known[name] for name in _numbers(function)})
+
+
+def configured_schedule(config: Config) -> Schedule:
+    """The schedule of a whole configuration."""
+    training = config.training
+    return build_schedule(config.schedule, width=config.model.width, steps=training.steps, epochs=training.epochs)
 
 
 def depends_on_steps(config: ScheduleConfig) -> bool:

@@ -26,13 +26,17 @@ from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.data import Share, TrainingData, train_tokenizer
 from transformer_mt.training.parent import load_parent, parent_notes
 from transformer_mt.training.reports import Report
-from transformer_mt.training.schedules import depends_on_steps
+from transformer_mt.training.schedules import configured_schedule, depends_on_steps
 from transformer_mt.training.stream import BatchStream
+from transformer_mt.training.tensorboard import require_tensorboard
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
-MAY_CHANGE = ("training.steps", "training.patience", "training.device", "search.", "parent.weights")
+MAY_CHANGE = (
+    "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard", "search.",
+    "parent.weights",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,9 @@ def _open(
     tokenizer = None
     if continuing:
         tokenizer = processes.from_first(lambda: _tokenizer_of(run, config))
+    configured_schedule(config)  # mistakes come before the corpus is read
+    if config.training.tensorboard:
+        require_tensorboard()
     session = build_session(config, run, corpus, tokenizer=tokenizer, processes=processes)
     processes.from_first(lambda: _write_start(session, config, continuing=continuing, began=began))
     notes = (*session.notes, *resume_newest(session.trainer))

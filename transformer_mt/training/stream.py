@@ -32,9 +32,14 @@ class BatchStream:
 
     def take(self) -> Batch:
         """The next batch of this process; an epoch ends where there is none left for one of them."""
-        count = self._processes.count
-        if self.index + count > len(self.plan):
-            self.seek(self.epoch + 1, 0)
+        position = self.next_position()
+        if position != (self.epoch, self.index):
+            self.seek(*position)
         batch = self.encoded.batch(self.plan[self.index + self._processes.rank])
-        self.index += count
+        self.index += self._processes.count
         return batch
+
+    def next_position(self) -> tuple[int, int]:
+        """Epoch and index for `seek` of the batch that `take` begins with next: after an epoch the next one's first."""
+        is_over = self.index + self._processes.count > len(self.plan)
+        return (self.epoch + 1, 0) if is_over else (self.epoch, self.index)

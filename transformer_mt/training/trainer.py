@@ -32,7 +32,7 @@ from transformer_mt.training.reports import (
     Validation,
     ValidationReport,
 )
-from transformer_mt.training.schedules import build_schedule
+from transformer_mt.training.schedules import configured_schedule
 from transformer_mt.training.stream import BatchStream
 
 Validate = Callable[[Seq2Seq], Validation]
@@ -68,16 +68,19 @@ class Trainer:
         self.objective = build_objective(config.objective)
         self.score = lookup(VALIDATION_SCORES, config.training.score, key="training.score")
         self.clip = config.optimizer.clip
-        schedule = build_schedule(config.schedule, width=config.model.width, steps=config.training.steps)
+        schedule = configured_schedule(config)
         # What a person turns down when the loss diverges.
-        self.rate_key = f"schedule.{'factor' if isinstance(config.schedule, NoamConfig) else 'learning_rate'}"
+        is_by_factor = isinstance(config.schedule, NoamConfig) and not config.schedule.learning_rate
+        self.rate_key = f"schedule.{'factor' if is_by_factor else 'learning_rate'}"
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(device.type, enabled=precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, model, schedule, self.scaler)
         self.averaging = build_averaging(config.training, model)
         layouts = Layouts(layout_of(weights_of(model)), layout_of(self.averaging.state()), self.optimizer.layout())
         self.checkpoints = Checkpoints(run.path / CHECKPOINTS, layouts, processes=processes)
-        self.log = MetricsLog(run, every=config.training.log_every, processes=processes)
+        self.log = MetricsLog(
+            run, every=config.training.log_every, processes=processes, tensorboard=config.training.tensorboard
+        )
         # To look at a number that a GPU computes is to wait for it, and for all that it still has to do before.
         self.look_every = 1 if device.type == "cpu" else config.training.log_every
         self._seen = True
@@ -90,12 +93,20 @@ class Trainer:
         return self._inside_interruptible and self.processes.may_leave
 
     def train(self) -> Iterator[Report]:
-        """Train until all steps are done or validations bring no more improvement."""
+        """Train until all steps or epochs are done or validations bring no more improvement."""
+        with self.log.training_from(self.progress.step):
+            yield from self._train()
+        reason = self.progress.reason_to_finish(self.config)
+        assert reason is not None
+        assert self.progress.best_score is not None
+        yield FinishReport(self.progress.step, reason, self.progress.best_step, self.progress.best_score)
+
+    def _train(self) -> Iterator[Report]:
         while True:
             if self._validation_is_due():
                 yield self._validated()
-            if reason := self._reason_to_finish():
-                break
+            if self.progress.reason_to_finish(self.config):
+                return
             if self._checkpoint_is_due():
                 self.save()
             step = self.step()
@@ -103,8 +114,12 @@ class Trainer:
             yield step
             if window:
                 yield window
-        assert self.progress.best_score is not None
-        yield FinishReport(self.progress.step, reason, self.progress.best_step, self.progress.best_score)
+
+    def share_done(self) -> float:
+        """How much of the training lies behind, from 0 to 1, unless validations end it before."""
+        if not self.config.epochs:
+            return min(1.0, self.progress.step / self.config.steps)
+        return min(1.0, (self.progress.epoch + self.progress.batch / len(self.stream.plan)) / self.config.epochs)
 
     def save(self) -> None:
         """Write a checkpoint of this moment, and delete those that nothing needs any more.
@@ -192,7 +207,7 @@ class Trainer:
         self.averaging.update()
         seconds = time.perf_counter() - start
         self.progress.step += 1
-        self.progress.epoch, self.progress.batch = self.stream.epoch, self.stream.index
+        self.progress.epoch, self.progress.batch = self.stream.next_position()
         self.progress.target_tokens += tokens
         self.progress.seconds += seconds
         return StepReport(self.progress.step, epoch, loss, learning_rate, norm, tokens, seconds)
@@ -308,16 +323,9 @@ class Trainer:
 
     def _validation_is_due(self) -> bool:
         step = self.progress.step
-        due = step > 0 and (step % self.config.validate_every == 0 or step >= self.config.steps)
+        due = step > 0 and (step % self.config.validate_every == 0 or self.progress.is_complete(self.config))
         return due and self.progress.validated_step != step
 
     def _checkpoint_is_due(self) -> bool:
         step = self.progress.step
         return step % self.config.checkpoint_every == 0 and step != self.progress.validated_step
-
-    def _reason_to_finish(self) -> str | None:
-        if self.progress.step >= self.config.steps:
-            return "all steps are done"
-        if self.progress.validations_without_improvement >= self.config.patience:
-            return f"no progress in {self.config.patience} validations"
-        return None

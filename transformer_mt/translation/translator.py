@@ -14,7 +14,7 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.runs.directory import Run
+from transformer_mt.runs.directory import Run, TrainedModel
 from transformer_mt.tokenizer import EOS, PAD, Tokenizer
 from transformer_mt.translation.search import Hypothesis, Prefix, beam_search, sample
 
@@ -32,6 +32,11 @@ class Translation:
     score: float
     log_probability: float
     tokens: tuple[str, ...]
+
+    @property
+    def mean_log_probability(self) -> float:
+        """ln p a subword, the end symbol being one."""
+        return self.log_probability / (len(self.tokens) + 1)
 
 
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
@@ -69,9 +74,13 @@ class Translator:
         """
         run = Run.open(Path(directory))
         place = choose_device(device)
-        found = run.load()
+        return cls.of(run.load(), device=place)
+
+    @classmethod
+    def of(cls, found: TrainedModel, *, device: torch.device) -> Self:
+        """The same for a model that has been read already."""
         search = found.config.search
-        return cls(found.model.to(place), found.tokenizer, search=search, device=place, precision=torch.float32)
+        return cls(found.model.to(device), found.tokenizer, search=search, device=device, precision=torch.float32)
 
     def translate(
         self, sentences: Sequence[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
@@ -97,6 +106,10 @@ class Translator:
         pending = enumerate(sentences)
         while chunk := list(islice(pending, BATCHES_READ * search.batch_size)):
             yield from self._translate(chunk, search, prefix=prefix, place=place)
+
+    def require_fitting(self, sentence: str, place: str) -> None:
+        """Raise `InputError` that names the place for a sentence of more tokens than the model takes."""
+        self._require_fitting(len(self.tokenizer.encode(sentence)) + 1, place=place)
 
     def _translate(
         self, sentences: list[tuple[int, str]], search: SearchConfig, *, prefix: str, place: Place
@@ -131,11 +144,14 @@ class Translator:
         """The subwords of each sentence with `EOS`, by its number."""
         texts = self.tokenizer.encode_batch([text for _, text in sentences])
         encoded = {number: [*tokens, EOS] for (number, _), tokens in zip(sentences, texts, strict=True)}
-        limit = self.model.max_length
         for number, tokens in encoded.items():
-            if len(tokens) > limit:
-                raise InputError(f"{place(number)}: {len(tokens)} tokens, the model takes at most {limit}; split it")
+            self._require_fitting(len(tokens), place=place(number))
         return encoded
+
+    def _require_fitting(self, count: int, *, place: str) -> None:
+        limit = self.model.max_length
+        if count > limit:
+            raise InputError(f"{place}: {count} tokens, the model takes at most {limit}; split it")
 
     def _translate_batch(self, batch: Encoded, search: SearchConfig, prefix: Prefix) -> dict[int, list[Translation]]:
         """The translations of every sentence by its number; searches again for those with too few different texts."""

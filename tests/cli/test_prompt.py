@@ -1,0 +1,184 @@
+"""The prompt, with a process on a terminal of its own wherever lines are edited."""
+
+import os
+import pty
+import re
+import signal
+import stat
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from transformer_mt.cli.prompt import LONGEST_HISTORY, REMEMBERED, History, history_path, prompted
+
+PROGRAM = """
+from transformer_mt.cli.signals import leave_on_signals
+from transformer_mt.cli.prompt import prompted
+leave_on_signals()
+for source in prompted("de> "):
+    print("got", list(source.lines), flush=True)
+print("end", flush=True)
+"""
+LONGEST = 100
+
+
+class Person:
+    """Types at a terminal on which the prompt runs, and reads what appears."""
+
+    def __init__(self, program: str = PROGRAM) -> None:
+        self.master, self.slave = pty.openpty()
+        self.screen = b""
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program], stdin=self.slave, stdout=self.slave, stderr=self.slave
+        )
+        self.reader = Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self) -> None:
+        try:
+            while chunk := os.read(self.master, 65536):
+                self.screen += chunk
+        except OSError:  # nobody holds the other side any more
+            return
+
+    def sees(self, text: str, *, times: int = 1) -> None:
+        end = time.monotonic() + LONGEST
+        while self.screen.decode(errors="replace").count(text) < times:
+            assert time.monotonic() < end, self.screen
+            time.sleep(0.01)
+
+    def types(self, *texts: str) -> None:
+        """Every text at a prompt of its own."""
+        for text in texts:
+            self.sees("de> ", times=1 + self.screen.count(b"got"))
+            before = self.screen.count(b"got")
+            os.write(self.master, text.encode())
+            if text.endswith("\n") and ":quit" not in text:
+                self.sees("got", times=before + 1)
+
+    def ends(self) -> tuple[int, str]:
+        code = self.process.wait(LONGEST)
+        self.echoes = bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
+        os.close(self.slave)
+        self.reader.join()
+        os.close(self.master)
+        return code, self.screen.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def remembered(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where lines are remembered in this test."""
+    pytest.importorskip("readline")
+    monkeypatch.setenv("XDG_STATE_HOME", str(workplace / "state"))
+    return workplace / "state/tmt/history"
+
+
+def test_lines_are_edited_called_back_and_remembered(remembered: Path) -> None:
+    person = Person()
+    person.types("abc\x02X\n", "\x1b[A\n", ":quit\n")
+    code, screen = person.ends()
+    assert (code, re.findall("got.*|end", screen)) == (0, ["got ['abXc']", "got ['abXc']", "end"])
+    assert person.echoes
+    assert remembered.read_text() == "abXc\n:quit\n"
+    again = Person()
+    again.types("\x1b[A\x1b[A\n", "\x04")
+    code, screen = again.ends()
+    assert (code, re.findall("got.*|end", screen)) == (0, ["got ['abXc']", "end"])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_at_the_prompt_leaves_a_terminal_that_echoes(number: int, code: int, remembered: Path) -> None:
+    person = Person()
+    person.types("ja\n")
+    person.sees("de> ", times=2)
+    while termios.tcgetattr(person.slave)[3] & termios.ECHO:  # until the line is being edited
+        time.sleep(0.01)
+    person.process.send_signal(number)
+    returned, screen = person.ends()
+    assert returned == code
+    assert person.echoes
+    assert "Traceback" not in screen
+    assert remembered.read_text() == "ja\n"
+
+
+def test_without_readline_there_is_a_plain_prompt(remembered: Path) -> None:
+    person = Person(f"import sys; sys.modules['readline'] = None\n{PROGRAM}")
+    person.types("ja\n", "\x04")
+    code, screen = person.ends()
+    assert (code, re.findall("got.*|end", screen)) == (0, ["got ['ja']", "end"])
+    assert not remembered.exists()
+
+
+def test_off_a_terminal_nothing_is_remembered(
+    remembered: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(["ja", " :quit "])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
+    assert [list(source.lines) for source in prompted("\x1b> ")] == [["ja"]]
+    assert not remembered.exists()
+
+
+def test_the_history_is_for_its_owner_alone_and_bounded(tmp_path: Path) -> None:
+    history = History(tmp_path / "state" / "history")
+    for number in range(REMEMBERED + 3):
+        history.add(f"Satz {number}")
+    assert stat.S_IMODE(history.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(history.path.parent.stat().st_mode) == 0o700
+    again = History(history.path)
+    again.load()
+    assert again.lines == [f"Satz {number}" for number in range(3, REMEMBERED + 3)]
+    again.add("a" * LONGEST_HISTORY)
+    assert history.path.stat().st_size <= LONGEST_HISTORY
+    assert [path.name for path in history.path.parent.iterdir()] == ["history"]
+
+
+def test_what_could_command_a_terminal_is_not_remembered(tmp_path: Path) -> None:
+    history = History(tmp_path / "history")
+    for line in ("a\x1b[31m", "B\udcfcsche", "gut", "gut"):
+        history.add(line)
+    assert history.path.read_text() == "gut\n"
+    history.path.write_bytes(b"gut\na\x1b[31m\n\nbesser\n")
+    history.load()
+    assert history.lines == ["gut", "besser"]
+
+
+def test_the_history_is_neither_read_nor_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine\n")
+    history = History(tmp_path / "history")
+    history.path.symlink_to(tmp_path / "mine")
+    history.load()
+    assert history.lines == []
+    history.add("ja")
+    assert (tmp_path / "mine").read_text() == "mine\n"
+    assert not history.path.is_symlink()
+    assert history.path.read_text() == "ja\n"
+
+
+@pytest.mark.parametrize("content", [b"\xff\n", b"a" * (LONGEST_HISTORY + 1)])
+def test_a_history_that_is_none_is_left_out(content: bytes, tmp_path: Path) -> None:
+    history = History(tmp_path / "history")
+    history.path.write_bytes(content)
+    history.load()
+    assert history.lines == []
+
+
+def test_a_history_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    history = History(tmp_path / "file" / "history")
+    history.load()
+    history.add("ja")
+    assert history.lines == ["ja"]
+
+
+def test_the_history_is_where_programs_keep_their_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("XDG_STATE_HOME", "/elsewhere")
+    assert history_path() == Path("/elsewhere/tmt/history")
+    for other in ("", "relative"):
+        monkeypatch.setenv("XDG_STATE_HOME", other)
+        assert history_path() == Path("/home/me/.local/state/tmt/history")

@@ -1,0 +1,146 @@
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from support.command_line import Tmt
+
+from transformer_mt.runs.lock import acquire, is_held, release
+
+
+@pytest.fixture
+def listed(trained: str, workplace: Path) -> Path:
+    """A folder of runs with a copy of the trained one: `runs/one`."""
+    shutil.copytree(trained, workplace / "runs/one")
+    return Path("runs")
+
+
+def described(tmt: Tmt) -> dict[str, dict[str, object]]:
+    outcome = tmt("runs", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    return {found["run"]: found for found in map(json.loads, outcome.lines)}
+
+
+def changed(run: Path, old: str, new: str) -> None:
+    text = (run / "config.toml").read_text()
+    assert old in text
+    (run / "config.toml").write_text(text.replace(old, new))
+
+
+def aged(run: Path, seconds: float) -> None:
+    for path in run.rglob("*"):
+        os.utime(path, (time.time() - seconds, time.time() - seconds))
+
+
+def test_a_run_is_listed_with_what_it_has_come_to(listed: Path, tmt: Tmt) -> None:
+    aged(listed / "one", 3 * 3600 + 5)
+    headings, row = tmt("runs").lines
+    size = sum(path.stat().st_size for path in (listed / "one").rglob("*") if path.is_file())
+    found = described(tmt)["runs/one"]
+    assert headings.split() == ["run", "corpus", "languages", "score", "step", "size", "age", "state"]
+    score = f"loss {found['score']:.3f}"
+    assert row.split() == [
+        "runs/one", "data", "de", "→", "en", *score.split(), "6/6", f"{size / 1e6:.1f}", "MB", "3", "h", "finished",
+    ]  # fmt: skip
+    assert found.keys() == {
+        "run", "corpus", "source_language", "target_language", "score", "score_name", "step", "steps", "epochs",
+        "bytes", "seconds_since", "state",
+    }  # fmt: skip
+    assert (found["corpus"], found["steps"], found["bytes"]) == ("data", 6, size)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "state"),
+    [
+        ("\nsteps = 6", "\nsteps = 9", "stopped"),
+        ("\nepochs = 0", "\nepochs = 99", "stopped"),
+        ("\nepochs = 0", "\nepochs = 1", "finished"),
+        ("\nsteps = 6", "\nsteps = 5", "finished"),
+    ],
+)
+def test_a_run_is_finished_or_stopped(old: str, new: str, state: str, listed: Path, tmt: Tmt) -> None:
+    changed(listed / "one", old, new)
+    assert described(tmt)["runs/one"]["state"] == state
+
+
+def test_a_run_that_is_being_trained_is_said_so(listed: Path, tmt: Tmt) -> None:
+    acquire(listed / "one")
+    try:
+        assert described(tmt)["runs/one"]["state"] == "training"
+    finally:
+        release(listed / "one")
+    assert described(tmt)["runs/one"]["state"] == "finished"
+
+
+def test_who_looks_whether_a_lock_is_held_changes_nothing(tmp_path: Path) -> None:
+    assert not is_held(tmp_path)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "training.lock").mkdir()
+    assert not is_held(tmp_path)
+    (tmp_path / "training.lock").rmdir()
+    os.mkfifo(tmp_path / "training.lock")
+    assert not is_held(tmp_path)
+
+
+def test_the_newest_comes_first(listed: Path, tmt: Tmt) -> None:
+    for name, age in (("old", 10_000), ("new", 0), ("older", 90_000)):
+        shutil.copytree(listed / "one", listed / name)
+        aged(listed / name, age)
+    shutil.rmtree(listed / "one")
+    assert [line.split()[0] for line in tmt("runs").lines[1:]] == ["runs/new", "runs/old", "runs/older"]
+
+
+def test_a_run_alone_and_a_folder_elsewhere_can_be_given(listed: Path, tmt: Tmt) -> None:
+    listed.rename("elsewhere")
+    for place in ("elsewhere", "elsewhere/one"):
+        assert [line.split()[0] for line in tmt("runs", place).lines[1:]] == ["elsewhere/one"]
+
+
+def test_before_the_first_checkpoint_there_is_no_score(listed: Path, tmt: Tmt) -> None:
+    shutil.rmtree(listed / "one/checkpoints")
+    assert " –  " in tmt("runs").lines[1]
+    found = described(tmt)["runs/one"]
+    assert (found["score"], found["step"], found["state"]) == (None, 0, "stopped")
+
+
+def test_damaged_runs_are_a_line_each_and_stop_nobody(listed: Path, tmt: Tmt) -> None:
+    for name in ("config", "link", "deep", "no\x1b[31mname", "empty"):
+        shutil.copytree(listed / "one", listed / name)
+    (listed / "config/config.toml").write_text("[data\x1b[31m")
+    (listed / "link/config.toml").unlink()
+    (listed / "link/config.toml").symlink_to("/dev/zero")
+    (listed / "deep/checkpoints/step-6/progress.json").write_text("[" * 10**5)
+    (listed / "no\x1b[31mname/config.toml").unlink()
+    os.mkfifo(listed / "no\x1b[31mname/config.toml")
+    (listed / "empty/config.toml").unlink()
+    (listed / "a file").touch()
+    outcome = tmt("runs")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert not {"\x1b", "\r"} & set(outcome.out)
+    assert sum("finished" in line for line in outcome.lines) == 1
+    damaged = sorted(line for line in outcome.lines[2:])
+    assert [line.split(": ")[0] for line in damaged] == [
+        "runs/config/config.toml",
+        "runs/deep/checkpoints/step-6/progress.json",
+        "runs/link/config.toml",
+        "runs/no␛[31mname/config.toml",
+    ]
+    found = described(tmt)
+    assert len(found) == 5
+    assert "a symbolic link, where a regular file is expected" in str(found["runs/link"]["error"])
+
+
+def test_links_are_not_followed_for_the_size(listed: Path, tmt: Tmt) -> None:
+    before = described(tmt)["runs/one"]["bytes"]
+    (listed / "one/more").symlink_to("/usr")
+    (listed / "one/model").symlink_to(listed.absolute() / "one/model.safetensors")
+    assert described(tmt)["runs/one"]["bytes"] == before
+
+
+def test_an_empty_folder_has_no_runs(workplace: Path, tmt: Tmt) -> None:
+    (workplace / "runs").mkdir()
+    outcome = tmt("runs")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err == "tmt: runs: no runs here; train one with: tmt train\n"
