@@ -19,7 +19,7 @@ from transformer_mt.corpus import hub
 from transformer_mt.corpus.cleaning import SplitReport
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.storage import quiet_datasets
+from transformer_mt.corpus.tables import quiet_datasets
 from transformer_mt.errors import InputError, TmtError
 
 PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
@@ -27,8 +27,9 @@ PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bu
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """`datasets` writes nothing outside the test's own folder."""
+    """Nothing is written outside the test's own folder."""
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 

@@ -28,25 +28,28 @@ def train(
         bool, typer.Option("--check", help="Build everything, show it, overfit one batch, write nothing.")
     ] = False,
 ) -> None:
-    """Train a model: on the built-in German–English corpus, on a folder of JSONL, or on a data set of the hub.
+    """Train a model: on the built-in German–English corpus, on your own files, or on a data set of the hub.
 
     \b
     Examples:
       tmt train
       tmt train --check
+      tmt train --data train.de,train.en
       tmt train configs/multi30k.toml --data path/to/multi30k
       tmt train --set model.width=128 --set training.steps=1000 --run-dir runs/small
 
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
     saves; a second one leaves at once.
     """
+    from transformer_mt.corpus.source import short_name
+
     resolved = resolve_config(config, data=data, overrides=set)
     if check:
         from transformer_mt.cli.check import check_training
 
         check_training(resolved)
         return
-    default = RUNS / (config.stem if config else Path(resolved.data.corpus).name)
+    default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
     raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
 
 
@@ -84,13 +87,12 @@ def _introduce(session: "TrainingSession", path: Path) -> None:
     trainer, corpus = session.trainer, session.corpus
     note(*session.notes)
     note(f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
-    counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
-    note(f"corpus {corpus.name}: {counts} pairs")
-    empty = sum(split.empty for split in corpus.report.splits.values())
-    wordy = sum(split.too_long for split in corpus.report.splits.values())
-    long = trainer.stream.encoded.too_long
-    if empty or wordy or long:
-        limits = f"{wordy} over {corpus.report.max_words} words, {long} of train over the token limit"
-        note(f"left out: {empty} with an empty side, {limits}")
+    note(f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}")
+    report = corpus.report
+    left_out = [f"{count} {report.describe(problem)}" for problem, count in report.left_out.items()]
+    if long := trainer.stream.encoded.too_long:
+        left_out.append(f"{long} of train over the token limit")
+    if left_out:
+        note(f"left out: {', '.join(left_out)}")
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     note(f"model: {parameters:,} parameters, vocabulary {session.tokenizer.size}")

@@ -2,6 +2,8 @@
 
     config.toml          the resolved configuration
     tokenizer.model      the sentencepiece vocabulary
+    data.json            fingerprints of the data, and what cleaning found
+    data.safetensors     the digests of its rows
     model.safetensors    the weights to use
     metrics.jsonl        one JSON object a line: what training measured
     checkpoints/step-N/  all that exact resumption needs
@@ -30,6 +32,7 @@ from transformer_mt.config.toml import dump_config, leaves, parse_written_config
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
 from transformer_mt.runs.files import make_directory, remove, remove_leftovers, write_atomically, writing
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.reading import OPENING, open_regular, parse_json, read_regular
@@ -55,7 +58,7 @@ CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS = (
     "checkpoints",
 )
 
-PARTS = (CONFIG, TOKENIZER, MODEL, METRICS, CHECKPOINTS, LOCK)
+PARTS = (CONFIG, TOKENIZER, DATA, ROWS, MODEL, METRICS, CHECKPOINTS, LOCK)
 
 
 # The most bytes that each file may have.
@@ -95,12 +98,14 @@ class Run:
         self.path = path
 
     @classmethod
-    def create(cls, path: Path, config: Config, tokenizer: Tokenizer) -> "Run":
+    def create(cls, path: Path, config: Config, tokenizer: Tokenizer, data: DataRecord) -> "Run":
         """Make a run directory. The configuration is written last: where it stands, the rest of the start does too."""
         run = cls(path)
         with writing(path):
             make_directory(path / CHECKPOINTS)
         write_atomically(path / TOKENIZER, tokenizer.serialized)
+        for name, content in data.files().items():
+            write_atomically(path / name, content)
         write_atomically(path / CONFIG, dump_config(config).encode())
         return run
 
@@ -129,6 +134,10 @@ class Run:
             with open_regular(self.path / MODEL, limit=_MODEL_LIMIT) as file:
                 self._require_own(TOKENIZER, content, read_header(file, path=self.path / MODEL))
         return Tokenizer.parse(content, place=str(self.path / TOKENIZER))
+
+    def data(self) -> DataRecord:
+        """What the run remembers of its data."""
+        return read_record(self.path)
 
     def load(self) -> TrainedModel:
         """The configuration, the vocabulary and the model with the weights to use, which belong together.
@@ -210,7 +219,8 @@ class Run:
     def clear(self) -> None:
         """Delete what a run consists of, and nothing else that may lie in the directory."""
         with writing(self.path):
-            for name in (CONFIG, METRICS, MODEL, TOKENIZER, CHECKPOINTS):  # without its configuration it is no run
+            # Without its configuration, which goes first, it is no run.
+            for name in (CONFIG, METRICS, MODEL, TOKENIZER, DATA, ROWS, CHECKPOINTS):
                 remove(self.path / name)
 
     def remove_leftovers(self) -> None:

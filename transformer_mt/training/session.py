@@ -9,12 +9,13 @@ import torch
 
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
-from transformer_mt.corpus.load import Corpus, load_corpus
+from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess
+from transformer_mt.runs.data import DataRecord
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
 from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
@@ -56,8 +57,6 @@ def open_training(
     belongs to another configuration or is no run, listing the differences.
     """
     run = Run(Path(path))
-    if corpus is not None:
-        config = config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus.name})})
     began = run.exists()
     if not began and run.path.exists():
         refuse_other_content(run.path)
@@ -71,8 +70,11 @@ def open_training(
 
 def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, began: bool) -> TrainingSession:
     """Build everything, and only then write, under the directory's lock."""
+    corpus, config = open_corpus(config, corpus)
+    data = DataRecord.of(corpus, {other.name: other for other, _ in load_mixture(config.data)})
     if continuing:
         refuse_other_configuration(run, config)
+        refuse_other_data(run, data)
     session = build_session(config, run, corpus, tokenizer=run.tokenizer() if continuing else None)
     if not continuing:
         with writing(run.path):
@@ -81,7 +83,7 @@ def _open(config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, 
         if run.exists() and not began:
             raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
         run.clear()
-        Run.create(run.path, config, session.tokenizer)
+        Run.create(run.path, config, session.tokenizer, data)
     run.remove_leftovers()
     session.trainer.checkpoints.remove_leftovers()
     notes = (*session.notes, *resume_newest(session.trainer))
@@ -92,12 +94,21 @@ def build_session(
     config: Config, run: Run, corpus: Corpus | None = None, *, tokenizer: Tokenizer | None = None
 ) -> TrainingSession:
     """A session at its first step; writes nothing. What is not given is loaded or learned as the configuration says."""
-    if corpus is None:
-        corpus = load_corpus(config.data)
+    corpus, config = open_corpus(config, corpus)
     if tokenizer is None:
         tokenizer = train_tokenizer(corpus, config)
     trainer = build_trainer(config, run, corpus, tokenizer, processes=SingleProcess())
-    return TrainingSession(trainer, corpus, tokenizer, (tokenizer.note,) if tokenizer.note else ())
+    notes = (*corpus.notes, *((tokenizer.note,) if tokenizer.note else ()))
+    return TrainingSession(trainer, corpus, tokenizer, notes)
+
+
+def open_corpus(config: Config, corpus: Corpus | None) -> tuple[Corpus, Config]:
+    """The corpus, loaded if none is given, and the configuration with its name and its languages."""
+    given = {} if corpus is None else {"corpus": corpus.name}
+    data = config.data.model_copy(update=given)
+    if corpus is None:
+        corpus = load_corpus(data)
+    return corpus, config.model_copy(update={"data": resolved(data, corpus)})
 
 
 def build_trainer(config: Config, run: Run, corpus: Corpus, tokenizer: Tokenizer, *, processes: Processes) -> Trainer:
@@ -157,6 +168,15 @@ def refuse_other_configuration(run: Run, config: Config) -> None:
         raise InputError(
             f"{run.path}: training.steps was {run.config().training.steps}, and schedule.name {config.schedule.name} "
             "has set every learning rate so far by it; keep the number, or start anew with --overwrite"
+        )
+
+
+def refuse_other_data(run: Run, data: DataRecord) -> None:
+    """Raise `InputError` when the data is not that on which the run was started, with what differs."""
+    if difference := run.data().difference(data):
+        raise InputError(
+            f"{run.path}: the data is not the same: {difference}; give the old data, choose another directory with "
+            "--run-dir, or start anew with --overwrite"
         )
 
 
