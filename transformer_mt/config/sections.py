@@ -116,6 +116,10 @@ class DataConfig(Section):
     """A pair with so many times more words on one side than on the other is beyond `ratio`."""
     builtin: BuiltinConfig = BuiltinConfig()
 
+    def __hash__(self) -> int:
+        # Whatever is equal has the same text; the table of `mixture` alone would have no hash.
+        return hash(self.model_dump_json())
+
 
 class TokenizerConfig(Section):
     """The joint sentencepiece vocabulary of both languages."""

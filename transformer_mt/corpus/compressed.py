@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO
+from typing import IO
 
 from typing_extensions import Buffer, override
 
@@ -38,7 +38,7 @@ _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzi
 
 
 @contextmanager
-def opened(file: DataFile) -> Iterator[BinaryIO]:
+def opened(file: DataFile) -> Iterator[io.BufferedReader]:
     """The content of a data file, decompressed. Raises `InputError` for what is not what its name says."""
     path = file.path
     with ExitStack() as stack:
@@ -121,7 +121,7 @@ class _Bounded(io.RawIOBase):
 class _Xz:
     """`lzma.LZMAFile` for reading, with a bound on the memory that the file may ask for."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: io.BufferedReader) -> None:
         self._raw = raw
         self._decompressor = self._new()
 
@@ -145,7 +145,7 @@ class _Xz:
 
 
 @contextmanager
-def _only_member(path: Path, raw: BinaryIO) -> Iterator[IO[bytes]]:
+def _only_member(path: Path, raw: io.BufferedReader) -> Iterator[IO[bytes]]:
     """The one file in a zip archive; it is read, never extracted, so its name leads nowhere."""
     try:
         with zipfile.ZipFile(raw) as archive:

@@ -105,12 +105,12 @@ def choose_direction(
         raise InputError(f"data.target_language: {given[0]} is the source language too; choose another")
     if AUTO not in given:
         return given, []
-    if not found:
+    if len(found) < 2:
         source, target = (chosen if chosen != AUTO else _DEFAULT[side] for side, chosen in enumerate(given))
         if source == target:
             raise InputError(f"{name}: does not say its languages; set {keys}")
         return (source, target), [f"{name} does not say its languages: taken for {source} → {target}; set {keys}"]
-    if len(found) != 2:
+    if len(found) > 2:
         raise InputError(f"{name}: has {', '.join(found)}; set {keys} to two of them")
     first, second = found
     if given != (AUTO, AUTO):
@@ -129,7 +129,7 @@ def choose_direction(
 
 def said_by_columns(columns: Iterable[str]) -> tuple[str, ...]:
     """The columns that look like languages; `id` is a number, where there are two others."""
-    found = [column for column in columns if is_language(column) and "." not in column]
+    found = [column for column in columns if is_language(column)]
     others = tuple(column for column in found if column != "id")
     return others if len(others) >= 2 else tuple(found)
 

@@ -16,9 +16,20 @@ FORMS = (
 COMPRESSIONS = (".gz", ".xz", ".zip")
 TABLES = ("tsv", "csv", "json", "jsonl", "parquet")
 
+# ISO 639-1.
+_ISO = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el "
+    "en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it "
+    "iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt "
+    "my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl "
+    "sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo "
+    "za zh zu"
+)
+_LANGUAGES = frozenset(_ISO.split())
+
 _HUB = re.compile(r"(?P<name>[\w.\-]+/[\w.\-]+)(?::(?P<configuration>[\w.\-]+))?(?:@(?P<revision>[\w.\-/]+))?")
 _CODE = "[a-z]{2,3}(?:_[A-Za-z]{2,4})?"
-_LANGUAGE = re.compile(_CODE)
+_LANGUAGE = re.compile(_CODE)  # of a file of text any such name is one, if there is another beside it
 _DOTTED_PAIR = re.compile(rf"(.+)\.({_CODE})-({_CODE})")
 # newstest2014-deen-src.de, newstest2014-deen-ref.en
 _JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
@@ -58,7 +69,7 @@ class DataFile:
             return cls(path, form, compression, languages, found[1] if found else stem)
         kind, language = "text", form
         if form == "txt":
-            kind, (stem, _, language) = "txt", (stem.rpartition(".") if is_language(stem) else (stem, "", ""))
+            kind, (stem, _, language) = "txt", (stem.rpartition(".") if "." in stem else (stem, "", ""))
         if not stem or not _LANGUAGE.fullmatch(language):
             return cls(path, kind, compression, (), stem or path.name)
         return cls(path, kind, compression, (language,), _without_pair(stem, language))
@@ -70,8 +81,8 @@ class DataFile:
 
 
 def is_language(name: str) -> bool:
-    """Whether the last part of a dotted name, or all of it, looks like the code of a language."""
-    return bool(_LANGUAGE.fullmatch(name.rpartition(".")[2]))
+    """Whether a column's name is that of a language: `de`, `pt_BR`."""
+    return bool(_LANGUAGE.fullmatch(name)) and name.partition("_")[0] in _LANGUAGES
 
 
 def _without_pair(stem: str, language: str) -> str:

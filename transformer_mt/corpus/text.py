@@ -50,7 +50,9 @@ class ParallelText(Part):
     @property
     @override
     def name(self) -> str:
-        return " and ".join(str(file.path) for file in self.files)
+        first, *others = (file.path for file in self.files)
+        names = (path.name if path.parent == first.parent else str(path) for path in others)
+        return " and ".join([str(first), *names])
 
     @property
     @override
