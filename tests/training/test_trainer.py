@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer_mt.errors import Diverged, InputError
 from transformer_mt.processes import SingleProcess
+from transformer_mt.runs.data import DataRecord
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.reports import FinishReport, Validation
@@ -199,7 +200,7 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     tokenizer = train_tokenizer(corpus, config)
     written = []
     for rank in (1, 0):
-        run = Run.create(tmp_path / str(rank), config, tokenizer)
+        run = Run.create(tmp_path / str(rank), config, tokenizer, DataRecord.of(corpus, {}))
         before = {path.name for path in run.path.rglob("*")}
         trainer = build_trainer(config, run, corpus, tokenizer, processes=OneOf(2, rank))
         list(trainer.train())
