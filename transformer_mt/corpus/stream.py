@@ -1,6 +1,7 @@
 """A corpus that is never held or stored whole: its training pairs come in blocks, again and again from the start."""
 
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import overload
@@ -25,6 +26,9 @@ class StreamedPairs(Sequence[SentencePair]):
     def __init__(self, part: Part, selection: Selection, rules: Rules, *, skipped: int = 0) -> None:
         self._part, self._selection, self._rules, self._skipped = part, selection, rules, skipped
         self._pairs: Iterator[SentencePair] = iter(())
+        self._open: list[Generator[SentencePair, None, None]] = []
+        # What reads a table has threads, which must end before the interpreter does.
+        weakref.finalize(self, _close, self._open)
         self._position = -1  # nothing has been read
         self._length: int | None = None
 
@@ -63,8 +67,9 @@ class StreamedPairs(Sequence[SentencePair]):
         return self.block(0)
 
     def _begin(self) -> None:
-        pairs = usable_pairs(self._part, self._selection, self._rules)
-        self._pairs, self._position = islice(pairs, self._skipped, None), 0
+        _close(self._open)
+        self._open.append(usable_pairs(self._part, self._selection, self._rules))
+        self._pairs, self._position = islice(self._open[0], self._skipped, None), 0
 
     def _end(self) -> None:
         """Note the length, now known, and begin again."""
@@ -82,7 +87,12 @@ class StreamedPairs(Sequence[SentencePair]):
         return passed
 
 
-def usable_pairs(part: Part, selection: Selection, rules: Rules) -> Iterator[SentencePair]:
+def _close(generators: list[Generator[SentencePair, None, None]]) -> None:
+    while generators:
+        generators.pop().close()
+
+
+def usable_pairs(part: Part, selection: Selection, rules: Rules) -> Generator[SentencePair, None, None]:
     """The pairs of a part without those that are left out for what each alone can tell."""
     for source, target in part.rows(selection):
         if (clean := usable(source, target, rules)) is not None:
