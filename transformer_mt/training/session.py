@@ -151,7 +151,7 @@ def train_tokenizer(corpus: Corpus, config: Config) -> Tokenizer:
 def validation_pairs(corpus: Corpus) -> Sequence[SentencePair]:
     """The validation split. Raises `InputError` where the corpus has none."""
     if "validation" not in corpus.splits:
-        raise InputError(f"{corpus.name}: no validation split; put some pairs into validation.jsonl")
+        raise InputError(f"{corpus.name}: no validation split; give one")
     return corpus.splits["validation"]
 
 
