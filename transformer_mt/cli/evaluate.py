@@ -50,7 +50,8 @@ def evaluate(
     run, translator = open_run(model, search, device=device)
     source = run.config().data
     corpus = load_corpus(source.model_copy(update={"corpus": data, **_USUAL}) if data else source, need=split)
-    note(*corpus.notes)
+    if data:
+        note(*corpus.notes)
     pairs = lookup(corpus.splits, split, key="--split")
     note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {translator.search.beam}")
     scores = score(translator, pairs, validation=corpus.splits.get("validation", ()))

@@ -107,8 +107,8 @@ def choose_direction(
         return given, []
     if len(found) < 2:
         source, target = (chosen if chosen != AUTO else _DEFAULT[side] for side, chosen in enumerate(given))
-        if source == target:
-            raise InputError(f"{name}: does not say its languages; set {keys}")
+        if source == target:  # one of the two is given, on the other side
+            source, target = _DEFAULT[::-1]
         return (source, target), [f"{name} does not say its languages: taken for {source} → {target}; set {keys}"]
     if len(found) > 2:
         raise InputError(f"{name}: has {', '.join(found)}; set {keys} to two of them")
