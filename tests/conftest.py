@@ -38,3 +38,11 @@ def float64() -> Iterator[None]:
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(default)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache_of_corpora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Stored corpora lie where only this session's tests find them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMT_CACHE", str(tmp_path_factory.mktemp("tmt_cache")))
+        yield

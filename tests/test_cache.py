@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from support.cache import cache_in
 
-from transformer_mt.cache import cache_folder, kept_table, passing_table
+from transformer_mt.cache import kept_table, passing_table
 from transformer_mt.errors import EnvironmentProblem
 
 SCHEMA = pa.schema({"number": pa.int32()})
@@ -81,17 +81,16 @@ def test_a_folder_that_cannot_be_written_is_one_line(folder: Path) -> None:
     folder.parent.joinpath("file").write_text("")
     folder.symlink_to(folder.parent / "file")
     for make in (lambda: kept_table("key", SCHEMA, batches(1)), lambda: passing_table(SCHEMA, batches(1))):
-        with pytest.raises(EnvironmentProblem, match=r"cannot be written .* set HF_DATASETS_CACHE to another folder"):
+        with pytest.raises(EnvironmentProblem, match=r"cannot be written .* set TMT_CACHE to another folder"):
             make()
 
 
 def test_of_two_processes_one_makes_the_table_and_the_other_waits(folder: Path) -> None:
+    assert folder.parent.is_dir()
     program = f"""
 import sys, time; sys.path = {sys.path!r}
 import pyarrow as pa
-from pathlib import Path
 from transformer_mt import cache
-cache.cache_folder = lambda: Path({str(folder)!r})
 schema = pa.schema({{"number": pa.int32()}})
 def batches():
     print("making", flush=True)
@@ -102,10 +101,3 @@ print(cache.kept_table("key", schema, batches())["number"].to_pylist())
     started = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     outputs = sorted(process.communicate(timeout=60)[0] for process in started)
     assert outputs == ["[11]\n", "making\n[11]\n"]
-
-
-def test_the_folder_is_that_of_the_library_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    from datasets import config
-
-    assert cache_folder() == Path(config.HF_DATASETS_CACHE) / "transformer_mt"

@@ -5,34 +5,49 @@ What lies there can be deleted at any time while no `tmt` runs; it is made again
 
 import hashlib
 import os
+import secrets
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import pyarrow as pa
-from filelock import FileLock
+from typing import TYPE_CHECKING
 
 from transformer_mt.errors import EnvironmentProblem
 
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Schema, Table
+
+VARIABLE = "TMT_CACHE"
+
 
 def cache_folder() -> Path:
-    """Where the library `datasets` keeps what it has read, in a folder of our own."""
-    from datasets import config
+    """`$TMT_CACHE`, or `tmt` in the user's folder for caches."""
+    if chosen := os.environ.get(VARIABLE):
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tmt"
 
-    return Path(config.HF_DATASETS_CACHE) / "transformer_mt"
+
+def new_folder() -> Path:
+    """An empty folder in the cache with a name of its own, for who makes it to delete or rename."""
+    folder = cache_folder() / f"{secrets.token_hex(8)}.new"
+    with cache_problems():
+        folder.mkdir(parents=True)
+    return folder
 
 
-def kept_table(key: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
+def kept_table(key: str, schema: "Schema", batches: "Iterable[RecordBatch]") -> "Table":
     """The table that is kept under this key; where there is none, or a damaged one, that of these batches.
 
     Of several processes that want the same table, one makes it, and the others wait.
     """
-    with _problems():
+    from filelock import FileLock
+    from pyarrow import ArrowInvalid
+
+    with cache_problems():
         path = cache_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
-            with suppress(pa.ArrowInvalid, FileNotFoundError):
+            with suppress(ArrowInvalid, FileNotFoundError):
                 return _mapped(path, schema)
             part = path.with_suffix(".part")  # the lock makes it ours, and what a crash left there is written over
             _write(part, schema, batches)
@@ -40,9 +55,9 @@ def kept_table(key: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -
             return _mapped(path, schema)
 
 
-def passing_table(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
+def passing_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Table":
     """The table of these batches, in a file that disappears with the process, whatever ends it."""
-    with _problems():
+    with cache_problems():
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
@@ -54,14 +69,18 @@ def passing_table(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Ta
             os.unlink(name)  # the mapping keeps the content
 
 
-def _write(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+def _write(path: Path, schema: "Schema", batches: "Iterable[RecordBatch]") -> None:
+    import pyarrow as pa
+
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
 
 
-def _mapped(path: Path, schema: pa.Schema) -> pa.Table:
+def _mapped(path: Path, schema: "Schema") -> "Table":
     """The table of a file, whose pages are read when they are needed. Raises `ArrowInvalid` for a damaged one."""
+    import pyarrow as pa
+
     with pa.ipc.open_stream(pa.memory_map(str(path))) as reader:
         if reader.schema != schema:
             raise pa.ArrowInvalid("another schema")
@@ -69,12 +88,12 @@ def _mapped(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 @contextmanager
-def _problems() -> Iterator[None]:
-    """Turn what the file system refuses into our error."""
+def cache_problems() -> Iterator[None]:
+    """Report a cache that cannot be written in one line."""
     try:
         yield
     except OSError as error:
         raise EnvironmentProblem(
-            f"{cache_folder()}: cannot be written ({error.strerror or error}); free some space or set "
-            "HF_DATASETS_CACHE to another folder"
+            f"{cache_folder()}: cannot be written ({error.strerror or error}); free some space or set {VARIABLE} to "
+            "another folder"
         ) from None

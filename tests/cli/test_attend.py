@@ -181,7 +181,7 @@ def deeper(home: Path) -> str:
     tokenizer = Run.open(home / "run").tokenizer()
     torch.manual_seed(1)
     model = build_model(config.model, vocabulary_size=tokenizer.size)
-    run = Run.create(home / "deeper", config, tokenizer)
+    run = Run.create(home / "deeper", config, tokenizer, Run.open(home / "run").data())
     run.save_model({name: 4 * tensor for name, tensor in weights_of(model).items()})
     return str(run.path)
 

@@ -12,6 +12,7 @@ import pytest
 from support.command_line import Tmt, contents, settings
 
 from transformer_mt.cli.lines import LONGEST_SENTENCE
+from transformer_mt.corpus.source import FORMS
 
 TINY = " ".join(settings())
 TRAIN = f"train --data data --run-dir new {TINY}"
@@ -173,32 +174,26 @@ MISTAKES = {
     ),
     # The data.
     "data missing": Mistake(
-        f"{TRAIN} --data ./nowhere", "nowhere: no such folder; give a folder with train.jsonl, or use --data builtin"
+        f"{TRAIN} --data ./nowhere", f"./nowhere: no such file or folder; {FORMS}"
     ),
     "data not UTF-8": Mistake(
         f"{TRAIN} --data d\udcfc",
         "--data {here}/d⟨U+DCFC⟩: not UTF-8; rename or rewrite it",
         before=lambda: Path("data").rename("d\udcfc"),
     ),
-    "data misspelt": Mistake(f"{TRAIN} --data bultin", "bultin: no such folder; did you mean builtin?"),
-    "data a file": Mistake(
-        f"{TRAIN} --data ./data/train.jsonl", "data/train.jsonl: is a file; give a folder with train.jsonl, *"
+    "data misspelt": Mistake(f"{TRAIN} --data bultin", "bultin: no such file or folder; did you mean builtin?"),
+    "data one of two files": Mistake(
+        f"{TRAIN} --data ./data/train.de,data/train.en", f"data/train.de: no such file; {FORMS}"
     ),
     "data empty": Mistake(
         f"{TRAIN} --data empty",
-        "{here}/empty: no train.jsonl, but no .jsonl file at all; name the file with the training pairs train.jsonl",
+        f"{{here}}/empty: nothing, which is no data; {FORMS}",
         before=folder_without_rows,
     ),
     "no train": Mistake(
         TRAIN,
-        "{here}/data: no train.jsonl, but test.jsonl, validation.jsonl; name the file with the training pairs "
-        "train.jsonl",
+        "{here}/data: no split train, but validation, test; rename its files, or say which it is with data.train_split",
         before=removed("data/train.jsonl"),
-    ),
-    "no validation": Mistake(
-        TRAIN,
-        "{here}/data: no validation split; put some pairs into validation.jsonl",
-        before=removed("data/validation.jsonl"),
     ),
     "not JSON": Mistake(
         TRAIN,
@@ -212,7 +207,7 @@ MISTAKES = {
     ),
     "no such column": Mistake(
         TRAIN,
-        "{here}/data/train.jsonl:1: needs the columns de and en, or translation with both, and has de, fr; rename *",
+        "{here}/data/validation.jsonl:1: needs the columns de and fr, or translation with both, and has de, en; set *",
         before=text("data/train.jsonl", '{"de": "ja", "fr": "oui"}\n'),
     ),
     "unknown split": Mistake(

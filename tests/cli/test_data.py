@@ -9,6 +9,7 @@ SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11"
 def test_json_counts_and_samples_with_links(tmt: Tmt) -> None:
     outcome = tmt("data", *SIZES, "--sample", "5", "--json")
     assert (outcome.code, outcome.err) == (0, "")
+    assert json.loads(outcome.out)["languages"] == ["de", "en"]
     found = json.loads(outcome.out)
     assert (found["corpus"], found["links"]) == ("builtin", True)
     assert {name: found["splits"][name]["pairs"] for name in ("train", "validation", "test")} == {
@@ -19,14 +20,14 @@ def test_json_counts_and_samples_with_links(tmt: Tmt) -> None:
     for split in found["splits"].values():
         assert len(split["samples"]) == min(5, split["pairs"])
         assert all(sample["links"] for sample in split["samples"])
-        assert split.keys() == {"pairs", "empty", "too_long", "source", "target", "samples"}
+        assert split.keys() == {"pairs", "cleaning", "counted", "source", "target", "samples"}
 
 
 def test_lines_show_the_pairs_and_their_links(tmt: Tmt) -> None:
     lines = tmt("data", *SIZES, "--sample", "2").lines
-    assert lines[0] == "corpus builtin, with word links"
-    train = lines.index("train: 40 pairs (left out: 0 with an empty side, 0 over 100 words)")
-    source, target, links = lines[train + 3 : train + 6]
+    assert lines[0] == "corpus builtin, de → en, with word links"
+    train = lines.index("train: 40 pairs")
+    source, target, links = [line for line in lines[train:] if line.startswith("  | ")][:3]
     assert all(line.startswith("  | ") for line in (source, target, links))
     for link in links.removeprefix("  | ").split():
         german, _, english = link.partition("–")
@@ -52,8 +53,15 @@ def test_a_folder_has_no_links_and_cleaning_is_counted(tmt: Tmt) -> None:
     lines = "".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in rows)
     Path("mine/train.jsonl").write_text(lines)
     outcome = tmt("data", "--data", "mine", "--set", "data.max_words=5")
-    assert outcome.lines[0].endswith("/mine, without word links")
-    assert "train: 2 pairs (left out: 1 with an empty side, 1 over 5 words)" in outcome.lines
+    assert outcome.lines[0].endswith("/mine, de → en, without word links")
+    assert outcome.lines[2:7] == [
+        "train: 1 pairs",
+        "  left out: 1 with an empty side (empty)",
+        "    pair 3:  | nothing",
+        "  left out: 1 over 5 words (long)",
+        "    pair 4: a b c d e f | g",
+    ]
+    assert "validation: 1 pairs" in outcome.lines
     assert f"  | {PAIRS[0][0]}" in outcome.lines
 
 

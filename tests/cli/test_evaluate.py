@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import pytest
 from support.command_line import PAIRS, Tmt
@@ -70,3 +71,29 @@ def test_the_length_penalty_reaches_the_search(trained: str, tmt: Tmt, monkeypat
     assert min(once) > 1.1
     assert ratios("0") == pytest.approx([1] * len(PAIRS))
     assert ratios("2.5") == pytest.approx([ratio**2.5 for ratio in once])
+
+
+@pytest.mark.parametrize("order", ["own.de,own.en", "own.en,own.de"])
+def test_a_pair_of_files_is_what_is_evaluated(order: str, trained: str, tmt: Tmt) -> None:
+    for language, side in zip(("de", "en"), zip(*PAIRS[:4], strict=True), strict=True):
+        Path(f"own.{language}").write_text("".join(f"{text}\n" for text in side))
+    outcome = tmt("evaluate", "--model", trained, "--data", order, "--beam", "1")
+    assert outcome.code == 0
+    first, *_, last = outcome.err.splitlines()
+    names = " and ".join(order.split(","))
+    assert first == f"tmt: test: {names}, de → en"
+    assert last == f"tmt: translating 4 sentences of {order}, split test, beam 1"
+
+
+def test_other_languages_than_the_run_s_are_refused(trained: str, tmt: Tmt) -> None:
+    for language in ("fr", "en"):
+        Path(f"own.{language}").write_text("x\n")
+    outcome = tmt("evaluate", "--model", trained, "--data", "own.fr,own.en")
+    assert outcome.code == 2
+    assert "own.fr and own.en: fr and en by their names, but not de; set" in outcome.err
+
+
+def test_a_folder_need_not_hold_more_than_the_split_that_is_evaluated(trained: str, tmt: Tmt) -> None:
+    Path("own").mkdir()
+    Path("own/newstest2014.tsv").write_text("Der Hund schläft.\tThe dog sleeps.\n")
+    assert tmt("evaluate", "--model", trained, "--data", "own", "--beam", "1").code == 0

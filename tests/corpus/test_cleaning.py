@@ -1,12 +1,17 @@
 import time
 import unicodedata
+from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.corpus.cleaning import CleaningReport, SplitReport, compose, filter_pairs, normalize
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.build import MemorySink, clean_splits
+from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport, Rules, SplitReport, compose, normalize
+from transformer_mt.corpus.pairs import SentencePair
 
 ACUTE, DOT_BELOW, RING = "\u0301", "\u0323", "\u030a"
 
@@ -25,6 +30,17 @@ def test_normalising_twice_changes_nothing_more(text: str) -> None:
     assert normalize(once) == once == " ".join(once.split())
 
 
+def cleaned(
+    pairs: Sequence[tuple[str, str]], *remove: str, max_words: int = 100, split: str = "train", **others: Any
+) -> tuple[list[tuple[str, str]], SplitReport]:
+    """What is kept of a split, beside others that are read too, and the report."""
+    config = DataConfig(remove=remove or DataConfig().remove, max_words=max_words, max_ratio=3.0)
+    splits = {split: pairs, **others}
+    originals = {name: [SentencePair(*pair) for pair in given] for name, given in splits.items()}
+    done = clean_splits(splits, Rules.of(config), lambda name: MemorySink(originals[name]), name="x", cut=False)[split]
+    return [(pair.source, pair.target) for pair in done.pairs], done.report
+
+
 def test_pairs_with_an_empty_or_long_side_are_left_out_and_counted() -> None:
     pairs = [
         ("a b c", "d"),
@@ -36,15 +52,66 @@ def test_pairs_with_an_empty_or_long_side_are_left_out_and_counted() -> None:
         ("a", "b c d"),
         ("\x00", "b"),
     ]
-    kept, report = filter_pairs(pairs, max_words=3)
-    assert list(kept) == [0, 6]
-    assert report == SplitReport(kept=2, empty=4, too_long=2)
-    assert report.read == len(pairs)
+    kept, report = cleaned(pairs, max_words=3)
+    assert kept == [pairs[0], pairs[6]]
+    assert (report.read, report.kept, report.left_out) == (8, 2, {"empty": 4, "long": 2})
+
+
+PROBLEMATIC: dict[str, tuple[list[tuple[str, str]], list[int]]] = {
+    "empty": ([("a", "b"), ("", "b"), ("a", "\x00")], [1, 2]),
+    "long": ([("a", "b"), ("a " * 101, "b " * 101), ("a " * 100, "b " * 100)], [1]),
+    "ratio": ([("a", "b c d"), ("a", "b c d e"), ("a b c d", "e")], [1, 2]),
+    "copy": ([("a", "b"), ("Das  ist", "Das ist")], [1]),
+    "control": ([("a\tb\r\n", "b"), ("a\x07", "b"), ("a", "b\rc"), ("a", "b\u2028c")], [1, 2, 3]),
+    "script": (
+        [("ein Hund", "dog"), ("Собака", "dog"), ("7", "–"), ("ein β", "dog"), ("a", "犬です。"), ("ö’", "x")],
+        [1, 4],
+    ),
+    "duplicate": ([("a", "b"), ("a", "c"), (" a", "b "), ("b", "a"), ("a", "b")], [2, 4]),
+    "overlap": ([("v", "w"), ("t", "u"), ("v", "u"), ("t ", "u")], [0, 1, 3]),
+}
+ELSEWHERE = {"validation": [("v", "w")], "test": [("t", "u"), ("t", "u")]}
+
+
+@pytest.mark.parametrize("problem", PROBLEMATIC)
+def test_every_problem_is_counted_and_left_out_only_where_asked(problem: str) -> None:
+    pairs, hit = PROBLEMATIC[problem]
+    texts = [(normalize(source), normalize(target)) for source, target in pairs]
+    kept, report = cleaned(pairs, "copy" if problem != "copy" else "control", **ELSEWHERE)
+    assert kept == texts
+    assert report.found[problem] == len(hit)
+    kept, report = cleaned(pairs, problem, **ELSEWHERE)
+    assert kept == [pair for index, pair in enumerate(texts) if index not in hit]
+    assert (report.read, report.kept, report.left_out) == (len(pairs), len(kept), {problem: len(hit)})
+    examples = report.examples[problem]
+    assert [example.number - 1 for example in examples] == hit[:3]
+    assert [(example.source, example.target) for example in examples] == [
+        tuple(text[:200] for text in texts[index]) for index in hit[:3]
+    ]
+
+
+def test_other_splits_only_lose_what_is_empty_or_long() -> None:
+    pairs = [("a", "b"), ("a", "b"), ("same", "same"), ("", "b")]
+    kept, report = cleaned(pairs, "empty", "copy", "duplicate", "overlap", split="test", train=[("a", "b"), ("c", "d")])
+    assert kept == pairs[:3]
+    assert (report.found["duplicate"], report.found["copy"], report.found["overlap"]) == (1, 1, 0)
+
+
+def test_examples_have_the_numbers_of_the_lines_also_behind_lines_left_out() -> None:
+    pairs = [("", "x"), ("a", "b"), ("", "y"), ("", "z"), ("a", "b"), ("c", "d"), ("", ""), ("c", "d")]
+    _, report = cleaned(pairs)
+    assert [example.number for example in report.examples["duplicate"]] == [5, 8]
 
 
 def test_a_report_adds_up_what_all_splits_lost() -> None:
-    splits = {"train": SplitReport(kept=5, empty=2, too_long=1), "test": SplitReport(kept=3, empty=0, too_long=4)}
-    assert CleaningReport(splits, max_words=9).removed == 7
+    nothing = dict.fromkeys(PROBLEMS, 0)
+    rules = Rules(frozenset(("empty", "long")), 9, 9.0)
+    splits = {
+        "train": SplitReport(8, 5, nothing | {"empty": 2, "long": 1, "copy": 4}, rules.remove),
+        "test": SplitReport(7, 3, nothing | {"long": 4}, rules.remove),
+    }
+    report = CleaningReport(splits, rules)
+    assert (report.removed, report.left_out) == (7, {"empty": 2, "long": 5})
 
 
 @given(st.text())
@@ -76,6 +143,6 @@ def test_characters_without_end_count_as_words(side: int) -> None:
     def pair(length: int) -> tuple[str, str]:
         return ("a" * length, "b") if side == 0 else ("b", "a" * length)
 
-    kept, report = filter_pairs([pair(300), pair(301)], max_words=3)
-    assert list(kept) == [0]
-    assert report == SplitReport(kept=1, empty=0, too_long=1)
+    kept, report = cleaned([pair(300), pair(301)], max_words=3)
+    assert kept == [pair(300)]
+    assert report.left_out == {"empty": 0, "long": 1}

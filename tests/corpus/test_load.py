@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus import hub
-from transformer_mt.corpus.cleaning import SplitReport
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.storage import quiet_datasets
+from transformer_mt.corpus.tables import quiet_datasets
 from transformer_mt.errors import InputError, TmtError
 
 PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
@@ -27,8 +27,9 @@ PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bu
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """`datasets` writes nothing outside the test's own folder."""
+    """Nothing is written outside the test's own folder."""
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -93,9 +94,10 @@ def test_cleaning_leaves_pairs_out_and_reports_each_split(folder: Path) -> None:
     write(folder / "train.jsonl", [("", "A dog."), ("a b c d", "a"), *PAIRS, (" ", "\t"), ("a", "a b c d e")])
     corpus = load(folder, max_words=3)
     assert list(corpus.splits["train"]) == list(corpus.splits["validation"])
-    assert corpus.report.splits["train"] == SplitReport(kept=3, empty=2, too_long=2)
-    assert corpus.report.splits["test"] == SplitReport(kept=3, empty=0, too_long=0)
-    assert (corpus.report.max_words, corpus.report.removed) == (3, 4)
+    train, test = corpus.report.splits["train"], corpus.report.splits["test"]
+    assert (train.read, train.kept, train.left_out) == (7, 3, {"empty": 2, "long": 2})
+    assert (test.read, test.kept, test.left_out) == (3, 3, {"empty": 0, "long": 0})
+    assert (corpus.report.rules.max_words, corpus.report.removed) == (3, 4)
 
 
 def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Path) -> None:
@@ -106,7 +108,11 @@ def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Pa
 
 def test_translations_may_be_nested(folder: Path) -> None:
     (folder / "train.jsonl").write_text('{"id": 7, "translation": {"de": "ja", "fr": "oui", "en": "yes"}}\n')
-    assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes")]
+    chosen = load(folder, source_language="de", target_language="en")
+    assert list(chosen.splits["train"]) == [SentencePair("ja", "yes")]
+    assert problem(folder).endswith(
+        "train.jsonl: has de, fr, en; set data.source_language and data.target_language to two of them"
+    )
 
 
 def test_other_columns_may_hold_anything(folder: Path) -> None:
@@ -158,29 +164,27 @@ def test_progress_bars_of_datasets_are_as_before_afterwards(folder: Path) -> Non
 def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     assert problem(missing) == (
-        f"InputError {missing}: no such folder; give a folder with train.jsonl, or use --data builtin"
+        f"InputError {missing}: no such file or folder; give builtin, a hub data set "
+        "owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en (plain text, TSV, CSV, "
+        "JSON, JSONL or Parquet; each also as .gz, .xz or .zip)"
     )
 
 
-def test_a_file_in_place_of_a_folder_is_one_line(folder: Path) -> None:
-    assert problem(folder / "train.jsonl").startswith(f"InputError {folder / 'train.jsonl'}: is a file; give a folder")
-
-
 def test_a_misspelt_builtin_is_recognised() -> None:
-    assert problem("bultin") == "InputError bultin: no such folder; did you mean builtin?"
+    assert problem("bultin") == "InputError bultin: no such file or folder; did you mean builtin?"
 
 
 def test_a_folder_without_a_train_split_is_one_line(folder: Path) -> None:
     (folder / "train.jsonl").rename(folder / "training.jsonl")
     assert problem(folder) == (
-        f"InputError {folder}: no train.jsonl, but test.jsonl, training.jsonl, val.jsonl; name the file with the "
-        "training pairs train.jsonl"
+        f"InputError {folder}: no split train, but validation, test, training; rename its files, or say which it is "
+        "with data.train_split"
     )
 
 
 def test_two_files_for_one_split_are_one_line(folder: Path) -> None:
     write(folder / "dev.jsonl")
-    assert "val.jsonl: dev.jsonl is the split validation already; keep one of them" in problem(folder)
+    assert f"{folder}: val and dev are both the split validation; keep one of them" in problem(folder)
 
 
 @pytest.mark.parametrize(
@@ -197,13 +201,13 @@ def test_two_files_for_one_split_are_one_line(folder: Path) -> None:
         ),
         (
             b'{"de": "oui", "fr": "yes"}',
-            "needs the columns de and en, or translation with both, and has de, fr; rename the columns or set "
-            "data.source_language and data.target_language",
+            "needs the columns de and en, or translation with both, and has de, fr; set "
+            "data.source_column and data.target_column, or data.source_language and data.target_language",
         ),
         (
             b'{"translation": {"fr": "oui"}}',
-            "needs the columns de and en, or translation with both, and has fr; rename the columns or set "
-            "data.source_language and data.target_language",
+            "needs the columns de and en, or translation with both, and has fr; set "
+            "data.source_column and data.target_column, or data.source_language and data.target_language",
         ),
     ],
 )
@@ -221,15 +225,14 @@ def test_json_that_python_refuses_is_one_line(folder: Path, line: str) -> None:
 
 def test_an_empty_file_is_one_line(folder: Path) -> None:
     (folder / "test.jsonl").write_text("\n")
-    path = folder / "test.jsonl"
-    assert problem(folder) == f"InputError {path}: no rows; write one JSON object with both sides a line"
+    assert problem(folder) == f"InputError {folder}: no pairs in test; put sentence pairs into it"
 
 
 def test_a_split_that_cleaning_empties_is_one_line(folder: Path) -> None:
     write(folder / "train.jsonl", [("", "a"), ("a b", "a b"), ("a", "a b")])
     assert problem(folder, max_words=1) == (
         f"InputError {folder}: no pairs in train after cleaning (1 with an empty side, 2 over 1 words); correct the "
-        "data or raise data.max_words"
+        "data or change data.remove or data.max_words"
     )
 
 
@@ -241,14 +244,21 @@ def test_a_table_without_the_column_is_one_line(folder: Path) -> None:
 
 def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
     (folder / "train.jsonl").unlink()
-    (folder / "train.csv").write_text("de,en\n7,seven\n8,eight\n")
-    assert problem(folder).endswith("train.csv, row 1: de is 7, not a text; correct the row")
+    (folder / "train.json").write_text('[{"de": 7, "en": "seven"}, {"de": 8, "en": "eight"}]')
+    assert problem(folder).endswith("train.json, row 1: de is 7, not a text; correct the row")
+
+
+def test_every_cell_of_a_csv_is_the_text_it_is(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.csv").write_text('de,en\n007,NA\n8,null\n"ja, ""ja""",1e3\n')
+    texts = [(pair.source, pair.target) for pair in load(folder).splits["train"]]
+    assert texts == [("007", "NA"), ("8", "null"), ('ja, "ja"', "1e3")]
 
 
 def test_empty_cells_of_a_table_are_empty_sides(folder: Path) -> None:
     (folder / "train.jsonl").unlink()
     (folder / "train.csv").write_text("de,en\nja,yes\n,no\n")
-    assert load(folder).report.splits["train"] == SplitReport(kept=1, empty=1, too_long=0)
+    assert load(folder).report.splits["train"].left_out == {"empty": 1, "long": 0}
 
 
 def table(name: str) -> bytes:
@@ -333,11 +343,12 @@ def test_a_cache_that_cannot_be_written_is_one_line(folder: Path, cache: Path) -
 
 
 def test_the_same_language_twice_is_one_line() -> None:
-    assert problem("builtin", source_language="en").startswith("InputError data.target_language: en is the source")
+    twice = problem("builtin", source_language="en", target_language="en")
+    assert twice.startswith("InputError data.target_language: en is the source")
 
 
 def test_the_builtin_corpus_knows_no_other_language() -> None:
-    assert problem("builtin", target_language="fr") == (
+    assert problem("builtin", source_language="de", target_language="fr") == (
         "InputError data.source_language, data.target_language: de and fr are not in the built-in corpus; choose de "
         "and en, or give --data DIRECTORY"
     )
@@ -369,8 +380,8 @@ def test_without_a_network_a_hub_name_ends_in_one_line_at_the_first_try(
     monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr("time.sleep", sleep)
     message = problem("owner/name")
-    assert message.startswith("EnvironmentProblem owner/name: no folder of this name, and the hub cannot be reached (")
-    assert message.endswith("; give a folder with --data DIRECTORY or use --data builtin")
+    assert message.startswith("EnvironmentProblem owner/name: no such file or folder, and the hub cannot be reached (")
+    assert message.endswith("; give a file or folder with --data or use --data builtin")
     assert capfd.readouterr() == ("", "")
 
 
@@ -425,7 +436,7 @@ def test_a_data_set_that_the_hub_does_not_know_is_one_line(
     monkeypatch.setattr("datasets.config.HF_ENDPOINT", hub_without_data_sets)
     message = problem("owner/name")
     assert message == (
-        "InputError owner/name: no folder of this name, and no such data set on the hub (or no access to it); check "
+        "InputError owner/name: no such file or folder, and no such data set on the hub (or no access to it); check "
         "the spelling"
     )
 
@@ -433,8 +444,8 @@ def test_a_data_set_that_the_hub_does_not_know_is_one_line(
 @pytest.fixture
 def reachable(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A hub that answers and has data sets of two language pairs."""
-    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: None)
-    monkeypatch.setattr("datasets.get_dataset_config_names", lambda name: ["cs-en", "de-en"])
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: SimpleNamespace(sha="c0ffee"))
+    monkeypatch.setattr("datasets.get_dataset_config_names", lambda name, revision: ["cs-en", "de-en"])
     return monkeypatch
 
 
@@ -444,8 +455,8 @@ def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
 ) -> None:
     from datasets import Dataset, DatasetDict
 
-    def load_dataset(name: str, configuration: str | None) -> DatasetDict:
-        assert (name, configuration) == ("owner/name", "de-en")
+    def load_dataset(name: str, configuration: str | None, *, revision: str, streaming: bool) -> DatasetDict:
+        assert (name, configuration, revision, streaming) == ("owner/name", "de-en", "c0ffee", False)
         return DatasetDict({split: Dataset.from_list([row]) for split in ("train", "validation")})
 
     row = {"translation": {"de": "ja", "en": "yes"}}
@@ -468,7 +479,7 @@ def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
 def test_what_the_hub_library_raises_is_one_line(
     reachable: pytest.MonkeyPatch, raised: Exception, message: str
 ) -> None:
-    def load_dataset(name: str, configuration: str | None) -> None:
+    def load_dataset(name: str, configuration: str | None, **options: Any) -> None:
         raise raised
 
     reachable.setattr("datasets.load_dataset", load_dataset)
@@ -478,7 +489,8 @@ def test_what_the_hub_library_raises_is_one_line(
 @pytest.mark.usefixtures("reachable")
 def test_a_hub_data_set_without_the_language_pair_names_those_it_has() -> None:
     assert problem("owner/name", target_language="fr") == (
-        "InputError owner/name: has cs-en, de-en, but not de-fr; choose another language pair"
+        "InputError owner/name: has cs-en, de-en, but not de-fr; choose another language pair, or name one as in "
+        "--data owner/name:cs-en"
     )
 
 
@@ -514,7 +526,7 @@ def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
     corpus = Corpus.from_pairs(splits, name="mine", max_words=2)
     assert corpus.name == "mine"
     assert list(corpus.splits["train"]) == [SentencePair("Der Hund", "the dog")]
-    assert corpus.report.splits["train"] == SplitReport(kept=1, empty=1, too_long=1)
+    assert corpus.report.splits["train"].left_out == {"empty": 1, "long": 1}
     assert not corpus.has_links
     linked = [SentencePair("ja", "yes", ((0, 0),))]
     assert Corpus.from_pairs({"train": linked, "validation": linked}).has_links

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from support.recorded_disk import RecordedDisk
-from support.small_training import TRAIN, small_config
+from support.small_training import TRAIN, corpus_in_memory, small_config
 
 from transformer_mt.runs.checkpoints import saved_steps
+from transformer_mt.runs.data import DATA, ROWS, DataRecord
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run
 from transformer_mt.runs.files import (
     MANIFEST,
@@ -73,12 +74,12 @@ def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
     config = small_config()
     tokenizer = Tokenizer.train([pair.source for pair in TRAIN], config.tokenizer)
     disk = RecordedDisk(tmp_path, monkeypatch)
-    Run.create(tmp_path, config, tokenizer)
+    Run.create(tmp_path, config, tokenizer, DataRecord.of(corpus_in_memory(), {}))
     named = disk.operations.index(f"rename .{CONFIG}.new {CONFIG}")
     before, after = disk.operations[:named], disk.operations[named + 1 :]
     assert f"make {CHECKPOINTS}" in before
     flushed = {name.removeprefix(".").removesuffix(".new"): content for name, content in disk.flushed.items()}
-    assert flushed == {name: (tmp_path / name).read_bytes() for name in (TOKENIZER, CONFIG)}
+    assert flushed == {name: (tmp_path / name).read_bytes() for name in (TOKENIZER, DATA, ROWS, CONFIG)}
     assert after == ["flush ."]
 
 

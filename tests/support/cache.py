@@ -7,4 +7,4 @@ import pytest
 
 def cache_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make `folder` the cache folder."""
-    monkeypatch.setattr("transformer_mt.cache.cache_folder", lambda: folder)
+    monkeypatch.setenv("TMT_CACHE", str(folder))

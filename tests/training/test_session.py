@@ -6,6 +6,7 @@ import torch
 from support.small_training import TRAIN, opened, small_config, write_corpus
 
 from transformer_mt.config.sections import SearchConfig
+from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import InputError
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator
@@ -27,11 +28,10 @@ def test_a_trained_run_translates(tmp_path: Path, folder: Path) -> None:
     assert [len(each) for each in found] == [1, 1]
 
 
-def test_corpus_without_validation_is_refused_before_anything_is_written(tmp_path: Path, folder: Path) -> None:
-    (folder / "val.jsonl").unlink()
+def test_corpus_without_validation_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        open_training(small_config(f"data.corpus={folder}"), tmp_path / "run")
-    assert str(caught.value) == f"{folder}: no validation split; put some pairs into validation.jsonl"
+        open_training(small_config(), tmp_path / "run", Corpus.from_pairs({"train": TRAIN}, name="mine"))
+    assert str(caught.value) == "mine: no validation split; give one"
     assert not (tmp_path / "run").exists()
 
 

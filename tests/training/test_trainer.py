@@ -13,9 +13,9 @@ from transformer_mt.errors import Diverged, InputError
 from transformer_mt.processes import SingleProcess
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.training.data import train_tokenizer
+from transformer_mt.training.data import TrainingCorpora, train_tokenizer
 from transformer_mt.training.reports import FinishReport, Validation
-from transformer_mt.training.session import build_trainer, training_shares
+from transformer_mt.training.session import build_trainer
 from transformer_mt.training.trainer import Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
@@ -233,13 +233,13 @@ def test_the_line_of_a_validation_is_written_before_the_checkpoint_that_makes_no
 
 def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     config = small_config("training.steps=4")
-    corpus = corpus_in_memory()
-    tokenizer = train_tokenizer(training_shares(corpus), config.tokenizer)
+    corpora = TrainingCorpora(corpus_in_memory())
+    tokenizer = train_tokenizer(corpora.shares, config.tokenizer)
     written = []
     for rank in (1, 0):
-        run = Run.create(tmp_path / str(rank), config, tokenizer)
+        run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record)
         before = {path.name for path in run.path.rglob("*")}
-        trainer = build_trainer(config, run, corpus, tokenizer, processes=OneOf(2, rank))
+        trainer = build_trainer(config, run, corpora, tokenizer, processes=OneOf(2, rank))
         list(trainer.train())
         written.append({path.name for path in run.path.rglob("*")} - before)
     assert written[0] == set()
@@ -247,16 +247,16 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
 
 
 def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -> None:
-    config, corpus = small_config(*WITHOUT_DROPOUT), corpus_in_memory()
-    tokenizer = train_tokenizer(training_shares(corpus), config.tokenizer)
+    config, corpora = small_config(*WITHOUT_DROPOUT), TrainingCorpora(corpus_in_memory())
+    tokenizer = train_tokenizer(corpora.shares, config.tokenizer)
     alone, one_of_two = (
-        build_trainer(config, Run(tmp_path), corpus, tokenizer, processes=processes)
+        build_trainer(config, Run(tmp_path), corpora, tokenizer, processes=processes)
         for processes in (SingleProcess(), OneOf(2, 0))
     )
     batch = one_of_two.stream.encoded.batch(one_of_two.stream.plan[0])
     step = one_of_two.step()
     assert step.target_tokens == 2 * batch.target_tokens
-    assert step.loss == pytest.approx(alone.backward(batch, batch.target_tokens))
+    assert step.loss == pytest.approx(float(alone.backward(batch, batch.target_tokens)))
 
 
 def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ def attend(
 
 def example(data: DataConfig) -> str:
     """The sentence to show when none is given. Raises `InputError` where the run's corpus has none any more."""
-    from transformer_mt.corpus.load import BUILTIN, load_corpus
+    from transformer_mt.corpus.load import load_corpus
+    from transformer_mt.corpus.source import BUILTIN
 
     if data.corpus == BUILTIN:
         return showcase(data.source_language)

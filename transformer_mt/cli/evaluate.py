@@ -14,6 +14,9 @@ from transformer_mt.names import lookup
 if TYPE_CHECKING:
     from transformer_mt.evaluation import Scores
 
+# The run's own names for splits are not those of other data.
+_USUAL = {"train_split": "", "validation_split": "", "test_split": ""}
+
 
 @with_search_options("beam", "length_penalty")
 def evaluate(
@@ -33,6 +36,7 @@ def evaluate(
     Examples:
       tmt evaluate
       tmt evaluate --split test_composition
+      tmt evaluate --data test.de,test.en
       tmt evaluate --model runs/multi30k --beam 4 --json
 
     JSON keys: bleu, bleu_lowercase, chrf (0 to 100, sacrebleu), exact (0 to 1), aer (0 to 1, null without known word
@@ -45,7 +49,9 @@ def evaluate(
 
     run = open_run(model, search, device=device)
     source, translator = run.config.data, run.translator
-    corpus = load_corpus(source.model_copy(update={"corpus": data}) if data else source)
+    corpus = load_corpus(source.model_copy(update={"corpus": data, **_USUAL}) if data else source, need=split)
+    if data:
+        note(*corpus.notes)
     pairs = lookup(corpus.splits, split, key="--split")
     note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {translator.search.beam}")
     scores = score(translator, pairs, validation=corpus.splits.get("validation", ()))

@@ -23,7 +23,11 @@ Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[
     str | None,
-    typer.Option("--data", metavar="SOURCE", help=f"builtin, a folder, or a hub id. [{DataConfig().corpus}]"),
+    typer.Option(
+        "--data",
+        metavar="SOURCE",
+        help=f"builtin, a folder, a file, a pair train.de,train.en, or a hub id. [{DataConfig().corpus}]",
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -39,15 +43,16 @@ DEFAULT_DEVICE = TrainingConfig().device
 
 
 def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] | None) -> Config:
-    """The configuration of a file, `--set` and `--data`, in this order. A folder of data becomes an absolute path."""
+    """The configuration of a file, `--set` and `--data`, in this order. Paths of data become absolute."""
+    from transformer_mt.corpus.source import absolute
+
     for override in overrides or []:
         _refuse_other_than_utf8(override, option="--set")
     config = load_config(path, overrides or [])
-    corpus = data or config.data.corpus
-    if Path(corpus).expanduser().is_dir():
-        corpus = str(Path(corpus).expanduser().resolve())
+    corpus = absolute(data or config.data.corpus)
     _refuse_other_than_utf8(corpus, option="--data")
-    return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus})})
+    mixture = {absolute(name): weight for name, weight in config.data.mixture.items()}
+    return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
 
 
 def _refuse_other_than_utf8(text: str, *, option: str) -> None:

@@ -48,12 +48,13 @@ def train(
         bool, typer.Option("--check", help="Build everything, show it, overfit one batch, write nothing.")
     ] = False,
 ) -> None:
-    """Train a model: on the built-in German–English corpus, on a folder of JSONL, or on a data set of the hub.
+    """Train a model: on the built-in German–English corpus, on your own files, or on a data set of the hub.
 
     \b
     Examples:
       tmt train
       tmt train --check
+      tmt train --data train.de,train.en
       tmt train configs/multi30k.toml --data path/to/multi30k
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --processes 2
@@ -62,6 +63,8 @@ def train(
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
     saves; a second one leaves at once.
     """
+    from transformer_mt.corpus.source import short_name
+
     launched = os.environ.get("WORLD_SIZE", "1")
     if check and (processes, launched) != (1, "1"):
         raise InputError("--check: looks at a single process; leave out --processes, and torchrun")
@@ -76,7 +79,7 @@ def train(
 
         check_training(resolved)
         return
-    default = RUNS / (config.stem if config else Path(resolved.data.corpus).name)
+    default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
     raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
 
 
@@ -151,13 +154,12 @@ def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     trainer, corpus = session.trainer, session.corpus
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
-    counts = ", ".join(f"{split} {len(pairs)}" for split, pairs in corpus.splits.items())
-    yield f"corpus {corpus.name}: {counts} pairs"
-    empty = sum(split.empty for split in corpus.report.splits.values())
-    wordy = sum(split.too_long for split in corpus.report.splits.values())
-    long = trainer.stream.encoded.too_long
-    if empty or wordy or long:
-        limits = f"{wordy} over {corpus.report.max_words} words, {long} of train over the token limit"
-        yield (f"left out: {empty} with an empty side, {limits}")
+    yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
+    report = corpus.report
+    left_out = [f"{count} {report.describe(problem)}" for problem, count in report.left_out.items()]
+    if long := trainer.stream.encoded.too_long:
+        left_out.append(f"{long} of train over the token limit")
+    if left_out:
+        yield f"left out: {', '.join(left_out)}"
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     yield f"model: {parameters:,} parameters, vocabulary {session.tokenizer.size}"

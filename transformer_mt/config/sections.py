@@ -80,18 +80,46 @@ class BuiltinConfig(Section):
     """Which corpus: the same numbers and the same seed give the same pairs everywhere."""
 
 
+# What can be wrong with a pair, in the order in which it is looked for; `corpus.cleaning` says what each is.
+Problem = Literal["empty", "long", "ratio", "copy", "control", "script", "duplicate", "overlap"]
+
+
 class DataConfig(Section):
     """Which corpus, in which direction, and which of its pairs are kept."""
 
     corpus: str = "builtin"
-    """`builtin`, a folder, or the name of a data set on the hub, as `--data` gives it."""
-    source_language: str = "de"
-    """The language to translate from, as the corpus names it."""
-    target_language: str = "en"
-    """The language to translate into, as the corpus names it."""
+    """`builtin`, a hub data set `owner/name[:configuration][@revision]`, a folder, a file, or a pair
+    `train.de,train.en`, as `--data` gives it."""
+    mixture: dict[str, Annotated[float, Field(gt=0.0, le=1e6)]] = {}
+    """Further corpora to train on, named as `corpus` is, each with its weight; that of `corpus` is 1."""
+    streaming: bool = False
+    """Whether the training data is read from a table or the hub while training, instead of being stored first."""
+    source_language: str = "auto"
+    """The language to translate from, as the corpus names it; `auto` takes it from file names or columns."""
+    target_language: str = "auto"
+    """The language to translate into, as the corpus names it; `auto` takes it from file names or columns."""
+    source_column: str = ""
+    """The column of a table with the source: its name, or in TSV its number from 1; empty for the language's."""
+    target_column: str = ""
+    """The column of a table with the target; empty for the language's."""
+    train_split: str = ""
+    """The split to train on, as the corpus names it; empty for the one with a usual name."""
+    validation_split: str = ""
+    """The split to validate on; empty for the one with a usual name, and if there is none it is cut from training."""
+    test_split: str = ""
+    """The split to test on; empty for the one with a usual name."""
+    remove: tuple[Problem, ...] = ("empty", "long")
+    """Which pairs are left out of training: `empty`, `long`, `ratio`, `copy`, `control`, `script`, `duplicate`,
+    `overlap`. Other splits only lose `empty` and `long` ones. `tmt data` counts them all."""
     max_words: Tokens = 100
-    """Pairs with more words than this on either side are left out."""
+    """A pair with more words than this on either side is `long`."""
+    max_ratio: Annotated[float, Field(ge=1.0, le=1e3)] = 9.0
+    """A pair with so many times more words on one side than on the other is beyond `ratio`."""
     builtin: BuiltinConfig = BuiltinConfig()
+
+    def __hash__(self) -> int:
+        # Whatever is equal has the same text; the table of `mixture` alone would have no hash.
+        return hash(self.model_dump_json())
 
 
 class TokenizerConfig(Section):

@@ -123,9 +123,16 @@ def section_lines(section: Section, path: tuple[str, ...]) -> Iterator[str]:
     inner = {name: value for name, value in section if isinstance(value, Section)}
     for name, value in section.model_dump(mode="json", exclude=set(inner)).items():
         yield from _comment(explanation(type(section), name))
-        yield tomli_w.dumps({name: value}).rstrip("\n")
+        yield _toml_line(name, value)
     for name, value in inner.items():
         yield from section_lines(value, (*path, name))
+
+
+def _toml_line(name: str, value: Any) -> str:
+    """A key and its value in one line; a table is written inline, since a heading would end the section."""
+    if isinstance(value, dict):
+        return f"{name} = {{ {', '.join(_toml_line(key, inner) for key, inner in value.items())} }}"
+    return tomli_w.dumps({name: value}).rstrip("\n")
 
 
 def _comment(text: str) -> list[str]:

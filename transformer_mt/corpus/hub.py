@@ -2,74 +2,113 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
-from transformer_mt.corpus.storage import Table, quiet_datasets
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.compressed import digest_of
+from transformer_mt.corpus.selection import AUTO
+from transformer_mt.corpus.source import Hub, is_language
+from transformer_mt.corpus.tables import OpenTable, quiet_datasets
 from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
 
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
+_SHOWN = 9
 
 
-def open_hub(name: str, *, languages: tuple[str, str]) -> Mapping[str, Table]:
-    """The splits of a data set on the hub, or of its copy in the cache where the hub cannot be reached.
+def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, OpenTable], list[str]]:
+    """The splits of a data set on the hub, or of its copy in the cache where the hub cannot be reached, and a note.
 
     Code that comes with a data set is never run. Raises `EnvironmentProblem` without hub and copy, `InputError` for a
     data set that does not exist or cannot be read.
     """
     with quiet_datasets():
-        problem = _hub_problem(name)
-        if problem is None:
-            return _load(name, configuration=_configuration(name, languages))
+        commit, problem = _commit(source)
+        if commit is not None:
+            pinned = Hub(source.name, _configuration(source, commit, config), commit)
+            said = f"{source.name}: {pinned.configuration or 'the only configuration'}, revision {commit}"
+            return _splits(pinned, streaming=config.streaming, commit=commit), [said]
         with _cache_only():
-            for configuration in (*_pair_names(languages), None):
+            for configuration in (source.configuration,) if source.configuration else (*_pair_names(config), None):
                 with suppress(TmtError):
-                    return _load(name, configuration=configuration)
+                    copy = Hub(source.name, configuration, source.revision)
+                    return _splits(copy, streaming=False), [f"{source.name}: the copy in the cache, without the hub"]
     raise EnvironmentProblem(
-        f"{name}: no folder of this name, and the hub cannot be reached ({problem}); give a folder with "
-        "--data DIRECTORY or use --data builtin"
+        f"{source.name}: no such file or folder, and the hub cannot be reached ({problem}); give a file or folder with "
+        "--data or use --data builtin"
     )
 
 
-def _hub_problem(name: str) -> str | None:
-    """Why the hub cannot be reached, None if it can; `InputError` when it has no such data set."""
+def _commit(source: Hub) -> tuple[str | None, str]:
+    """The commit that a revision means, or why the hub cannot be reached; `InputError` when it has no such data set."""
     from datasets import config
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import RepositoryNotFoundError
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
     try:
-        HfApi(endpoint=config.HF_ENDPOINT).dataset_info(name, timeout=_TIMEOUT)
+        api = HfApi(endpoint=config.HF_ENDPOINT)
+        return str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha), ""
+    except RevisionNotFoundError:
+        raise InputError(f"{source.name}: has no revision {source.revision}; check the spelling") from None
     except RepositoryNotFoundError:
-        raise _not_found(name) from None
+        raise _not_found(source.name) from None
     except Exception as error:  # the HTTP library below differs between versions of the hub's client
-        return _first_line(error)
-    return None
+        return None, _first_line(error)
 
 
-def _configuration(name: str, languages: tuple[str, str]) -> str | None:
+def _configuration(source: Hub, commit: str, config: DataConfig) -> str | None:
     """Which of a data set's configurations holds this language pair; none when there is nothing to choose."""
     from datasets import get_dataset_config_names
 
-    with _load_problems(name):
-        names: list[str] = get_dataset_config_names(name)
+    with _load_problems(source.name):
+        names: list[str] = get_dataset_config_names(source.name, revision=commit)
+    shown = ", ".join(names[:_SHOWN])
+    if source.configuration is not None:
+        if source.configuration not in names:
+            raise InputError(f"{source.name}: has {shown}, but not {source.configuration}; choose another")
+        return source.configuration
     if len(names) <= 1:
         return None
-    for candidate in _pair_names(languages):
+    candidates = _pair_names(config)
+    for candidate in candidates:
         if candidate in names:
             return candidate
-    wanted = "-".join(languages)
-    raise InputError(f"{name}: has {', '.join(names[:9])}, but not {wanted}; choose another language pair")
+    raise InputError(
+        f"{source.name}: has {shown}, but not {candidates[0]}; choose another language pair, or name one as in "
+        f"--data {source.name}:{names[0]}"
+    )
 
 
-def _pair_names(languages: tuple[str, str]) -> tuple[str, str]:
+def _pair_names(config: DataConfig) -> tuple[str, str]:
     """What hub corpora call this pair: `de-en`, in either order."""
-    source, target = languages
+    source = "de" if config.source_language == AUTO else config.source_language
+    target = "en" if config.target_language == AUTO else config.target_language
     return f"{source}-{target}", f"{target}-{source}"
 
 
-def _load(name: str, *, configuration: str | None) -> Mapping[str, Table]:
+def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, OpenTable]:
     from datasets import load_dataset
 
-    with _load_problems(name):
-        return load_dataset(name, configuration)
+    with _load_problems(source.name):
+        splits: Mapping[str, Any] = load_dataset(
+            source.name, source.configuration, revision=source.revision, streaming=streaming
+        )
+    named = tuple((source.configuration or "").split("-"))
+    hint = named if len(named) == 2 and all(map(is_language, named)) else ()
+    return {
+        split: OpenTable(
+            f"{source.name} {split}",
+            table,
+            (source.name, source.configuration or "", split, commit or _content(table)),
+            hint,
+        )
+        for split, table in splits.items()
+    }
+
+
+def _content(table: Any) -> str:
+    """The digest of what the library has stored of a data set."""
+    return " ".join(digest_of(Path(file["filename"])) for file in table.cache_files)
 
 
 @contextmanager
@@ -93,7 +132,7 @@ def _load_problems(name: str) -> Iterator[None]:
 
 def _not_found(name: str) -> InputError:
     return InputError(
-        f"{name}: no folder of this name, and no such data set on the hub (or no access to it); check the spelling"
+        f"{name}: no such file or folder, and no such data set on the hub (or no access to it); check the spelling"
     )
 
 

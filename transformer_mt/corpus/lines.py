@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import count
-from typing import BinaryIO
+from typing import Protocol, runtime_checkable
 
 from transformer_mt.errors import EnvironmentProblem, InputError
 
@@ -10,7 +10,15 @@ from transformer_mt.errors import EnvironmentProblem, InputError
 LONGEST_LINE = 1_000_000
 
 
-def bounded_lines(file: BinaryIO, *, name: str, limit: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+@runtime_checkable
+class Lines(Protocol):
+    """A file that can be read by lines."""
+
+    def readline(self, size: int, /) -> bytes:
+        """The rest of a line, but no more than so many bytes."""
+
+
+def bounded_lines(file: Lines, *, name: str, limit: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers from 1. Raises `InputError` for one of more than `limit` bytes."""
     for number in count(1):
         try:

@@ -1,43 +1,62 @@
 """What a corpus holds, as plain data and as lines of text."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, median
 from typing import Any
 
+from transformer_mt.corpus.build import report_record
+from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport, SplitReport
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.corpus.stream import StreamedPairs
+
+_COUNTED = 100_000  # of more pairs, the words of so many are counted
 
 
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
-    """Counts, lengths in words and punctuation marks, what cleaning left out, and `sample` random pairs of each split.
+    """Counts, lengths in words and punctuation marks, what cleaning found, and `sample` random pairs of each split.
 
-    The keys are those of `tmt data --json`: `corpus`, `links`, `max_words`, and `splits` with `pairs`, `empty`,
-    `too_long`, `source` and `target` (`mean`, `median`, `longest`, `different` words), and `samples`.
+    The keys are those of `tmt data --json`: `corpus`, `languages`, `links`, `max_words`, `max_ratio` and `splits`, with
+    `pairs` (null where they are streamed), `cleaning` (`read`, `kept`, `found` by problem, `removed`, `examples`),
+    `source` and `target` (`mean`, `median`, `longest`, `different` words), and `samples`. The words of many pairs are
+    counted in a part of them that is drawn at random, `counted`.
     """
     splits = {}
     for name, pairs in corpus.splits.items():
-        cleaned = corpus.report.splits[name]
         chosen = random.Random(seed).sample(range(len(pairs)), min(sample, len(pairs)))
+        counted = pairs if len(pairs) <= _COUNTED else _drawn(pairs, seed)
+        report = corpus.report.splits.get(name)
         splits[name] = {
-            "pairs": len(pairs),
-            "empty": cleaned.empty,
-            "too_long": cleaned.too_long,
-            "source": _side([pair.source for pair in pairs]),
-            "target": _side([pair.target for pair in pairs]),
+            "pairs": None if isinstance(pairs, StreamedPairs) else len(pairs),
+            "cleaning": None if report is None else report_record(report),
+            "counted": len(counted),
+            "source": _side(pair.source for pair in counted),
+            "target": _side(pair.target for pair in counted),
             "samples": [_sample(pairs[index]) for index in chosen],
         }
-    return {"corpus": corpus.name, "links": corpus.has_links, "max_words": corpus.report.max_words, "splits": splits}
+    rules = corpus.report.rules
+    return {
+        "corpus": corpus.name,
+        "languages": list(corpus.languages),
+        "links": corpus.has_links,
+        "max_words": rules.max_words,
+        "max_ratio": rules.max_ratio,
+        "splits": splits,
+    }
 
 
-def statistics_lines(found: dict[str, Any]) -> Iterator[str]:
-    """What `corpus_statistics` found, as lines of text."""
+def statistics_lines(found: dict[str, Any], report: CleaningReport) -> Iterator[str]:
+    """What `corpus_statistics` found, as lines of text; `report` is the corpus's own."""
     links = "with word links" if found["links"] else "without word links"
-    yield f"corpus {found['corpus']}, {links}"
+    yield f"corpus {found['corpus']}, {' → '.join(found['languages'])}, {links}"
     for name, split in found["splits"].items():
         yield ""
-        removed = f"left out: {split['empty']} with an empty side, {split['too_long']} over {found['max_words']} words"
-        yield f"{name}: {split['pairs']} pairs ({removed})"
+        yield f"{name}: {'a stream' if split['pairs'] is None else str(split['pairs']) + ' pairs'}"
+        if name in report.splits:
+            yield from _cleaning_lines(report.splits[name], report)
+        if split["counted"] != split["pairs"]:
+            yield f"  of {split['counted']} of them:"
         for side in ("source", "target"):
             numbers = split[side]
             yield (
@@ -52,7 +71,22 @@ def statistics_lines(found: dict[str, Any]) -> Iterator[str]:
                 yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
 
 
-def _side(sentences: Sequence[str]) -> dict[str, float]:
+def _cleaning_lines(split: SplitReport, report: CleaningReport) -> Iterator[str]:
+    """One line for each problem, with what was done about it, and examples below."""
+    for problem in PROBLEMS:
+        if count := split.found[problem]:
+            done = "left out" if problem in split.removed else "kept"
+            yield f"  {done}: {count} {report.describe(problem)} ({problem})"
+            for example in split.examples.get(problem, ()):
+                yield f"    pair {example.number}: {example.source} | {example.target}"
+
+
+def _drawn(pairs: Sequence[SentencePair], seed: int) -> list[SentencePair]:
+    """Pairs drawn at random, in their order."""
+    return [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
+
+
+def _side(sentences: Iterable[str]) -> dict[str, float]:
     split = [words(sentence) for sentence in sentences]
     lengths = [len(sentence) for sentence in split]
     return {

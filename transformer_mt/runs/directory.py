@@ -2,6 +2,8 @@
 
     config.toml          the resolved configuration
     tokenizer.model      the sentencepiece vocabulary
+    data.json            fingerprints of the data, and what cleaning found
+    data.safetensors     the digests of its rows
     model.safetensors    the weights to use
     metrics.jsonl        one JSON object a line: what training measured
     tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
@@ -32,6 +34,7 @@ from transformer_mt.config.toml import dump_config, leaves, parse_written_config
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
 from transformer_mt.runs.files import make_directory, remove, remove_leftovers, write_atomically, writing
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.reading import OPENING, open_regular, parse_json, read_regular
@@ -59,7 +62,7 @@ CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
     "checkpoints",
 )
 
-PARTS = (CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
+PARTS = (CONFIG, TOKENIZER, DATA, ROWS, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
 
 # The most bytes that each file may have.
@@ -99,12 +102,14 @@ class Run:
         self.path = path
 
     @classmethod
-    def create(cls, path: Path, config: Config, tokenizer: Tokenizer) -> "Run":
+    def create(cls, path: Path, config: Config, tokenizer: Tokenizer, data: DataRecord) -> "Run":
         """Make a run directory. The configuration is written last: where it stands, the rest of the start does too."""
         run = cls(path)
         with writing(path):
             make_directory(path / CHECKPOINTS)
         write_atomically(path / TOKENIZER, tokenizer.serialized)
+        for name, content in data.files().items():
+            write_atomically(path / name, content)
         write_atomically(path / CONFIG, dump_config(config).encode())
         return run
 
@@ -133,6 +138,10 @@ class Run:
             with open_regular(self.path / MODEL, limit=_MODEL_LIMIT) as file:
                 self._require_own(TOKENIZER, content, read_header(file, path=self.path / MODEL))
         return Tokenizer.parse(content, place=str(self.path / TOKENIZER))
+
+    def data(self) -> DataRecord:
+        """What the run remembers of its data."""
+        return read_record(self.path)
 
     def load(self) -> TrainedModel:
         """The configuration, the vocabulary and the model with the weights to use, which belong together.

@@ -10,8 +10,11 @@ import torch
 from transformer_mt.batching import Rows, mix_seed
 from transformer_mt.cache import kept_table
 from transformer_mt.config.sections import Config, TokenizerConfig
+from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
+from transformer_mt.runs.data import DataRecord
 from transformer_mt.tokenizer import Sampling, Tokenizer
 
 # Pairs that stand together in a sample of a corpus, where reading one of them takes as long as reading all.
@@ -28,10 +31,37 @@ class Share:
     weight: float = 1.0
 
 
+@dataclass(frozen=True)
+class TrainingCorpora:
+    """The corpus whose pairs an epoch holds, and those that are mixed with it, each with its weight."""
+
+    main: Corpus
+    others: tuple[tuple[Corpus, float], ...] = ()
+
+    @property
+    def shares(self) -> list[Share]:
+        """Their training pairs; those of the main corpus first."""
+        weighted = [(self.main, 1.0), *self.others]
+        return [
+            Share(corpus.splits["train"], corpus.fingerprints["train"].digest, weight) for corpus, weight in weighted
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was taken for what."""
+        return [line for corpus in (self.main, *(other for other, _ in self.others)) for line in corpus.notes]
+
+    @property
+    def record(self) -> DataRecord:
+        """What a run remembers of them."""
+        return DataRecord.of(self.main, {corpus.name: corpus for corpus, _ in self.others})
+
+
 class TrainingData:
     """The pairs of one corpus, each once an epoch, mixed with so many of others as their weights say.
 
-    What an epoch holds is a function of (corpora, vocabulary, configuration, epoch).
+    What an epoch holds is a function of (corpora, vocabulary, configuration, epoch). Of a streamed corpus it is one
+    block.
     """
 
     def __init__(self, shares: Sequence[Share], tokenizer: Tokenizer, config: Config) -> None:
@@ -44,20 +74,26 @@ class TrainingData:
         config = self._config
         if config.tokenizer.sampling == "subword":
             self._parts = []  # two epochs at a time would take twice the memory
-            seed = mix_seed(config.training.seed, number)
-            self._parts = self._encoded(Sampling(seed, config.tokenizer.alpha))
+            sampling = Sampling(mix_seed(config.training.seed, number), config.tokenizer.alpha)
+            self._parts = [self._encoded(share, number, sampling) for share in self._shares]
         elif not self._parts:
-            self._parts = self._encoded(None)
+            self._parts = [self._encoded(share, number) for share in self._shares]
+        elif isinstance(self._shares[0].pairs, StreamedPairs):
+            self._parts[0] = self._encoded(self._shares[0], number)
         if len(self._parts) == 1:
             return self._parts[0], None
         return EncodedPairs.join(self._parts), self._rows(number)
 
-    def _encoded(self, sampling: Sampling | None) -> list[EncodedPairs]:
+    def _encoded(self, share: Share, epoch: int, sampling: Sampling | None = None) -> EncodedPairs:
         longest = min(self._config.model.max_length, self._config.training.batch_tokens)
-        return [
-            encode_pairs(share.pairs, self._tokenizer, max_length=longest, sampling=sampling, digest=share.digest)
-            for share in self._shares
-        ]
+        block = share.pairs.block(epoch) if isinstance(share.pairs, StreamedPairs) else None
+        return encode_pairs(
+            share.pairs if block is None else block,
+            self._tokenizer,
+            max_length=longest,
+            sampling=sampling,
+            digest=share.digest if block is None else None,
+        )
 
     def _rows(self, epoch: int) -> Rows:
         """All pairs of the main corpus and the next ones of each other, counted through all corpora."""

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer_mt.batching import mix_seed
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
-from transformer_mt.corpus.load import Corpus, load_corpus
+from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
@@ -23,7 +23,7 @@ from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer import Tokenizer
-from transformer_mt.training.data import Share, TrainingData, train_tokenizer
+from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer
 from transformer_mt.training.parent import load_parent, parent_notes
 from transformer_mt.training.reports import Report
 from transformer_mt.training.schedules import configured_schedule, depends_on_steps
@@ -73,8 +73,6 @@ def open_training(
     """
     run = Run(Path(path))
     processes = processes or SingleProcess()
-    if corpus is not None:
-        config = config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus.name})})
     with ExitStack() as unless_opened:
         began = processes.from_first(lambda: _enter(run, unless_opened))
         session = _open(config, run, corpus, continuing=began and not overwrite, began=began, processes=processes)
@@ -96,24 +94,26 @@ def _open(
     config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, began: bool, processes: Processes
 ) -> TrainingSession:
     """Build everything, and only then write, under the directory's lock."""
-    tokenizer = None
-    if continuing:
-        tokenizer = processes.from_first(lambda: _tokenizer_of(run, config))
     configured_schedule(config)  # mistakes come before the corpus is read
     if config.training.tensorboard:
         require_tensorboard()
-    session = build_session(config, run, corpus, tokenizer=tokenizer, processes=processes)
-    processes.from_first(lambda: _write_start(session, config, continuing=continuing, began=began))
+    corpora, config = processes.first_before_others(lambda: open_corpora(config, corpus))
+    tokenizer = processes.from_first(lambda: _tokenizer_of(run, config, corpora)) if continuing else None
+    session = _build(config, run, corpora, tokenizer=tokenizer, processes=processes)
+    processes.from_first(lambda: _write_start(session, config, corpora, continuing=continuing, began=began))
     notes = (*session.notes, *resume_newest(session.trainer))
     return TrainingSession(session.trainer, session.corpus, session.tokenizer, notes)
 
 
-def _tokenizer_of(run: Run, config: Config) -> Tokenizer:
+def _tokenizer_of(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
     refuse_other_configuration(run, config)
+    refuse_other_data(run, corpora)
     return run.tokenizer()
 
 
-def _write_start(session: TrainingSession, config: Config, *, continuing: bool, began: bool) -> None:
+def _write_start(
+    session: TrainingSession, config: Config, corpora: TrainingCorpora, *, continuing: bool, began: bool
+) -> None:
     """Write what a new run begins with, under its lock; of an old one, delete what a crash has left."""
     run = session.trainer.run
     if not continuing:
@@ -123,7 +123,7 @@ def _write_start(session: TrainingSession, config: Config, *, continuing: bool, 
         if run.exists() and not began:
             raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
         run.clear()
-        Run.create(run.path, config, session.tokenizer)
+        Run.create(run.path, config, session.tokenizer, corpora.record)
     run.remove_leftovers()
     session.trainer.checkpoints.remove_leftovers()
 
@@ -137,24 +137,39 @@ def build_session(
     processes: Processes | None = None,
 ) -> TrainingSession:
     """A session at its first step; writes nothing. What is not given is loaded or learned as the configuration says."""
-    processes = processes or SingleProcess()
-    loaded = corpus or processes.first_before_others(lambda: load_corpus(config.data))
-    shares, weights, notes = training_shares(loaded), None, []
+    corpora, config = open_corpora(config, corpus)
+    return _build(config, run, corpora, tokenizer=tokenizer, processes=processes or SingleProcess())
+
+
+def open_corpora(config: Config, corpus: Corpus | None) -> tuple[TrainingCorpora, Config]:
+    """What to train on, loaded if it is not given, and the configuration with its name and its languages."""
+    given = {} if corpus is None else {"corpus": corpus.name}
+    data = config.data.model_copy(update=given)
+    if corpus is None:
+        corpus = load_corpus(data)
+    data = resolved(data, corpus)
+    return TrainingCorpora(corpus, tuple(load_mixture(data))), config.model_copy(update={"data": data})
+
+
+def _build(
+    config: Config, run: Run, corpora: TrainingCorpora, *, tokenizer: Tokenizer | None, processes: Processes
+) -> TrainingSession:
+    weights, notes = None, list(corpora.notes)
     if tokenizer is None and config.parent.run:
         parent = processes.from_first(lambda: load_parent(config))
         tokenizer, weights = parent.tokenizer, weights_of(parent.model)
-        notes = parent_notes(config, shares, tokenizer)
+        notes += parent_notes(config, corpora.shares, tokenizer)
     elif tokenizer is None:
-        tokenizer = processes.from_first(lambda: train_tokenizer(shares, config.tokenizer))
-        notes = [tokenizer.note] if tokenizer.note else []
-    trainer = build_trainer(config, run, loaded, tokenizer, weights=weights, processes=processes)
-    return TrainingSession(trainer, loaded, tokenizer, tuple(notes))
+        tokenizer = processes.from_first(lambda: train_tokenizer(corpora.shares, config.tokenizer))
+        notes += [tokenizer.note] if tokenizer.note else []
+    trainer = build_trainer(config, run, corpora, tokenizer, weights=weights, processes=processes)
+    return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
 
 
 def build_trainer(
     config: Config,
     run: Run,
-    corpus: Corpus,
+    corpora: TrainingCorpora,
     tokenizer: Tokenizer,
     *,
     processes: Processes,
@@ -178,10 +193,8 @@ def build_trainer(
         config,
         run,
         model=model,
-        stream=BatchStream(
-            TrainingData(training_shares(corpus), tokenizer, config), config.training, processes=processes
-        ),
-        validate=Validator(validation_pairs(corpus), tokenizer, config, device=device, processes=processes),
+        stream=BatchStream(TrainingData(corpora.shares, tokenizer, config), config.training, processes=processes),
+        validate=Validator(validation_pairs(corpora.main), tokenizer, config, device=device, processes=processes),
         device=device,
         precision=precision,
         processes=processes,
@@ -199,15 +212,10 @@ def require_training_memory(config: Config, device: torch.device, *, vocabulary_
     )
 
 
-def training_shares(corpus: Corpus) -> list[Share]:
-    """What to train on."""
-    return [Share(corpus.splits["train"])]
-
-
 def validation_pairs(corpus: Corpus) -> Sequence[SentencePair]:
     """The validation split. Raises `InputError` where the corpus has none."""
     if "validation" not in corpus.splits:
-        raise InputError(f"{corpus.name}: no validation split; put some pairs into validation.jsonl")
+        raise InputError(f"{corpus.name}: no validation split; give one")
     return corpus.splits["validation"]
 
 
@@ -224,6 +232,15 @@ def refuse_other_configuration(run: Run, config: Config) -> None:
         raise InputError(
             f"{run.path}: training.steps was {run.config().training.steps}, and schedule.name {config.schedule.name} "
             "has set every learning rate so far by it; keep the number, or start anew with --overwrite"
+        )
+
+
+def refuse_other_data(run: Run, corpora: TrainingCorpora) -> None:
+    """Raise `InputError` when the data is not that on which the run was started, with what differs."""
+    if difference := run.data().difference(corpora.record):
+        raise InputError(
+            f"{run.path}: the data is not the same: {difference}; give the old data, choose another directory with "
+            "--run-dir, or start anew with --overwrite"
         )
 
 

@@ -1,0 +1,35 @@
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_mt.corpus.fingerprint import Fingerprint
+from transformer_mt.corpus.pairs import SentencePair
+
+TEXTS = st.text("ab ", max_size=3)
+PAIRS = st.lists(st.tuples(TEXTS, TEXTS), max_size=7)
+
+
+@given(PAIRS, PAIRS)
+def test_fingerprints_are_equal_where_pairs_are_and_else_know_the_first_difference(
+    ours: list[tuple[str, str]], theirs: list[tuple[str, str]]
+) -> None:
+    one, two = (Fingerprint.of([SentencePair(*pair) for pair in pairs]) for pairs in (ours, theirs))
+    assert (one == two) == (ours == theirs)
+    assert (one.rows, len(one.row_digests)) == (len(ours), 4 * len(ours))
+    if ours and theirs and ours != theirs:
+        shared = [a == b for a, b in zip(ours, theirs, strict=False)]
+        assert one.first_difference(two) == (shared.index(False) if not all(shared) else len(shared))
+    else:
+        assert one.first_difference(two) is None
+
+
+def test_what_moves_from_one_side_to_the_other_makes_another_fingerprint() -> None:
+    made = [Fingerprint.of([SentencePair(*sides)]).digest for sides in (("ab", "c"), ("a", "bc"), ("a b", "c"))]
+    assert all(one != two for one, two in pairwise(made))
+
+
+def test_a_stream_has_the_fingerprint_of_its_source_and_no_rows() -> None:
+    one, two = Fingerprint.of_stream(["x", "c0ffee"]), Fingerprint.of_stream(["x", "c0ffef"])
+    assert one.digest != two.digest
+    assert (one.rows, one.first_difference(two)) == (0, None)

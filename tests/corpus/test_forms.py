@@ -1,0 +1,174 @@
+"""Every form that `--data` understands: format × compression × one file, pair, folder."""
+
+from pathlib import Path
+
+import pytest
+from support.data_files import CLEAN, COMPRESSIONS, PAIRED, PAIRS, TABLES, jsonl, lines, load, texts, tsv, write
+
+SPLITS = {"train": "train", "valid": "validation", "test": "test"}
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("form", TABLES)
+def test_one_file_is_the_split_that_is_needed(tmp_path: Path, form: str, compression: str) -> None:
+    name, make = TABLES[form]
+    path = write(tmp_path / (name.format("x") + compression), make(PAIRS))
+    corpus = load(path, need="test")
+    assert texts(corpus, "test") == CLEAN
+    assert list(corpus.splits) == ["test"]
+    assert corpus.languages == ("de", "en")
+    assert f"test: {path}, de → en" in corpus.notes
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("form", PAIRED)
+def test_a_pair_of_files_is_source_and_target(tmp_path: Path, form: str, compression: str) -> None:
+    names = (name.format("x") + compression for name in PAIRED[form])
+    one, two = (write(tmp_path / name, lines(side)) for name, side in zip(names, zip(*PAIRS, strict=True), strict=True))
+    corpus = load(f"{one},{two}", need="test")
+    assert (texts(corpus, "test"), corpus.languages) == (CLEAN, ("de", "en"))
+    turned = load(f"{two},{one}", need="test")
+    assert (texts(turned, "test"), turned.languages) == ([pair[::-1] for pair in CLEAN], ("en", "de"))
+    asked = load(f"{two},{one}", need="test", source_language="de")
+    assert (texts(asked, "test"), asked.languages) == (CLEAN, ("de", "en"))
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("form", TABLES)
+def test_a_folder_of_tables_has_its_splits(tmp_path: Path, form: str, compression: str) -> None:
+    name, make = TABLES[form]
+    for number, split in enumerate(SPLITS):
+        write(tmp_path / (name.format(split) + compression), make(PAIRS[number:]))
+    corpus = load(tmp_path)
+    assert list(corpus.splits) == list(SPLITS.values())
+    assert [texts(corpus, split) for split in SPLITS.values()] == [CLEAN, CLEAN[1:], CLEAN[2:]]
+    assert corpus.languages == ("de", "en")
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("form", PAIRED)
+def test_a_folder_of_texts_has_its_splits(tmp_path: Path, form: str, compression: str) -> None:
+    for number, split in enumerate(SPLITS):
+        for name, side in zip(PAIRED[form], zip(*PAIRS[number:], strict=True), strict=True):
+            write(tmp_path / (name.format(split) + compression), lines(side))
+    corpus = load(tmp_path)
+    assert list(corpus.splits) == list(SPLITS.values())
+    assert [texts(corpus, split) for split in SPLITS.values()] == [CLEAN, CLEAN[1:], CLEAN[2:]]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("12\tEin Hund.\t77\tA dog.", ("Ein Hund.", "A dog.")),  # Tatoeba's sentence pairs
+        ("Ein Hund.\tA dog.\tCC-BY 2.0 (France), tatoeba.org #12", ("Ein Hund.", "A dog.")),  # with attribution
+        ("1.0512\tEin Hund.\tA dog.", ("Ein Hund.", "A dog.")),  # mined corpora, with a score
+        ("12\t77", ("12", "77")),
+    ],
+)
+@pytest.mark.parametrize("name", ["deu.txt", "deu.tsv"])
+def test_numbers_and_attributions_beside_the_texts_of_a_tsv_are_passed_over(
+    tmp_path: Path, name: str, row: str, expected: tuple[str, str]
+) -> None:
+    corpus = load(write(tmp_path / name, lines([row])), need="test")
+    assert texts(corpus, "test") == [expected]
+    note = f"{tmp_path / name} does not say its languages: taken for de → en; set data.source_language and "
+    assert any(said.startswith(note) for said in corpus.notes)
+
+
+@pytest.mark.parametrize(("name", "columns"), [("x.tsv", ("3", "1")), ("x.tsv", ("there", "here"))])
+def test_columns_of_a_tsv_have_numbers_and_with_a_heading_names(
+    tmp_path: Path, name: str, columns: tuple[str, str]
+) -> None:
+    heading = [] if columns[0].isdecimal() else ["here\tbetween\tthere"]
+    path = write(tmp_path / name, lines([*heading, "ja\t-\tyes", "nein\t-\tno"]))
+    corpus = load(path, need="test", source_column=columns[0], target_column=columns[1])
+    assert texts(corpus, "test") == [("yes", "ja"), ("no", "nein")]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_columns_of_tables_have_any_names(tmp_path: Path, form: str) -> None:
+    content = {"csv": b"q,a\nja,yes\n", "jsonl": b'{"q": "ja", "a": "yes"}\n'}[form]
+    corpus = load(write(tmp_path / f"x.{form}", content), need="test", source_column="q", target_column="a")
+    assert texts(corpus, "test") == [("ja", "yes")]
+    assert corpus.languages == ("de", "en")
+
+
+def test_two_other_languages_of_a_folder_go_by_the_alphabet_and_can_be_turned(tmp_path: Path) -> None:
+    for language, text in (("fr", "oui"), ("en", "yes")):
+        write(tmp_path / f"train.{language}", lines([text]))
+    corpus = load(tmp_path)
+    assert (texts(corpus, "train"), corpus.languages) == ([("yes", "oui")], ("en", "fr"))
+    assert corpus.notes[-1] == "translating en → fr; the other way: --set data.source_language=fr"
+    turned = load(tmp_path, source_language="fr")
+    assert (texts(turned, "train"), turned.languages) == ([("oui", "yes")], ("fr", "en"))
+    assert load(tmp_path, target_language="en").languages == ("fr", "en")
+
+
+def test_of_three_languages_two_are_chosen(tmp_path: Path) -> None:
+    for language, text in (("de", "ja"), ("fr", "oui"), ("en", "yes")):
+        write(tmp_path / f"train.{language}", lines([text]))
+    chosen = load(tmp_path, source_language="fr", target_language="de")
+    assert texts(chosen, "train") == [("oui", "ja")]
+
+
+def test_what_in_a_folder_is_no_data_is_said(tmp_path: Path) -> None:
+    for name in ("train.de", "train.en", "README.md", "test.de", "package.json"):
+        write(tmp_path / name, lines(["x"]))
+    corpus = load(tmp_path)
+    assert list(corpus.splits) == ["train"]
+    assert f"{tmp_path}: not taken for data: package.json, README.md, test.de" in corpus.notes
+    assert f"train: {tmp_path / 'train.de'} and train.en, de → en" in corpus.notes
+
+
+def test_a_folder_with_one_pair_of_files_is_what_is_needed(tmp_path: Path) -> None:
+    write(tmp_path / "europarl-v7.de-en.de", lines(["ja"]))
+    write(tmp_path / "europarl-v7.de-en.en", lines(["yes"]))
+    assert texts(load(tmp_path), "train") == [("ja", "yes")]
+
+
+def test_splits_are_named_by_the_configuration(tmp_path: Path) -> None:
+    for number, name in enumerate(("europarl", "newstest2013", "newstest2014", "val")):
+        write(tmp_path / f"{name}.tsv", tsv([(f"a{number}", f"b{number}")]))
+    chosen = {"train_split": "europarl", "validation_split": "newstest2013", "test_split": "newstest2014"}
+    corpus = load(tmp_path, **chosen)
+    assert {split: texts(corpus, split) for split in corpus.splits} == {
+        "train": [("a0", "b0")],
+        "validation": [("a1", "b1")],
+        "test": [("a2", "b2")],
+    }
+
+
+def test_a_missing_validation_split_is_cut_from_training_whatever_the_order(tmp_path: Path) -> None:
+    pairs = [(f"der {number}. Hund", f"dog {number}") for number in range(97)]
+    corpus = load(write(tmp_path / "x.tsv", tsv([*pairs, *pairs])))
+    train, validation = (texts(corpus, split) for split in ("train", "validation"))
+    assert len(set(validation)) == 4  # one in twenty different ones
+    assert not set(train) & set(validation)
+    assert sorted(train + validation) == sorted(pairs * 2)
+    assert corpus.notes[-1] == (
+        "validation: 8 of the 194 training pairs, those with the smallest hashes; there is no validation split"
+    )
+    other = load(write(tmp_path / "y.tsv", tsv(pairs[::-1])))
+    assert set(texts(other, "validation")) == set(validation)
+
+
+def test_no_more_than_a_thousand_pairs_are_cut(tmp_path: Path) -> None:
+    corpus = load(write(tmp_path / "x.tsv", tsv([(f"a {number}", "b") for number in range(20_500)])))
+    assert len(corpus.splits["validation"]) == 1_000
+
+
+def test_a_single_pair_is_not_cut(tmp_path: Path) -> None:
+    assert list(load(write(tmp_path / "x.jsonl", jsonl(PAIRS[:1]))).splits) == ["train"]
+
+
+def test_a_file_with_a_comma_in_its_name_is_one_file(tmp_path: Path) -> None:
+    assert texts(load(write(tmp_path / "a,b.tsv", tsv(PAIRS)), need="test"), "test") == CLEAN
+
+
+def test_a_zip_may_name_its_file_anything_and_hold_folders(tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "x.tsv.zip", "w") as archive:
+        archive.mkdir("folder")
+        archive.writestr("folder/other.bin", tsv(PAIRS))
+    assert texts(load(tmp_path / "x.tsv.zip", need="test"), "test") == CLEAN

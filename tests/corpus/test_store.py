@@ -1,0 +1,166 @@
+import json
+from pathlib import Path
+
+import pytest
+from support.data_files import load, texts, tsv, write
+
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus import build
+from transformer_mt.corpus.cleaning import Cleaner
+from transformer_mt.corpus.load import load_mixture
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.source import absolute, short_name
+from transformer_mt.corpus.store import PairWriter, StoredPairs
+from transformer_mt.errors import EnvironmentProblem
+
+PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own."""
+    monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A file of pairs."""
+    return write(tmp_path / "x.tsv", tsv(PAIRS))
+
+
+@pytest.fixture
+def cleanings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """As many entries as splits have been cleaned."""
+    made: list[int] = []
+    begin = Cleaner.__init__
+
+    def noted(*arguments: object, **options: object) -> None:
+        made.append(1)
+        begin(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Cleaner, "__init__", noted)
+    return made
+
+
+def test_pairs_are_read_by_number_slice_and_in_order_over_any_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer_mt.corpus.store._ROWS", 7)
+    writer = PairWriter(tmp_path / "x.arrow")
+    for pair in PAIRS:
+        writer.append(*pair)
+    writer.close()
+    stored, whole = StoredPairs(tmp_path / "x.arrow"), [SentencePair(*pair) for pair in PAIRS]
+    assert (len(stored), list(stored)) == (41, whole)
+    for index in (0, 6, 7, 40, -1, -41):
+        assert stored[index] == whole[index]
+    for chosen in (slice(3), slice(5, 30), slice(7, 14), slice(40, 99), slice(9, 2), slice(None, None, -3)):
+        assert stored[chosen] == whole[chosen]
+    for index in (41, -42):
+        with pytest.raises(IndexError):
+            stored[index]
+
+
+def test_a_second_start_cleans_nothing_and_finds_the_same(corpus: Path, cleanings: list[int]) -> None:
+    first = load(corpus)
+    assert cleanings == [1]
+    second = load(corpus)
+    assert cleanings == [1]
+    assert texts(second, "train") == texts(first, "train")
+    assert (second.fingerprints, second.report, second.notes) == (first.fingerprints, first.report, first.notes)
+
+
+def test_other_settings_or_bytes_are_cleaned_anew(corpus: Path, cleanings: list[int]) -> None:
+    load(corpus)
+    for count, changes in enumerate(
+        ({"max_words": 99}, {"max_ratio": 2.0}, {"remove": ("copy",)}, {"source_language": "en"}), start=2
+    ):
+        load(corpus, **changes)
+        assert len(cleanings) == count
+    write(corpus, tsv(PAIRS[1:]))
+    assert len(load(corpus, need="test").splits["test"]) == 40
+
+
+def test_a_copy_elsewhere_needs_no_cleaning_and_is_called_by_its_own_name(
+    corpus: Path, tmp_path: Path, cleanings: list[int]
+) -> None:
+    load(corpus, need="test")
+    copy = write(tmp_path / "y.tsv", corpus.read_bytes())
+    found = load(copy, need="test")
+    assert (found.name, cleanings) == (str(copy), [1])
+    assert f"test: {copy}, de → en" in found.notes
+
+
+@pytest.mark.parametrize("file", ["corpus.json", "0.rows", "*.arrow"])
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:-9]])
+def test_what_is_damaged_in_the_cache_is_made_anew(corpus: Path, cache: Path, file: str, damage: object) -> None:
+    before = texts(load(corpus), "train")
+    for path in cache.glob(f"corpora/*/{file}"):
+        path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    assert texts(load(corpus), "train") == before
+
+
+def test_only_what_is_needed_stays_in_the_cache(corpus: Path, cache: Path) -> None:
+    load(corpus, remove=("duplicate",))
+    (folder,) = (cache / "corpora").iterdir()
+    assert sorted(path.suffix for path in folder.iterdir()) == [".arrow", ".arrow", ".json", ".rows", ".rows"]
+    index = json.loads((folder / "corpus.json").read_text())
+    assert {split: entry["rows"] for split, entry in index.items()} == {"train": 39, "validation": 2}
+    assert sorted(path.name for path in cache.iterdir()) == ["corpora"]
+
+
+def test_a_failure_leaves_nothing_in_the_cache(corpus: Path, cache: Path) -> None:
+    write(corpus, tsv(PAIRS) + b"\xff\t\n")
+    with pytest.raises(Exception, match="not UTF-8"):
+        load(corpus)
+    assert not list(cache.iterdir())
+
+
+def test_of_two_processes_that_clean_at_once_both_go_on(
+    corpus: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = build.os.rename
+
+    def late(fresh: Path, folder: Path) -> None:
+        monkeypatch.setattr(build.os, "rename", rename)
+        load(corpus)  # the other one
+        rename(fresh, folder)
+
+    monkeypatch.setattr(build.os, "rename", late)
+    assert len(load(corpus).splits["train"]) == 39
+    assert sorted(path.name for path in cache.iterdir()) == ["corpora"]
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(corpus: Path, cache: Path) -> None:
+    cache.write_text("a file")
+    with pytest.raises(EnvironmentProblem, match=r"cache: cannot be written \(.*\); free some space or set TMT_CACHE "):
+        load(corpus)
+
+
+def test_a_mixture_is_loaded_with_its_weights_in_the_direction_of_the_corpus(tmp_path: Path, corpus: Path) -> None:
+    other = write(tmp_path / "other.de-en.tsv", tsv(PAIRS[:3]))
+    config = DataConfig(
+        corpus=str(corpus), mixture={str(other): 0.5}, source_language="en", target_language="de", train_split="x"
+    )
+    ((mixed, weight),) = load_mixture(config)
+    assert weight == 0.5
+    assert texts(mixed, "train") == [(target, source) for source, target in PAIRS[:3]]
+    assert list(mixed.splits) == ["train"]  # nothing is cut for a validation that nobody makes
+
+
+def test_paths_of_data_become_absolute_and_give_a_run_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    for name in ("a.de.gz", "a.en.gz", "x.de-en.tsv"):
+        Path("data", name).touch()
+    here = str(tmp_path.resolve())
+    names = {
+        "data": (f"{here}/data", "data"),
+        "data/a.de.gz,data/a.en.gz": (f"{here}/data/a.de.gz,{here}/data/a.en.gz", "a"),
+        "data/x.de-en.tsv": (f"{here}/data/x.de-en.tsv", "x"),
+        "builtin": ("builtin", "builtin"),
+        "owner/name:de-en@v1": ("owner/name:de-en@v1", "name"),
+    }
+    for given, (path, name) in names.items():
+        assert (absolute(given), short_name(given)) == (path, name)

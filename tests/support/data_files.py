@@ -1,0 +1,103 @@
+"""Small corpora in every form that `--data` understands."""
+
+import gzip
+import json
+import lzma
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.load import Corpus, load_corpus
+
+Texts = Sequence[tuple[str, str]]
+
+# Quotes, a comma, a number, `NA`, letters beyond ASCII and a line separator are text like any other.
+PAIRS = [("Ein Hund.", "A dog."), ('Sie sagt: "Ja, 7"', 'She says: "Yes, 7"'), ("NA", "7"), ("Büsche", "bushes\u2028x")]
+# What cleaning makes of them.
+CLEAN = [(source, target.replace("\u2028", " ")) for source, target in PAIRS]
+
+
+def lines(texts: Sequence[str]) -> bytes:
+    return "".join(f"{text}\n" for text in texts).encode()
+
+
+def tsv(pairs: Texts) -> bytes:
+    return lines([f"{source}\t{target}" for source, target in pairs])
+
+
+def csv(pairs: Texts) -> bytes:
+    def cell(text: str) -> str:
+        return '"' + text.replace('"', '""') + '"'
+
+    return b"de,en\n" + lines([f"{cell(source)},{cell(target)}" for source, target in pairs])
+
+
+def rows(pairs: Texts) -> list[dict[str, str]]:
+    return [{"de": source, "en": target} for source, target in pairs]
+
+
+def json_array(pairs: Texts) -> bytes:
+    return json.dumps(rows(pairs), ensure_ascii=False).encode()
+
+
+def jsonl(pairs: Texts) -> bytes:
+    return lines([json.dumps(row, ensure_ascii=False) for row in rows(pairs)])
+
+
+def nested(pairs: Texts) -> bytes:
+    return lines([json.dumps({"id": number, "translation": row}) for number, row in enumerate(rows(pairs))])
+
+
+def parquet(pairs: Texts) -> bytes:
+    import io
+
+    from pyarrow import Table
+    from pyarrow.parquet import write_table
+
+    file = io.BytesIO()
+    write_table(Table.from_pylist(rows(pairs)), file)
+    return file.getvalue()
+
+
+# The name of a file that holds both sides, and how it is made.
+TABLES: dict[str, tuple[str, Callable[[Texts], bytes]]] = {
+    "TSV": ("{}.tsv", tsv),
+    "TSV with languages in its name": ("{}.de-en.tsv", tsv),
+    "TSV with a heading": ("{}.tsv", lambda pairs: b"de\ten\n" + tsv(pairs)),
+    "CSV": ("{}.csv", csv),
+    "JSON": ("{}.json", json_array),
+    "JSON, nested": ("{}.json", nested),
+    "JSONL": ("{}.jsonl", jsonl),
+    "JSONL, nested": ("{}.jsonl", nested),
+    "Parquet": ("{}.parquet", parquet),
+}
+
+# The names of the files of both sides.
+PAIRED = {
+    "Moses": ("{}.de", "{}.en"),
+    "OPUS": ("{}.de-en.de", "{}.de-en.en"),
+    "WMT": ("{}-deen-src.de", "{}-deen-ref.en"),
+    "text": ("{}.de.txt", "{}.en.txt"),
+}
+
+COMPRESSIONS = ("", ".gz", ".xz", ".zip")
+
+
+def write(path: Path, content: bytes) -> Path:
+    """Write a file, compressed as its name says."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(path.stem, content)
+        return path
+    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    path.write_bytes(pack(content))
+    return path
+
+
+def load(corpus: Path | str, *, need: str = "train", **changes: object) -> Corpus:
+    return load_corpus(DataConfig.model_validate({"corpus": str(corpus)} | changes), need=need)
+
+
+def texts(corpus: Corpus, split: str) -> list[tuple[str, str]]:
+    return [(pair.source, pair.target) for pair in corpus.splits[split]]

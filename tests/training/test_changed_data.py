@@ -1,0 +1,216 @@
+"""A continuation on other data is refused with the difference, whatever the data comes from."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.data_files import TABLES, lines, write
+from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_config
+
+from transformer_mt.config.sections import Config
+from transformer_mt.corpus.load import Corpus
+from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.training.session import open_training
+
+Texts = list[tuple[str, str]]
+
+TEXTS = [(pair.source, pair.target) for pair in TRAIN]
+HELD_OUT = [(pair.source, pair.target) for pair in VALIDATION]
+SOURCES = [*TABLES, "plain text", "compressed text"]
+
+
+def put(folder: Path, form: str, train: Texts, validation: Texts = HELD_OUT) -> str:
+    """Write a corpus of this form; what `--data` calls it."""
+    folder.mkdir(exist_ok=True)
+    for split, pairs in (("train", train), ("valid", validation)):
+        if form in TABLES:
+            name, make = TABLES[form]
+            write(folder / name.format(split), make(pairs))
+        else:
+            end = ".xz" if form.startswith("compressed") else ""
+            for language, side in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
+                write(folder / f"{split}.{language}{end}", lines(side))
+    return str(folder)
+
+
+def begin(run: Path, corpus: str, *overrides: str) -> None:
+    open_training(config(corpus, *overrides), run)
+
+
+def config(corpus: str, *overrides: str) -> Config:
+    return small_config(f"data.corpus={corpus}", *overrides)
+
+
+@pytest.fixture(autouse=True)
+def many_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process stands for many: nobody holds the lock."""
+    monkeypatch.setattr("transformer_mt.training.session.acquire", lambda path: False)
+
+
+CHANGES: dict[str, tuple[Callable[[Texts], Texts], str]] = {
+    "one word": (
+        lambda pairs: [*pairs[:4], ("das Pferd", pairs[4][1]), *pairs[5:]],
+        "train had 31 pairs and has 31 now; the first that differs is pair 5",
+    ),
+    "fewer": (lambda pairs: pairs[:-2], "train had 31 pairs and has 29 now; the first that differs is pair 30"),
+    "more": (
+        lambda pairs: [*pairs, ("noch einer", "one more")],
+        "train had 31 pairs and has 32 now; the first that differs is pair 32",
+    ),
+    "another order": (
+        lambda pairs: pairs[::-1],
+        "train had 31 pairs and has 31 now; the first that differs is pair 1",
+    ),
+}
+
+
+def refusal(run: Path, difference: str) -> str:
+    return (
+        f"{run}: the data is not the same: {difference}; give the old data, choose another directory with --run-dir, "
+        "or start anew with --overwrite"
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "change"), [*((form, "one word") for form in SOURCES), *(("TSV", name) for name in CHANGES)]
+)
+def test_changed_training_data_is_refused_with_the_first_pair_that_differs(
+    tmp_path: Path, form: str, change: str
+) -> None:
+    changed, difference = CHANGES[change]
+    corpus, run = put(tmp_path / "data", form, TEXTS), tmp_path / "run"
+    begin(run, corpus)
+    begin(run, corpus)
+    put(tmp_path / "data", form, changed(TEXTS))
+    with pytest.raises(InputError) as caught:
+        begin(run, corpus)
+    assert str(caught.value) == refusal(run, difference)
+    put(tmp_path / "data", form, TEXTS)
+    begin(run, corpus)
+
+
+def test_changed_validation_data_is_refused_too(tmp_path: Path) -> None:
+    corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
+    begin(run, corpus)
+    put(tmp_path / "data", "TSV", TEXTS, HELD_OUT[:-1])
+    with pytest.raises(InputError, match=r"validation had \d pairs and has \d now; the first that differs is pair \d;"):
+        begin(run, corpus)
+
+
+def test_a_changed_test_split_may_go_on(tmp_path: Path) -> None:
+    corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
+    begin(run, corpus)
+    write(tmp_path / "data/test.tsv", b"a\tb\n")
+    begin(run, corpus)
+
+
+def test_another_built_in_corpus_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = {"train": TRAIN, "validation": VALIDATION}
+    monkeypatch.setattr("transformer_mt.corpus.builtin.generate_corpus", lambda **sizes: splits)
+    begin(tmp_path / "run", "builtin")
+    splits["train"] = TRAIN[1:]  # as another version's grammar would
+    with pytest.raises(InputError) as caught:
+        begin(tmp_path / "run", "builtin")
+    assert str(caught.value) == refusal(
+        tmp_path / "run", "train had 31 pairs and has 30 now; the first that differs is pair 1"
+    )
+
+
+def test_another_corpus_made_in_python_is_refused(tmp_path: Path) -> None:
+    open_training(small_config(), tmp_path / "run", corpus_in_memory())
+    with pytest.raises(InputError) as caught:
+        open_training(small_config(), tmp_path / "run", corpus_in_memory(TRAIN[:-1]))
+    assert str(caught.value) == refusal(
+        tmp_path / "run", "train had 31 pairs and has 30 now; the first that differs is pair 31"
+    )
+
+
+def test_another_revision_on_the_hub_is_refused_where_its_pairs_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from types import SimpleNamespace
+
+    from datasets import Dataset, DatasetDict
+
+    commit = {"now": "one"}
+    train = {"one": TEXTS, "two": TEXTS[1:], "three": TEXTS}
+
+    def load_dataset(name: str, configuration: str | None, *, revision: str, streaming: bool) -> DatasetDict:
+        splits = {"train": train[revision], "validation": HELD_OUT}
+        return DatasetDict(
+            {split: Dataset.from_list([{"de": de, "en": en} for de, en in pairs]) for split, pairs in splits.items()}
+        )
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: SimpleNamespace(sha=commit["now"]))
+    monkeypatch.setattr("datasets.get_dataset_config_names", lambda name, revision: ["default"])
+    monkeypatch.setattr("datasets.load_dataset", load_dataset)
+    begin(tmp_path / "run", "owner/name")
+    commit["now"] = "two"
+    with pytest.raises(InputError) as caught:
+        begin(tmp_path / "run", "owner/name")
+    assert str(caught.value) == refusal(
+        tmp_path / "run", "train had 31 pairs and has 30 now; the first that differs is pair 1"
+    )
+    commit["now"] = "three"
+    begin(tmp_path / "run", "owner/name")
+
+
+def test_a_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
+    corpus, other = put(tmp_path / "data", "TSV", TEXTS), put(tmp_path / "other", "JSONL", TEXTS[:7])
+    mixture = f'data.mixture={{"{other}" = 0.5}}'
+    begin(tmp_path / "run", corpus, mixture)
+    begin(tmp_path / "run", corpus, mixture)
+    put(tmp_path / "other", "JSONL", TEXTS[:6])
+    with pytest.raises(InputError) as caught:
+        begin(tmp_path / "run", corpus, mixture)
+    difference = f"{other} train had 7 pairs and has 6 now; the first that differs is pair 7"
+    assert str(caught.value) == refusal(tmp_path / "run", difference)
+
+
+def test_the_run_knows_the_languages_that_were_found(tmp_path: Path) -> None:
+    corpus, run = put(tmp_path / "data", "plain text", TEXTS), tmp_path / "run"
+    session = open_training(config(corpus), run)
+    data = session.trainer.run.config().data
+    assert (data.source_language, data.target_language) == ("de", "en")
+    turned = small_config(f"data.corpus={corpus}", "data.source_language=en")
+    with pytest.raises(InputError, match=r"data\.source_language is 'de' there, 'en' now; data\.target_language is"):
+        open_training(turned, run)
+
+
+def test_the_run_keeps_the_report_of_cleaning(tmp_path: Path) -> None:
+    corpus = Corpus.from_pairs({"train": [*TRAIN, ("", "x")], "validation": VALIDATION}, name="small")
+    session = open_training(small_config(), tmp_path / "run", corpus)
+    train = session.trainer.run.data().cleaning["train"]
+    assert (train["read"], train["kept"], train["found"]["empty"], train["removed"]) == (32, 31, 1, ["empty", "long"])
+    assert train["examples"]["empty"] == [{"number": 32, "source": "", "target": "x"}]
+
+
+DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "no JSON": ("data.json", lambda content: content[1:]),
+    "a list": ("data.json", lambda _: b"[]"),
+    "no splits": ("data.json", lambda _: b'{"splits": {}, "cleaning": {}}'),
+    "no report": ("data.json", lambda content: content.replace(b'"cleaning"', b'"cleaned"')),
+    "other numbers": ("data.json", lambda content: content.replace(b'"rows": 31', b'"rows": 32')),
+    "a number as digest": ("data.json", lambda content: content.replace(b'"digest": "', b'"digest": 7, "x": "')),
+    "half the rows": ("data.safetensors", lambda content: content[:-40]),
+    "no rows": ("data.safetensors", lambda _: b""),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_record_is_one_line(tmp_path: Path, name: str) -> None:
+    run = tmp_path / "run"
+    open_training(small_config(), run, corpus_in_memory())
+    file, damage = DAMAGE[name]
+    (run / file).write_bytes(damage((run / file).read_bytes()))
+    with pytest.raises(EnvironmentProblem, match=rf"{file}: damaged.*; restore it or "):
+        open_training(small_config(), run, corpus_in_memory())
+    open_training(small_config(), run, corpus_in_memory(), overwrite=True)
+
+
+@pytest.mark.parametrize("file", ["data.json", "data.safetensors"])
+def test_a_missing_record_is_one_line(tmp_path: Path, file: str) -> None:
+    open_training(small_config(), tmp_path / "run", corpus_in_memory())
+    (tmp_path / "run" / file).unlink()
+    with pytest.raises(EnvironmentProblem, match=rf"{file}: missing; restore it, or train anew"):
+        open_training(small_config(), tmp_path / "run", corpus_in_memory())

@@ -1,0 +1,58 @@
+"""The fingerprint of a split: enough to tell that data changed, and where first."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from transformer_mt.corpus.pairs import SentencePair
+
+Hashes = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The number of cleaned pairs of a split, a digest of them all, and four bytes of each pair's own digest.
+
+    Of a stream nobody knows the number; its `digest` is that of what it is read from.
+    """
+
+    rows: int
+    digest: str
+    row_digests: bytes
+
+    @classmethod
+    def of(cls, pairs: Iterable[SentencePair]) -> "Fingerprint":
+        """The fingerprint of these pairs in this order."""
+        return cls.of_hashes(np.fromiter((pair_hash(pair.source, pair.target) for pair in pairs), np.uint64))
+
+    @classmethod
+    def of_hashes(cls, hashes: Hashes) -> "Fingerprint":
+        """The same from what `pair_hash` gives for each pair."""
+        content = hashes.astype("<u8")
+        digest = hashlib.blake2b(content.tobytes(), digest_size=16).hexdigest()
+        return cls(len(hashes), digest, content.astype("<u4").tobytes())
+
+    @classmethod
+    def of_stream(cls, identity: Iterable[str]) -> "Fingerprint":
+        """The fingerprint of what is not read whole."""
+        return cls(0, hashlib.blake2b("\n".join(identity).encode(), digest_size=16).hexdigest(), b"")
+
+    def first_difference(self, other: "Fingerprint") -> int | None:
+        """The first pair, from 0, in which two splits differ, or the end of the shorter; None where none is known."""
+        if self.digest == other.digest or not (self.row_digests and other.row_digests):
+            return None
+        ours, theirs = (np.frombuffer(rows.row_digests, "<u4") for rows in (self, other))
+        shorter = min(len(ours), len(theirs))
+        different = np.flatnonzero(ours[:shorter] != theirs[:shorter])
+        if len(different):
+            return int(different[0])
+        return shorter if len(ours) != len(theirs) else None
+
+
+def pair_hash(source: str, target: str) -> int:
+    """Eight bytes of the BLAKE2b of a cleaned pair, in which no text has a line end."""
+    digest = hashlib.blake2b(f"{source}\n{target}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

@@ -1,0 +1,150 @@
+"""Which two texts of each row of a source are meant: the languages and, in tables, the columns."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.compressed import digest_of
+from transformer_mt.corpus.source import DataFile, is_language
+from transformer_mt.errors import InputError
+
+NESTED = "translation"
+AUTO = "auto"
+_DEFAULT = ("de", "en")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The languages, source first, and the names of columns where they are not those of the languages."""
+
+    languages: tuple[str, str]
+    source_column: str = ""
+    target_column: str = ""
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The columns of a table with a heading."""
+        return self.source_column or self.languages[0], self.target_column or self.languages[1]
+
+
+class Part(ABC):
+    """What a split is read from, before cleaning."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    @abstractmethod
+    def languages(self) -> tuple[str, ...]:
+        """The languages that names or columns say; none where nothing says any."""
+
+    @property
+    @abstractmethod
+    def ordered(self) -> bool:
+        """Whether they stand in the order of translation."""
+
+    @abstractmethod
+    def rows(self, selection: Selection) -> Iterator[tuple[str, str]]:
+        """Source and target of every row. Raises `InputError` with the place of what is wrong."""
+
+    @abstractmethod
+    def identity(self) -> list[str]:
+        """What changes whenever the rows do."""
+
+
+class OneFile(Part):
+    """A part in one file."""
+
+    file: DataFile
+
+    @property
+    @override
+    def name(self) -> str:
+        return str(self.file.path)
+
+    @property
+    @override
+    def ordered(self) -> bool:
+        return bool(self.file.languages)
+
+    @override
+    def identity(self) -> list[str]:
+        return [self.file.form, *self.file.languages, digest_of(self.file.path) + self.file.compression]
+
+
+def select(config: DataConfig, part: Part, found: Sequence[str]) -> tuple[Selection, list[str]]:
+    """The direction of translation and the columns, as configured or as `found` in the part, and what to say about it.
+
+    What the order of files or columns says is kept; else German is translated to English, and of other languages the
+    first in the alphabet to the second.
+    """
+    given = (config.source_language, config.target_language)
+    columns = (config.source_column, config.target_column)
+    if (columns[0] == "") != (columns[1] == ""):
+        raise InputError("data.source_column, data.target_column: only one is given; give both")
+    ordered = part.ordered
+    if any(columns) and not all(column.isdecimal() for column in columns):
+        found, ordered = (columns, True) if all(map(is_language, columns)) else ((), False)
+    languages, notes = choose_direction(given, found, ordered=ordered, name=part.name)
+    return Selection(languages, *columns), notes
+
+
+def choose_direction(
+    given: tuple[str, str], found: Sequence[str], *, ordered: bool, name: str
+) -> tuple[tuple[str, str], list[str]]:
+    """Source and target language out of those found, and what to say about it; `given` may be `AUTO`."""
+    keys = "data.source_language and data.target_language"
+    if given[0] == given[1] != AUTO:
+        raise InputError(f"data.target_language: {given[0]} is the source language too; choose another")
+    if AUTO not in given:
+        return given, []
+    if len(found) < 2:
+        source, target = (chosen if chosen != AUTO else _DEFAULT[side] for side, chosen in enumerate(given))
+        if source == target:  # one of the two is given, on the other side
+            source, target = _DEFAULT[::-1]
+        return (source, target), [f"{name} does not say its languages: taken for {source} → {target}; set {keys}"]
+    if len(found) > 2:
+        raise InputError(f"{name}: has {', '.join(found)}; set {keys} to two of them")
+    first, second = found
+    if given != (AUTO, AUTO):
+        known = given[0] if given[1] == AUTO else given[1]
+        if known not in found:
+            raise InputError(f"{name}: has {first} and {second}, but not {known}; set {keys} to those")
+        other = first if known == second else second
+        return ((known, other) if given[1] == AUTO else (other, known)), []
+    if ordered:
+        return (first, second), []
+    if set(found) == set(_DEFAULT):
+        return _DEFAULT, []
+    source, target = sorted(found)
+    return (source, target), [f"translating {source} → {target}; the other way: --set data.source_language={target}"]
+
+
+def said_by_columns(columns: Iterable[str]) -> tuple[str, ...]:
+    """The columns that look like languages; `id` is a number, where there are two others."""
+    found = [column for column in columns if is_language(column)]
+    others = tuple(column for column in found if column != "id")
+    return others if len(others) >= 2 else tuple(found)
+
+
+def missing_column(place: str, found: Sequence[str], selection: Selection) -> InputError:
+    """The error of a table without the columns that are meant."""
+    source, target = selection.columns
+    names = ", ".join(found) or "none"
+    return InputError(
+        f"{place}: needs the columns {source} and {target}, or {NESTED} with both, and has {names}; set "
+        "data.source_column and data.target_column, or data.source_language and data.target_language"
+    )
+
+
+def require_whole_characters(text: str, *, place: str, column: str) -> None:
+    """Raise `InputError` for half a surrogate pair, which JSON and CSV can hold and UTF-8 cannot."""
+    if not text.isascii() and _SURROGATE.search(text):
+        raise InputError(f"{place}: {column} has half a surrogate pair (\\ud800 to \\udfff); write whole characters")
