@@ -22,12 +22,17 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def config_from(parent: Path, *overrides: str) -> Config:
+    """The small configuration for a run that begins with the parent."""
+    return small_config(*overrides).model_copy(update={"parent": begun_with(parent)})
+
+
 def child(config: Config, path: Path) -> TrainingSession:
     return open_training(config, path, corpus_in_memory(OWN, OWN[:3]))
 
 
 def test_training_begins_with_the_weights_and_the_vocabulary_of_the_parent(parent: Path, tmp_path: Path) -> None:
-    config = begun_with(small_config("training.seed=7", "model.dropout=0.3"), parent)
+    config = config_from(parent, "training.seed=7", "model.dropout=0.3")
     session = child(config, tmp_path / "child")
     theirs = Run(parent).load()
     assert session.tokenizer.serialized == theirs.tokenizer.serialized
@@ -40,9 +45,9 @@ def test_training_begins_with_the_weights_and_the_vocabulary_of_the_parent(paren
 
 
 def test_the_run_remembers_its_parent_and_continues_without_it(parent: Path, tmp_path: Path) -> None:
-    whole = child(begun_with(small_config(), parent), tmp_path / "whole")
+    whole = child(config_from(parent), tmp_path / "whole")
     list(whole.train())
-    config = begun_with(small_config(), parent)
+    config = config_from(parent)
     stopped = child(config, tmp_path / "child")
     for _ in range(3):
         stopped.trainer.step()
@@ -56,7 +61,7 @@ def test_the_run_remembers_its_parent_and_continues_without_it(parent: Path, tmp
 
 
 def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
-    notes = child(begun_with(small_config(), parent), tmp_path / "child").notes
+    notes = child(config_from(parent), tmp_path / "child").notes
     assert notes[0] == f"beginning with the weights and the vocabulary of {parent.resolve()}"
     assert notes[1].startswith("characters that are not in the vocabulary, and become bytes: ")
     known = {character for pair in TRAIN for text in (pair.source, pair.target) for character in text}
@@ -65,7 +70,7 @@ def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
     assert {"Ä", "Ø", "0"} <= set(unknown)
     assert f"become bytes: {len(unknown)} (Ø 22, " in notes[1]
     assert notes[1].endswith(", …)")
-    same = open_training(begun_with(small_config(), parent), tmp_path / "same", corpus_in_memory(TRAIN, VALIDATION))
+    same = open_training(config_from(parent), tmp_path / "same", corpus_in_memory(TRAIN, VALIDATION))
     assert len(same.notes) == 1
 
 
@@ -80,12 +85,12 @@ def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
 )
 def test_another_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, override: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        child(begun_with(small_config(override), parent), tmp_path / "child")
+        child(config_from(parent, override), tmp_path / "child")
     assert not (tmp_path / "child").exists()
 
 
 def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path) -> None:
-    config = begun_with(small_config(), parent)
+    config = config_from(parent)
     config = config.model_copy(update={"parent": config.parent.model_copy(update={"weights": "0" * 64})})
     with pytest.raises(InputError, match=r"are no longer those of parent.weights; give it with --from again$"):
         child(config, tmp_path / "child")
@@ -93,4 +98,4 @@ def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path
 
 def test_no_parent_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such directory"):
-        begun_with(small_config(), tmp_path / "none")
+        begun_with(tmp_path / "none")

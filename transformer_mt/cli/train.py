@@ -26,6 +26,10 @@ def train(
         Path | None,
         typer.Option("--run-dir", metavar="DIR", help="Where everything goes. [runs/ and the configuration's name]"),
     ] = None,
+    parent: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RUN", help="Begin with the weights and the vocabulary of this run."),
+    ] = None,
     epochs: Annotated[
         int | None,
         typer.Option("--epochs", metavar="N", min=1, help="Passes over the training data. [training.epochs]"),
@@ -56,6 +60,7 @@ def train(
       tmt train --check
       tmt train --data train.de,train.en
       tmt train configs/multi30k.toml --data path/to/multi30k
+      tmt train --from runs/builtin --data my.de,my.en --epochs 10 --learning-rate 0.0005
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --processes 2
       torchrun --nproc-per-node 2 -m transformer_mt train
@@ -73,7 +78,11 @@ def train(
 
         raise typer.Exit(train_in_processes(processes, command_line.get()))
     short = _short_forms(epochs=epochs, steps=steps, learning_rate=learning_rate)
-    resolved = resolve_config(config, data=data, overrides=[*(set or []), *short])
+    overrides = [*(set or []), *short]
+    if parent is None:
+        resolved = resolve_config(config, data=data, overrides=overrides)
+    else:
+        resolved = _begun_with(parent, config, data=data, overrides=overrides)
     if check:
         from transformer_mt.cli.check import check_training
 
@@ -81,6 +90,27 @@ def train(
         return
     default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
     raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
+
+
+# What the configuration of a parent says of data that another corpus does not have.
+_USUAL_DATA = (
+    "data.mixture={}", "data.streaming=false", "data.source_column=", "data.target_column=", "data.train_split=",
+    "data.validation_split=", "data.test_split=",
+)  # fmt: skip
+
+
+def _begun_with(parent: Path, config: Path | None, *, data: str | None, overrides: list[str]) -> "Config":
+    """The configuration of the parent, changed as the options say."""
+    from transformer_mt.runs.directory import CONFIG
+    from transformer_mt.training.parent import begun_with
+
+    if config is not None:
+        raise InputError(f"--from: takes the configuration of {parent} in place of {config}; change it with --set")
+    if data is None:
+        raise InputError("--from: what is to be learned? give the data with --data")
+    found = begun_with(parent)
+    resolved = resolve_config(parent / CONFIG, data=data, overrides=[*_USUAL_DATA, *overrides])
+    return resolved.model_copy(update={"parent": found})
 
 
 def _short_forms(*, epochs: int | None, steps: int | None, learning_rate: float | None) -> Iterator[str]:

@@ -17,11 +17,9 @@ from transformer_mt.training.data import Share, sample
 _SHOWN = 9
 
 
-def begun_with(config: Config, path: Path) -> Config:
-    """The configuration of a run that is to begin with the run at `path`."""
-    parent = Run.open(path).load()
-    found = ParentConfig(run=str(path.resolve()), weights=digest(weights_of(parent.model)))
-    return config.model_copy(update={"parent": found})
+def begun_with(path: Path) -> ParentConfig:
+    """What the configuration of a run says that is to begin with the run at `path`."""
+    return ParentConfig(run=str(path.resolve()), weights=digest(weights_of(Run.open(path).load().model)))
 
 
 def load_parent(config: Config) -> TrainedModel:
