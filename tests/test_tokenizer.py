@@ -187,6 +187,15 @@ def test_without_dropout_our_merges_are_those_of_sentencepiece(text: str) -> Non
     assert ids == TOKENIZERS["bpe"].encode(text)
 
 
+def test_where_possible_merges_overlap_the_best_is_made() -> None:
+    draw = random.Random(1)
+    sentences = [" ".join("".join(draw.choices("enisr", k=7)) for _ in range(9)) for _ in range(200)]
+    tokenizer = Tokenizer.train(sentences, TokenizerConfig(kind="bpe", vocabulary_size=400))
+    assert tokenizer.encode_batch(sentences, sampling=Sampling(seed=5, alpha=0.0)) == tokenizer.encode_batch(sentences)
+    sampled = tokenizer.encode_batch(sentences, sampling=Sampling(seed=5, alpha=0.4))
+    assert [tokenizer.decode(ids) for ids in sampled] == sentences
+
+
 def test_with_certain_dropout_every_character_stands_alone() -> None:
     [ids] = TOKENIZERS["bpe"].encode_batch(["Der Hund"], sampling=Sampling(seed=5, alpha=1.0))
     assert "".join(TOKENIZERS["bpe"].pieces(ids)) == "▁Der▁Hund"

@@ -9,9 +9,9 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "contention.py"
 
 
 def test_trainers_readers_and_writers_at_once_lose_and_mix_nothing() -> None:
-    command = [sys.executable, str(SCRIPT), "--rounds", "4", "--seed", "50"]
+    command = [sys.executable, str(SCRIPT), "--rounds", "3", "--seed", "50"]
     ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert ended.stdout.endswith("4 rounds, 0 with something lost or mixed\n"), ended.stdout + ended.stderr
+    assert ended.stdout.endswith("3 rounds, 0 with something lost or mixed\n"), ended.stdout + ended.stderr
     assert ended.returncode == 0
     read = re.search(r"states read: (\d+)", ended.stdout)
     assert read is not None
