@@ -44,10 +44,12 @@ def train(
       tmt train configs/multi30k.toml --data path/to/multi30k
       tmt train --set model.width=128 --set training.steps=1000 --run-dir runs/small
       tmt train --processes 2
-      torchrun --nproc-per-node 2 -m transformer_mt train
 
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
     saves; a second one leaves at once.
+
+    --processes N is for one machine. On several, or under a scheduler, start the processes with torchrun:
+    torchrun --nnodes 2 --nproc-per-node 4 … -m transformer_mt train … --run-dir DIR
     """
     launched = os.environ.get("WORLD_SIZE", "1")
     if check and (processes, launched) != (1, "1"):
