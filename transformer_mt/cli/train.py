@@ -42,7 +42,7 @@ def train(
       tmt train
       tmt train --check
       tmt train configs/multi30k.toml --data path/to/multi30k
-      tmt train --set model.width=128 --set training.steps=1000 --run-dir runs/small
+      tmt train --set model.width=128 --set training.steps=800 --run-dir runs/wide
       tmt train --processes 2
 
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
