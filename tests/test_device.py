@@ -21,6 +21,37 @@ def test_auto_takes_the_fastest_device_there_is(
     assert choose_device("auto").type == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "local_rank", "expected"),
+    [
+        ("auto", None, "cuda"),
+        ("auto", 0, "cuda:0"),
+        ("auto", 3, "cuda:3"),
+        ("cuda", 2, "cuda:2"),
+        ("cpu", 2, "cpu"),
+    ],
+)
+def test_each_process_takes_the_gpu_of_its_number(
+    monkeypatch: pytest.MonkeyPatch, name: str, local_rank: int | None, expected: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr("transformer_mt.device._exists", lambda name: True)
+    assert choose_device(name, local_rank=local_rank) == torch.device(expected)
+
+
+def test_several_processes_share_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cuda:1", "mps"):
+        with pytest.raises(
+            InputError, match=f"^training.device: {name} is not for several processes; use auto, cpu or"
+        ):
+            choose_device(name, local_rank=0)
+    with pytest.raises(EnvironmentProblem, match=r"^device cuda:99: .*; start no more processes than there"):
+        choose_device("cuda", local_rank=99)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert choose_device("auto", local_rank=0) == CPU
+
+
 @pytest.mark.parametrize("name", ["cuda:99", "nonsense", "meta"])
 def test_missing_device_is_one_line(name: str) -> None:
     assert choose_device("cpu") == CPU
@@ -47,14 +78,15 @@ def test_products_are_computed_in_the_precision() -> None:
 @pytest.mark.parametrize(
     ("capability", "expected"),
     [
-        ((7, 0), torch.float32),
-        ((7, 5), torch.float32),
+        ((6, 1), torch.float32),
+        ((7, 0), torch.float16),
+        ((7, 5), torch.float16),
         ((8, 0), torch.bfloat16),
         ((8, 9), torch.bfloat16),
         ((12, 0), torch.bfloat16),
     ],
 )
-def test_auto_precision_is_bfloat16_on_cuda_only_where_there_are_matrix_units_for_it(
+def test_auto_precision_on_cuda_is_what_there_are_matrix_units_for(
     monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
 ) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)

@@ -25,14 +25,17 @@ def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
     `EnvironmentProblem` when this machine has no such device.
     """
     if name == "auto":
-        shareable = torch.backends.mps.is_available() and local_rank is None
-        name = "cuda" if torch.cuda.is_available() else "mps" if shareable else "cpu"
+        has_mps = local_rank is None and torch.backends.mps.is_available()  # which several processes cannot share
+        name = "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+        if local_rank is None:
+            return torch.device(name)
     if local_rank is not None:
         if name not in ("cpu", "cuda"):
             raise InputError(f"training.device: {name} is not for several processes; use auto, cpu or cuda")
         name = f"cuda:{local_rank}" if name == "cuda" else name
     if not _exists(name):
-        raise EnvironmentProblem(f"device {name}: there is none on this machine; use auto or cpu")
+        remedy = "use auto or cpu" if local_rank is None else "start no more processes than there are GPUs, or use cpu"
+        raise EnvironmentProblem(f"device {name}: there is none on this machine; {remedy}")
     return torch.device(name)
 
 

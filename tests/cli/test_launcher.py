@@ -1,6 +1,7 @@
 """`tmt train --processes 2` and `torchrun`: one training by two processes, and what is said when one of them fails."""
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -13,6 +14,8 @@ import pytest
 from support.command_line import PROGRAM, Tmt, settings
 
 from transformer_mt.cli import launcher
+from transformer_mt.cli.main import ERROR_FILE
+from transformer_mt.errors import TmtError
 from transformer_mt.runs.checkpoints import saved_steps
 
 # Seconds that a process may take on the slowest machine; it is for those that hang.
@@ -27,7 +30,7 @@ if os.environ.get("RANK") == "{rank}":
     from transformer_mt.training.trainer import Trainer
     function = Trainer.{method}
     def faulty(self, *arguments):
-        if self.progress.step == 4:
+        if self.progress.step in (4, 6):
             {fault}
         return function(self, *arguments)
     Trainer.{method} = faulty
@@ -103,44 +106,29 @@ def test_a_signal_to_the_launcher_stops_all_with_one_checkpoint_from_which_they_
     assert weights("run") == uninterrupted
 
 
-REPORT = r"a report with the traceback is in \S+; please report it"
-LEFT = "what was saved stays, and the same command continues"
-
-
 @pytest.mark.parametrize(
-    ("fault_there", "code", "message"),
+    ("rank", "method", "what", "code", "message"),
     [
-        ("os.kill(os.getpid(), signal.SIGKILL)", 3, rf"rank 1 of 2: ended by SIGKILL; .*all are ended, {LEFT}"),
-        ("os.kill(os.getpid(), signal.SIGSTOP)", 3, rf"rank 1 of 2: stopped \(SIGSTOP\) .* all are ended, {LEFT}"),
-        ("raise KeyError('x')", 70, rf"rank 1 of 2: internal error \(KeyError: 'x'\): .*{REPORT}"),
+        (1, "step", "os.kill(os.getpid(), signal.SIGKILL)", 3, "rank 1 of 2: ended by SIGKILL; .*saved stays, .*"),
+        (1, "step", "raise KeyError('x')", 70, r"rank 1 of 2: internal error \(KeyError: 'x'\): .* report it"),
         (
-            "raise torch.OutOfMemoryError('CUDA out of memory')",
-            3,
-            r"rank 1 of 2: training: out of memory at step 5, in a batch of \d+ pairs, \d+×\d+ source and \d+×\d+ "
-            r"target tokens; lower training.batch_tokens and raise training.accumulation_steps in proportion, .*",
-        ),
-        (
+            1,
+            "step",
             "torch.nn.init.constant_(next(self.model.parameters()), torch.nan)",
             4,
-            r"training: the loss diverged at step 5, .*; the checkpoint of step 3 is sound and stays",
+            "training: the loss diverged at step 5, .*; the checkpoint of step 3 is sound and stays",
         ),
+        (0, "_validated", "raise OSError(28, 'No space left', 'x')", 3, "x: No space left; check disk and permissions"),
     ],
-)
-def test_a_process_that_fails_ends_all_with_its_rank_and_reason_and_the_last_checkpoint_stays(
-    fault_there: str, code: int, message: str, data: str, tmt: Tmt, fault: None, monkeypatch: pytest.MonkeyPatch
+)  # fmt: skip
+def test_a_process_that_fails_ends_all_with_its_reason_and_the_last_checkpoint_stays(
+    rank: int, method: str, what: str, code: int, message: str, data: str, tmt: Tmt, fault: None
 ) -> None:
-    monkeypatch.setattr(launcher, "STOPPED_SECONDS", 0.5)
-    inject(fault_there, method="backward" if "Memory" in fault_there else "step")
+    inject(what, rank=rank, method=method)
     outcome = tmt(*train(data))
     assert (outcome.code, outcome.out) == (code, "")
     assert re.fullmatch(f"tmt: error: {message}\n", outcome.err), outcome.err
     assert saved_steps(Path("run/checkpoints")) == [3]
-
-
-def test_what_only_the_first_process_can_find_is_said_once(data: str, tmt: Tmt, fault: None) -> None:
-    inject("raise OSError(28, 'No space left on device', 'x')", rank=0, method="_write")
-    outcome = tmt(*train(data))
-    assert (outcome.code, outcome.err) == (3, "tmt: error: x: No space left on device; check disk and permissions\n")
 
 
 def test_a_mistake_is_said_once_and_before_anything_is_written(data: str, tmt: Tmt, workplace: Path) -> None:
@@ -191,16 +179,78 @@ def test_a_launchers_environment_that_is_incomplete_is_one_line(
     assert re.fullmatch(f"tmt: error: {message}\n", outcome.err)
 
 
-def test_a_second_signal_ends_all_at_once(data: str, tmt: Tmt, fault: None) -> None:
-    inject("import time; time.sleep(1000)", rank=0)
-    command = [*PROGRAM, *train(data)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "step 4/" in line:
-                break
+# From here on no process trains: what the launcher makes of those that it starts.
+BOTH = "import os, signal, sys, time; rank = int(os.environ['RANK']); "
+
+
+def report(reason: str) -> str:
+    content = json.dumps({"message": {"message": reason}})
+    return f"open(os.environ['{ERROR_FILE}'], 'w').write({content!r})"
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "message"),
+    [
+        ("rank or time.sleep(60); os.kill(os.getpid(), 9)", 3, "rank 1 of 2: ended by SIGKILL; is another"),
+        ("rank or time.sleep(60); os.kill(os.getpid(), 11)", 3, "rank 1 of 2: ended by SIGSEGV; all are"),
+        ("rank or time.sleep(60); os.kill(os.getpid(), signal.SIGSTOP)", 3, r"rank 1 of 2: stopped \(SIGSTOP\) for "),
+        ("rank or time.sleep(60); sys.exit(5)", 5, "rank 1 of 2: ended with code 5; what it wrote stands above"),
+        (f"{report('file: it is bad')}; sys.exit(2)", 2, "file: it is bad$"),
+        (f"rank or time.sleep(60); {report('a fault')}; sys.exit(70)", 70, "rank 1 of 2: a fault$"),
+        (f"rank and time.sleep(60); {report('full')}; sys.exit(3)", 3, "full$"),
+        (f"rank or time.sleep(1); {report('by ')[:-1]}.replace('by ', str(rank))); sys.exit(3)", 3, "rank 1.*: 1$"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_that_of_the_first_to_fail(
+    program: str, code: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launcher, "STOPPED_SECONDS", 0.3)
+    monkeypatch.setattr(launcher, "GRACE_SECONDS", 1.0)
+    monkeypatch.setattr(launcher, "PROGRAM", BOTH + program)
+    start = time.monotonic()
+    with pytest.raises(TmtError, match=f"^{message}") as caught:
+        launcher.train_in_processes(2, [])
+    assert caught.value.exit_code == code
+    assert time.monotonic() - start < 10
+
+
+def test_processes_have_what_torchrun_gives_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(7))
+    names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "OMP_NUM_THREADS")
+    program = f"open(f'{{rank}}', 'w').write(' '.join([os.environ[n] for n in {names}] + sys.argv[1:]))"
+    monkeypatch.setattr(launcher, "PROGRAM", BOTH + program)
+    assert launcher.train_in_processes(3, ["train", "--run-dir", "x"]) == 0
+    expected = [f"{rank} {rank} 3 3 127.0.0.1 2 train --run-dir x" for rank in range(3)]
+    assert [Path(str(rank)).read_text() for rank in range(3)] == expected
+
+
+def test_a_process_that_is_stopped_for_a_moment_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "STOPPED_SECONDS", 1.0)
+    go_on = "import subprocess; subprocess.Popen(['sh', '-c', f'sleep 0.4; kill -CONT {os.getpid()}']); "
+    monkeypatch.setattr(launcher, "PROGRAM", f"{BOTH}{go_on}os.kill(os.getpid(), signal.SIGSTOP); time.sleep(1.5)")
+    assert launcher.train_in_processes(2, []) == 0
+
+
+HANGING = (
+    BOTH
+    + "signal.signal(15, lambda *_: print('asked', flush=True)); print('ready', flush=True)\nwhile 1: time.sleep(1)"
+)
+
+
+def test_the_first_signal_asks_all_once_and_the_second_ends_them() -> None:
+    program = f"from transformer_mt.cli import launcher; launcher.PROGRAM = {HANGING!r}; "
+    program += "raise SystemExit(launcher.train_in_processes(2, []))"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["ready\n", "ready\n"]
         process.send_signal(signal.SIGTERM)
-        time.sleep(0.5)
-        assert process.poll() is None
+        assert [process.stdout.readline() for _ in range(2)] == ["asked\n", "asked\n"]
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=5) == 130
+        assert process.stdout.read() == ""  # which ends when the last of them does
+
+
+def test_processes_that_a_signal_has_ended_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "PROGRAM", BOTH + "time.sleep(0.3 * rank); sys.exit(143)")
+    assert launcher.train_in_processes(2, []) == 143

@@ -91,7 +91,7 @@ def test_check_writes_nothing_and_learns_a_batch_by_heart(data: str, tmt: Tmt, w
     assert outcome.code == 0
     assert contents(workplace) == {}
     assert re.fullmatch(r"learning    one batch of \d+ pairs by heart in \d+ steps", outcome.lines[-1])
-    for name in ("device", "corpus", "vocabulary", "batches", "parameters", "shapes", "time"):
+    for name in ("device", "corpus", "vocabulary", "batches", "parameters", "shapes", "fits", "time"):
         assert re.search(rf"^{name} ", outcome.out, re.MULTILINE)
 
 

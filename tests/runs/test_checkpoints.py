@@ -124,6 +124,12 @@ def test_training_can_be_stopped_before_the_first_validation_and_between_two(tmp
     assert_resumable(tmp_path, (1, 5, 7), "training.log_every=1")
 
 
+def test_the_scale_of_the_loss_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    assert_resumable(tmp_path, (4,), *HARDEST, "training.precision=float16")
+    trainer = opened(tmp_path / "stopped-4", *HARDEST, "training.precision=float16").trainer
+    assert trainer.optimizer.loss_scale() == (2.0**16, 8)
+
+
 def test_bpe_dropout_goes_on_bit_for_bit(tmp_path: Path) -> None:
     assert_resumable(tmp_path, (6,), *HARDEST, "tokenizer.kind=bpe")
 

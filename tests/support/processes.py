@@ -1,6 +1,7 @@
 """Several processes as one of them would see them, without any other."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import TypeVar
 
 from transformer_mt.processes import Number, Processes
@@ -18,7 +19,8 @@ class OneOf(Processes):
         return self.count * value
 
     def gather(self, make: Callable[[], T]) -> list[T]:
-        return self.count * [make()]
+        made = make()
+        return [made, *(deepcopy(made) for _ in range(1, self.count))]
 
     def from_first(self, make: Callable[[], T]) -> T:
         return make()

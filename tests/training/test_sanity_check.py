@@ -1,10 +1,11 @@
 from pathlib import Path
 
 import pytest
+import torch
 from support.small_training import corpus_in_memory, small_config
 
 from transformer_mt.runs.directory import Run
-from transformer_mt.training.sanity_check import measure_cost, overfit, shapes
+from transformer_mt.training.sanity_check import largest_batches, measure_cost, overfit, shapes, try_batch
 from transformer_mt.training.session import TrainingSession, build_session
 
 
@@ -49,3 +50,25 @@ def test_a_recurrent_model_names_each_part_once(tmp_path: Path) -> None:
     names = [name for name, _ in shapes(trainer.model, trainer.stream.take())]
     assert "decoder.reader.score" in names
     assert len(names) == len(set(names))
+
+
+def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(training: TrainingSession) -> None:
+    stream = training.trainer.stream
+    batches = [stream.encoded.batch(rows) for rows in stream.plan]
+    tried = largest_batches(stream)
+    largest, longest = tried[0], tried[-1]
+    cells = [batch.source.numel() + batch.target_in.numel() for batch in batches]
+    widths = [max(batch.source.shape[1], batch.target_in.shape[1]) for batch in batches]
+    assert largest.source.numel() + largest.target_in.numel() == max(cells)
+    assert max(longest.source.shape[1], longest.target_in.shape[1]) == max(widths)
+    before = [parameter.clone() for parameter in training.trainer.model.parameters()]
+    try_batch(training, largest)
+    for parameter, old in zip(training.trainer.model.parameters(), before, strict=True):
+        assert parameter.grad is None
+        assert torch.equal(parameter, old)
+
+
+def test_one_batch_is_learned_in_float16_too(tmp_path: Path) -> None:
+    training = built(tmp_path, "training.precision=float16")
+    learned = list(overfit(training, training.trainer.stream.encoded.batch(range(2))))
+    assert learned[-1].accuracy > 0.9

@@ -9,7 +9,7 @@ from support.processes import OneOf
 from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, validations_of
 from torch import Tensor
 
-from transformer_mt.errors import Diverged, InputError
+from transformer_mt.errors import Diverged, EnvironmentProblem, InputError
 from transformer_mt.processes import SingleProcess
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
@@ -34,7 +34,7 @@ def test_gradient_of_several_batches_is_that_of_all_their_pairs_in_one(tmp_path:
     together = trainer.stream.encoded.batch(range(17))
     gradients, losses = [], []
     for parts in (batches, [together]):
-        losses.append(sum(trainer.backward(batch, together.target_tokens) for batch in parts))
+        losses.append(sum(float(trainer.backward(batch, together.target_tokens)) for batch in parts))
         gradients.append([parameter.grad.clone() for parameter in trainer.model.parameters()])  # type: ignore[union-attr]
         trainer.model.zero_grad()
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
@@ -240,6 +240,7 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
         run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record)
         before = {path.name for path in run.path.rglob("*")}
         trainer = build_trainer(config, run, corpora, tokenizer, processes=OneOf(2, rank))
+        trainer.validate = lambda model: Validation(1.0, 2.0, 3.0, ())  # of which another would have to do its share
         list(trainer.train())
         written.append({path.name for path in run.path.rglob("*")} - before)
     assert written[0] == set()
@@ -343,3 +344,125 @@ def test_a_step_and_what_follows_a_validation_may_not_be_interrupted(
         monkeypatch.setattr(owner, name, noted(name, getattr(owner, name)))
     list(trainer.train())
     assert len(seen) == 7
+
+
+def test_in_float16_the_loss_is_scaled_and_an_overflow_skips_the_step(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, "training.precision=float16").trainer
+    start = {name: tensor.clone() for name, tensor in weights_of(trainer.model).items()}
+    trainer.optimizer.load_loss_scale(2.0**120, 3)
+    assert not math.isfinite(float(trainer.step().gradient_norm))
+    assert all(torch.equal(tensor, start[name]) for name, tensor in weights_of(trainer.model).items())
+    assert trainer.optimizer.loss_scale() == (2.0**119, 0)
+    trainer.optimizer.load_loss_scale(2.0**16, 3)
+    assert 0 < float(trainer.step().gradient_norm) < 100
+    assert trainer.optimizer.loss_scale() == (2.0**16, 4)
+    assert not any(torch.equal(tensor, start[name]) for name, tensor in weights_of(trainer.model).items())
+
+
+def test_a_gradient_that_no_scale_makes_finite_is_divergence(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, "training.precision=float16").trainer
+    next(trainer.model.parameters()).register_hook(lambda gradient: gradient * math.nan)
+    for _ in range(17):  # halve 2**16 until it is less than 1
+        trainer.step()
+    with pytest.raises(Diverged, match="the loss diverged at step 18"):
+        trainer.step()
+
+
+def test_the_gradient_in_float16_is_near_that_in_float32(tmp_path: Path) -> None:
+    found = [
+        gradients_of_a_step(opened(tmp_path / name, *WITHOUT_DROPOUT, f"training.precision={name}").trainer)
+        for name in ("float16", "float32")
+    ]
+    for half, single in zip(*found, strict=True):
+        torch.testing.assert_close(half, single, rtol=0.1, atol=2e-3)
+
+
+def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_now_and_then(tmp_path: Path) -> None:
+    config = small_config("training.log_every=7")
+    trainer = opened(tmp_path, "training.log_every=7").trainer
+    on_gpu = Trainer(
+        config,
+        trainer.run,
+        model=trainer.model,
+        stream=trainer.stream,
+        validate=trainer.validate,
+        device=torch.device("meta"),
+        precision=torch.float32,
+        processes=SingleProcess(),
+    )
+    assert (trainer.look_every, on_gpu.look_every) == (1, 7)
+
+
+def test_a_step_on_a_gpu_never_waits_for_a_number(tmp_path: Path) -> None:
+    """On the device `meta`, whose tensors have no values, waiting for one is an error."""
+    for objective in ("cross_entropy", "r_drop"):
+        trainer = opened(tmp_path / objective, f"objective.name={objective}").trainer
+        batch = trainer.stream.take()
+        trainer.model.to("meta")
+        trainer.device = torch.device("meta")
+        trainer.backward(batch.to("meta"), batch.target_tokens)
+
+
+def with_weights_that_are_not_finite(trainer: Trainer) -> Trainer:
+    """A trainer that looks at its numbers as seldom as on a GPU."""
+    trainer.look_every = 3
+    with torch.no_grad():
+        next(trainer.model.parameters()).fill_(math.nan)
+    return trainer
+
+
+def test_on_a_gpu_divergence_is_noticed_at_the_next_look(tmp_path: Path) -> None:
+    trainer = with_weights_that_are_not_finite(opened(tmp_path).trainer)
+    assert [math.isnan(float(trainer.step().loss)) for _ in range(2)] == [True, True]
+    with pytest.raises(Diverged, match=r"^training: the loss diverged by step 3, "):
+        trainer.step()
+
+
+@pytest.mark.parametrize("call", ["save", "_validated"])
+def test_on_a_gpu_nothing_is_saved_or_validated_before_a_look(tmp_path: Path, call: str) -> None:
+    trainer = with_weights_that_are_not_finite(opened(tmp_path).trainer)
+    trainer.step()
+    with pytest.raises(Diverged, match=r"^training: the weights diverged by step 1, "):
+        getattr(trainer, call)()
+    assert trainer.checkpoints.steps() == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried"),
+        MemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+@pytest.mark.parametrize("place", ["model", "optimizer"])
+def test_where_memory_runs_out_the_batch_and_the_remedy_are_named(
+    tmp_path: Path, error: BaseException, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = opened(tmp_path).trainer
+    batch = opened(tmp_path / "other").trainer.stream.take()
+
+    def fail(*arguments: Any) -> Any:
+        raise error
+
+    owner, name = (trainer.model, "forward") if place == "model" else (trainer.optimizer, "step")
+    monkeypatch.setattr(owner, name, fail)
+    with pytest.raises(EnvironmentProblem) as caught:
+        trainer.step()
+    pairs, source = batch.source.shape
+    assert str(caught.value) == (
+        f"training: out of memory at step 1, in a batch of {pairs} pairs, {pairs}×{source} source and "
+        f"{pairs}×{batch.target_in.shape[1]} target tokens; lower training.batch_tokens and raise "
+        "training.accumulation_steps in proportion, or lower model.max_length or model.width"
+    )
+
+
+def test_another_error_in_a_step_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = opened(tmp_path).trainer
+
+    def fail() -> float:
+        raise RuntimeError("shapes")
+
+    monkeypatch.setattr(trainer.optimizer, "step", fail)
+    with pytest.raises(RuntimeError, match=r"^shapes$"):
+        trainer.step()

@@ -10,7 +10,7 @@ from transformer_mt.cli.terminal import note, result
 from transformer_mt.config.sections import Config
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.runs.directory import Run
-from transformer_mt.training.sanity_check import Learned, measure_cost, overfit, shapes
+from transformer_mt.training.sanity_check import Learned, largest_batches, measure_cost, overfit, shapes, try_batch
 from transformer_mt.training.session import TrainingSession, build_session
 
 SENTENCES_SHOWN = 3
@@ -43,6 +43,10 @@ def check_training(config: Config) -> None:
     for name, shape in found:
         result(f"  {name:{width}} {shape}")
     result("")
+    for large in largest_batches(trainer.stream):
+        try_batch(session, large)
+        sizes = f"source {_size(large.source)}, target {_size(large.target_in)}"
+        result(f"fits        a batch of {len(large.pairs)} pairs, the largest: {sizes}")
     steps = config.training.steps
     if config.training.epochs:
         steps = math.ceil(config.training.epochs * len(plan) / config.training.accumulation_steps)

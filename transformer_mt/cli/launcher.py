@@ -23,6 +23,7 @@ from transformer_mt.cli.main import ERROR_FILE
 from transformer_mt.cli.signals import STOPPING
 from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
 
+PROGRAM = "from transformer_mt.cli.main import main; main()"
 MOST_PROCESSES = 1_024
 POLL_SECONDS = 0.1
 # A process may be stopped for so long, as by a debugger's user, before it is taken for lost.
@@ -130,8 +131,7 @@ def _start(count: int, arguments: Sequence[str], folder: Path) -> list[Rank]:
         "LOCAL_WORLD_SIZE": str(count),
     }
     # Our own path: what we import stands there, and nothing from the working directory gets in between.
-    program = f"import sys; sys.path = {sys.path!r}; from transformer_mt.cli.main import main; main()"
-    command = [sys.executable, "-c", program, *arguments]
+    command = [sys.executable, "-c", f"import sys; sys.path = {sys.path!r}; {PROGRAM}", *arguments]
     ranks = []
     for number in range(count):
         report = folder / f"{number}.json"

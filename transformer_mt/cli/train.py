@@ -60,13 +60,15 @@ def train(
       tmt train --check
       tmt train --data train.de,train.en
       tmt train configs/multi30k.toml --data path/to/multi30k
-      tmt train --from runs/builtin --data my.de,my.en --epochs 10 --learning-rate 0.0005
+      tmt train --from runs/builtin --data my.de,my.en --epochs 10
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --processes 2
-      torchrun --nproc-per-node 2 -m transformer_mt train
 
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
     saves; a second one leaves at once.
+
+    --processes N is for one machine. On several, or under a scheduler, start the processes with torchrun:
+    torchrun --nnodes 2 --nproc-per-node 4 … -m transformer_mt train … --run-dir DIR
     """
     from transformer_mt.corpus.source import short_name
 

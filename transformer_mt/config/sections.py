@@ -334,7 +334,7 @@ class TrainingConfig(Section):
     device: str = "auto"
     """Where to compute: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` takes the fastest there is."""
     precision: str = "auto"
-    """The number format of matrix products; `auto` takes bfloat16 where the processor multiplies it faster."""
+    """The number format of matrix products; `auto` takes bfloat16, or else float16, where that is multiplied faster."""
     tensorboard: bool = False
     """Whether to write what metrics.jsonl measures for TensorBoard too; needs the extra `tensorboard`."""
 

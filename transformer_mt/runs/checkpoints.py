@@ -35,7 +35,7 @@ _PROGRESS_LIMIT = 2**24
 # Beside the first process's generator of the CPU: those of other devices, and those of the other processes.
 GENERATORS = ("cpu", "cuda", "mps")
 _GENERATOR = re.compile(rf"({'|'.join(GENERATORS)})(\.[1-9][0-9]{{0,5}})?")
-_RANDOM_LIMIT = 2**28
+_RANDOM_LIMIT = 2**26  # more than ten thousand processes need
 
 
 @dataclass

@@ -131,8 +131,10 @@ def symmetric_divergence(
     """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over real target tokens."""
     real = labels != PAD
     dtype = torch.promote_types(one.dtype, torch.float32)
-    p, q = (logits[real].to(dtype).log_softmax(dim=-1) for logits in (one, other))  # B T V -> tokens V
-    return ((p.exp() - q.exp()) * (p - q)).sum()
+    p, q = (logits.to(dtype).log_softmax(dim=-1) for logits in (one, other))
+    apart = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)  # B T V -> B T
+    # Not apart[real], whose size a GPU would have to tell first.
+    return torch.where(real, apart, 0.0).sum()
 
 
 OBJECTIVES: dict[str, Callable[[Any], Objective]] = {

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from transformer_mt.batching import Batch
 from transformer_mt.tokenizer import PAD
 from transformer_mt.training.session import TrainingSession
+from transformer_mt.training.stream import BatchStream
 
 # Constant: one batch does not need a schedule.
 LEARNING_RATE = 1e-3
@@ -67,6 +68,25 @@ def measure_cost(session: TrainingSession, *, steps: int) -> Cost:
     float(steps_timed[-1].gradient_norm)  # for which a GPU must have done all of them
     seconds = (time.perf_counter() - start) / TIMED_STEPS
     return Cost(seconds, seconds * steps / 3600, _peak_memory(trainer.device))
+
+
+def largest_batches(stream: BatchStream) -> list[Batch]:
+    """The batch with most cells, padding included, and the one with the longest sentences, where that is another."""
+
+    def widths(rows: Sequence[int]) -> tuple[int, int]:
+        return int(stream.encoded.source_lengths[rows].max()), int(stream.encoded.target_lengths[rows].max())
+
+    largest = max(stream.plan, key=lambda rows: len(rows) * sum(widths(rows)))
+    longest = max(stream.plan, key=lambda rows: max(widths(rows)))
+    return [stream.encoded.batch(rows) for rows in ([largest] if longest == largest else [largest, longest])]
+
+
+def try_batch(session: TrainingSession, batch: Batch) -> None:
+    """Both passes over a batch, which take most of a step's memory. Raises `EnvironmentProblem` without it."""
+    trainer = session.trainer
+    trainer.model.train()
+    float(trainer.backward(batch.to(trainer.device), trainer.objective.tokens(batch)))
+    trainer.model.zero_grad()
 
 
 def overfit(session: TrainingSession, batch: Batch) -> Iterator[Learned]:

@@ -188,7 +188,7 @@ class Trainer:
         large batch however unequal the batches are.
         """
         start = time.perf_counter()
-        epoch = self.stream.epoch
+        epoch, _ = self.stream.next_position()
         batches: list[Batch] = []
         with self._interruptible():  # a new epoch may encode the whole corpus anew
             tokens = sum(self.processes.gather(lambda: self._take(batches)))
@@ -259,7 +259,7 @@ class Trainer:
         seconds = time.perf_counter() - start
         progress.seconds += seconds
         report = ValidationReport(
-            progress.step, self.stream.epoch, validation, best, progress.validations_without_improvement, seconds
+            progress.step, progress.epoch, validation, best, progress.validations_without_improvement, seconds
         )
         self.log.validation(report)  # before the checkpoint, from which no validation would be made again
         self.save()
