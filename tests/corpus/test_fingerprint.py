@@ -33,3 +33,9 @@ def test_a_stream_has_the_fingerprint_of_its_source_and_no_rows() -> None:
     one, two = Fingerprint.of_stream(["x", "c0ffee"]), Fingerprint.of_stream(["x", "c0ffef"])
     assert one.digest != two.digest
     assert (one.rows, one.first_difference(two)) == (0, None)
+
+
+def test_where_one_is_the_beginning_of_the_other_the_first_difference_is_its_end() -> None:
+    pairs = [SentencePair(str(number), "x") for number in range(5)]
+    shorter, longer = Fingerprint.of(pairs[:3]), Fingerprint.of(pairs)
+    assert shorter.first_difference(longer) == longer.first_difference(shorter) == 3

@@ -111,3 +111,14 @@ def test_a_process_that_leaves_a_stream_half_read_ends_as_any_other(tmp_path: Pa
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "10000\n", "")
+
+
+def test_blocks_in_order_read_each_repetition_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", TABLES["TSV"][1](USABLE))))
+    pairs = StreamedPairs(part, Selection(("de", "en")), Rules.of(DataConfig()))
+    begun: list[int] = []
+    begin = StreamedPairs._begin
+    monkeypatch.setattr(StreamedPairs, "_begin", lambda self: (begun.append(1), begin(self)))
+    for number in range(15):
+        pairs.block(number)
+    assert len(begun) == 1 + 15 * 11 // len(USABLE)

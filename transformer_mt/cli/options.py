@@ -26,7 +26,7 @@ Data = Annotated[
     typer.Option(
         "--data",
         metavar="SOURCE",
-        help=f"builtin, a folder, a file, a pair train.de,train.en, or a hub id. [{DataConfig().corpus}]",
+        help=f"builtin, a folder, one file or two, or a hub id. [{DataConfig().corpus}]",
     ),
 ]
 Set = Annotated[

@@ -25,6 +25,7 @@ from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
 from transformer_mt.corpus.stream import StreamedPairs, usable_pairs
 from transformer_mt.corpus.tables import TableFile
 from transformer_mt.errors import InputError
+from transformer_mt.names import lookup
 
 _GERMAN_ENGLISH = ("de", "en")
 
@@ -87,10 +88,12 @@ def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True) -> C
     if source == BUILTIN:
         return _builtin(config)
     parts, notes = _parts(config, need)
+    if need != TRAIN:
+        lookup(parts, need, key="--split")
     if need not in parts:
         raise InputError(
-            f"{config.corpus}: no split {need}, but {', '.join(parts)}; rename its files, or say which it is with "
-            f"data.{need}_split"
+            f"{config.corpus}: no split train, but {', '.join(parts)}; rename its files, or say which it is with "
+            "data.train_split"
         )
     parts = {split: parts[split] for split in dict.fromkeys((need, *parts))}
     identities = {split: part.identity() for split, part in parts.items()}

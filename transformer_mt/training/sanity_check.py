@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -73,12 +73,14 @@ def measure_cost(session: TrainingSession, *, steps: int) -> Cost:
 def largest_batches(stream: BatchStream) -> list[Batch]:
     """The batch with most cells, padding included, and the one with the longest sentences, where that is another."""
 
-    def widths(rows: Sequence[int]) -> tuple[int, int]:
+    def widths(number: int) -> tuple[int, int]:
+        rows = stream.plan[number]
         return int(stream.encoded.source_lengths[rows].max()), int(stream.encoded.target_lengths[rows].max())
 
-    largest = max(stream.plan, key=lambda rows: len(rows) * sum(widths(rows)))
-    longest = max(stream.plan, key=lambda rows: max(widths(rows)))
-    return [stream.encoded.batch(rows) for rows in ([largest] if longest == largest else [largest, longest])]
+    batches = range(len(stream.plan))
+    largest = max(batches, key=lambda number: len(stream.plan[number]) * sum(widths(number)))
+    longest = max(batches, key=lambda number: max(widths(number)))
+    return [stream.encoded.batch(stream.plan[number]) for number in dict.fromkeys((largest, longest))]
 
 
 def try_batch(session: TrainingSession, batch: Batch) -> None:
