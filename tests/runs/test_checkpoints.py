@@ -244,6 +244,8 @@ def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "checkpoints",
         "config.toml",
+        "data.json",
+        "data.safetensors",
         METRICS,
         "notes.txt",
         "tokenizer.model",
@@ -339,6 +341,8 @@ CHANGED = {
     "ema_decay": 0.5,
     "device": "auto",
     "precision": "auto",
+    "epochs": 2,
+    "tensorboard": "true",
 }
 
 
@@ -346,7 +350,9 @@ CHANGED = {
 def test_a_continuation_may_change_only_what_no_step_before_depends_on(tmp_path: Path, key: str) -> None:
     opened(tmp_path)
     change = f"training.{key}={CHANGED[key]}"
-    if key in {"steps", "patience", "device"}:
+    if key == "tensorboard":
+        pytest.importorskip("tensorboard")
+    if key in {"steps", "epochs", "patience", "device", "tensorboard"}:
         opened(tmp_path, change)
     else:
         with pytest.raises(InputError, match=rf"belongs to another configuration \(training\.{key} is "):
