@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cache import cache_in
+from support.data_files import load, parquet, write
 from support.small_training import PAIRS, TRAIN, small_config
 
 from transformer_mt import encoded_pairs
@@ -124,3 +125,19 @@ def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monk
     monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 30)
     TrainingData([Share(TRAIN, "digest"), Share(OLD, "old")], TOKENIZER, small_config(*LONG)).epoch(0)
     assert len(list(tmp_path.glob("*.arrow"))) == 1
+
+
+def test_a_streamed_corpus_gives_a_block_an_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.corpus.stream.BLOCK", 11)
+    write(tmp_path / "train.parquet", parquet([(pair.source, pair.target) for pair in TRAIN]))
+    write(tmp_path / "valid.parquet", parquet([("ja", "yes")]))
+    pairs = load(tmp_path, streaming=True).splits["train"]
+    streamed = TrainingData([Share(pairs, "digest"), Share(OLD, weight=0.5)], TOKENIZER, small_config(*LONG))
+    endless = TRAIN * 3
+    for epoch in (0, 1, 3, 2):
+        encoded, rows = streamed.epoch(epoch)
+        assert rows is not None
+        assert rows[:11].tolist() == list(range(11))
+        assert len(rows) == 11 + round(0.5 * 11)
+        for row, pair in enumerate(endless[epoch * 11 : (epoch + 1) * 11]):
+            assert encoded.target[row].tolist() == TOKENIZER.encode(pair.target)

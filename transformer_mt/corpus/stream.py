@@ -13,7 +13,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.selection import Part, Selection
 from transformer_mt.errors import InputError
 
-BLOCK = 10_000
+BLOCK = 100_000  # enough of every length, and few batches are left over where processes take turns
 
 
 class StreamedPairs(Sequence[SentencePair]):

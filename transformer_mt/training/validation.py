@@ -6,9 +6,10 @@ from functools import partial
 from typing import TypeVar
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.batching import Rows, fixed_batches
+from transformer_mt.batching import fixed_batches
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.encoded_pairs import encode_pairs
@@ -78,7 +79,7 @@ class Validator:
         return total / int(self.encoded.target_lengths.sum())
 
     @torch.inference_mode()
-    def _losses(self, model: Seq2Seq, batches: Sequence[Rows]) -> list[float]:
+    def _losses(self, model: Seq2Seq, batches: Sequence[Tensor]) -> list[float]:
         """The summed loss of each batch of rows."""
         losses = []
         for rows in batches:

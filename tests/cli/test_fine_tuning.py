@@ -1,0 +1,70 @@
+import json
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+from support.command_line import Tmt
+
+OWN = [("Der Ärger wächst.", "The trouble grows."), ("Der Hund bellt.", "The dog barks.")] * 8
+
+
+@pytest.fixture
+def own() -> str:
+    """Pairs of another kind as two files of text."""
+    for side, language in enumerate(("de", "en")):
+        Path(f"own.{language}").write_text("".join(f"{pair[side]}\n" for pair in OWN), "utf-8")
+    return "own.de,own.en"
+
+
+def test_fine_tuning_begins_where_the_parent_is_and_says_so(trained: str, own: str, tmt: Tmt) -> None:
+    outcome = tmt("train", "--from", trained, "--data", own, "--steps", "2", "--learning-rate", "1e-9")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("runs/own: validation loss ")
+    assert f"tmt: beginning with the weights and the vocabulary of {Path(trained).resolve()}\n" in outcome.err
+    assert "tmt: characters that are not in the vocabulary, and become bytes: " in outcome.err
+    old, new = (load_file(Path(run) / "model.safetensors") for run in (trained, "runs/own"))
+    assert all((new[name] - tensor).abs().max() < 1e-6 for name, tensor in old.items())
+    assert Path("runs/own/tokenizer.model").read_bytes() == Path(trained, "tokenizer.model").read_bytes()
+
+
+def test_the_same_command_continues_and_a_finished_run_stays(trained: str, own: str, tmt: Tmt) -> None:
+    command = ("train", "--from", trained, "--data", own, "--learning-rate", "1e-3")
+    assert tmt(*command, "--steps", "2").code == 0
+    outcome = tmt(*command, "--steps", "4")
+    assert outcome.code == 0, outcome.err
+    assert "tmt: continuing runs/own from step 2\n" in outcome.err
+
+
+def test_old_pairs_are_mixed_in_by_weight(trained: str, own: str, data: str, tmt: Tmt) -> None:
+    mixture = f"data.mixture={{{json.dumps(data)} = 0.5}}"
+    outcome = tmt("train", "--from", trained, "--data", own, "--set", mixture, "--steps", "2", "--run-dir", "mixed")
+    assert outcome.code == 0, outcome.err
+    remembered = json.loads(Path("mixed/data.json").read_text("utf-8"))["splits"]
+    assert sorted(remembered) == sorted(["train", "validation", f"{Path(data).resolve()} train"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--from", "RUN"), "--from: what is to be learned? give the data with --data"),
+        (
+            ("mine.toml", "--from", "RUN", "--data", "own.de,own.en"),
+            "--from: takes the configuration of RUN in place of",
+        ),
+        (("--from", "none", "--data", "own.de,own.en"), "none: no such directory"),
+        (("--from", "RUN", "--data", "own.de,own.en", "--set", "model.width=18"), "model: "),
+        (("--from", "RUN", "--data", "own.de,own.en", "--set", "tokenizer.kind=bpe"), "tokenizer.kind: is unigram"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(
+    trained: str, own: str, tmt: Tmt, arguments: tuple[str, ...], message: str
+) -> None:
+    outcome = tmt("train", *(argument.replace("RUN", trained) for argument in arguments))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"tmt: error: {message.replace('RUN', trained)}")
+    assert not Path("runs/own").exists()
+
+
+def test_check_shows_a_fine_tuning_too(trained: str, own: str, tmt: Tmt) -> None:
+    outcome = tmt("train", "--from", trained, "--data", own, "--check")
+    assert outcome.code == 0, outcome.err
