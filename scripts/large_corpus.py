@@ -97,7 +97,7 @@ def train(place: Path, corpus: str, steps: int, options: tuple[str, ...]) -> tup
     command = [sys.executable, "-m", "transformer_mt", "train", "--data", str(place / corpus), "--run-dir", str(run)]
     command += [*options, *(part for setting in settings for part in ("--set", setting))]
     began, started = time.monotonic(), 0.0
-    environment = os.environ | {"HF_DATASETS_CACHE": str(place / "cache")}
+    environment = os.environ | {"TMT_CACHE": str(place / "cache")}
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment, text=True
     ) as tmt:
