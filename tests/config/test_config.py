@@ -31,8 +31,8 @@ WRONG_OVERRIDES = {
     "model.attention.hads=2": "unknown key model.attention.hads; did you mean model.attention.heads?",
     "model.zzz=1": f"unknown key model.zzz; choose one of {MODEL_KEYS}",
     "zzz=1": (
-        "unknown key zzz; choose one of data, data.builtin, model, model.attention, objective, optimizer, schedule, "
-        "search, tokenizer, training"
+        "unknown key zzz; choose one of data, data.builtin, model, model.attention, objective, optimizer, parent, "
+        "schedule, search, tokenizer, training"
     ),
     "model=3": "model: input should be an object, not 3; correct the value",
     "data.corpus.name=x": "data.corpus: input should be a valid string, not {'name': 'x'}; correct the value",
