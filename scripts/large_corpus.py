@@ -28,14 +28,15 @@ SMALL = 29_000
 
 def main(
     pairs: Annotated[int, typer.Option(help="How many pairs the large corpus has.")] = 5_000_000,
-    steps: Annotated[int, typer.Option(help="Steps of each training.")] = 60,
+    steps: Annotated[int, typer.Option(help="Steps of each training.")] = 30,
     folder: Annotated[Path | None, typer.Option(help="Where all goes, and stays. [a temporary folder]")] = None,
 ) -> None:
     """Print a table: the large corpus for the first time, again, and the small one."""
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
         for name, size in (("large", pairs), ("small", SMALL)):
-            write_corpus(place / name, size)
+            if not (place / name).exists():  # of an earlier time in the same folder
+                write_corpus(place / name, size)
         print(f"{'':<28}{'start, s':>10}{'RssAnon, MB':>13}{'at start':>10}{'tokens/s':>10}", flush=True)
         anew = "--overwrite"
         for title, corpus, options in (

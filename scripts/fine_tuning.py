@@ -1,0 +1,121 @@
+"""Fine-tune a model on 300 pairs of a domain, with and without old pairs beside them: what it gains and forgets.
+
+    tmt train
+    python scripts/fine_tuning.py --parent runs/builtin
+
+The domain is the kitchen: instructions with words that the built-in corpus does not know. Prints BLEU and exact matches
+on sentences of the domain that are not in its training data, and on the test set of the parent's corpus, before and
+after.
+"""
+
+import itertools
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TRAIN, VALIDATION, TEST = 300, 40, 100
+THINGS = {
+    "die Zwiebeln": "the onions", "den Knoblauch": "the garlic", "die Karotten": "the carrots", "den Teig": "the dough",
+    "die Butter": "the butter", "den Käse": "the cheese", "die Tomaten": "the tomatoes", "das Mehl": "the flour",
+    "die Petersilie": "the parsley", "den Reis": "the rice",
+}  # fmt: skip
+PLACES = {
+    "in die Pfanne": "into the pan", "in die Schüssel": "into the bowl", "auf das Blech": "onto the baking tray",
+    "in den Topf": "into the pot", "auf den Teller": "onto the plate",
+}  # fmt: skip
+MOVES = {"Geben Sie": "Put", "Legen Sie": "Place", "Schütten Sie": "Pour"}
+DEEDS = {
+    "Schneiden Sie {} in Würfel.": "Dice {}.", "Reiben Sie {} fein.": "Grate {} finely.",
+    "Rösten Sie {} fünf Minuten lang.": "Roast {} for five minutes.", "Würzen Sie {} mit Salz.": "Season {} with salt.",
+    "Lassen Sie {} abkühlen.": "Let {} cool down.", "Rühren Sie {} langsam um.": "Stir {} slowly.",
+}  # fmt: skip
+
+
+def main(
+    parent: Annotated[Path, typer.Option(help="The run to begin with.")] = Path("runs/builtin"),
+    epochs: Annotated[int, typer.Option(help="Passes over the 300 pairs.")] = 20,
+    rate: Annotated[float, typer.Option(help="The learning rate at the peak.")] = 1e-3,
+    old: Annotated[float, typer.Option(help="Old pairs for each own one, in the mixture.")] = 5.0,
+) -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write_domain(folder / "kitchen")
+        rows = [("before", parent)]
+        corpus = json.dumps(str(corpus_of(parent)))
+        for name, changes in (
+            ("own pairs alone", ()),
+            (f"{old:g} old ones for each", (f"data.mixture={{{corpus}={old}}}",)),
+        ):
+            run = folder / name.replace(" ", "-")
+            fine_tune(parent, folder / "kitchen", run, epochs=epochs, rate=rate, changes=changes)
+            rows.append((name, run))
+        print(f"{'':24}{'domain BLEU':>14}{'exact, %':>10}{'old test BLEU':>16}{'exact, %':>10}")
+        for name, run in rows:
+            domain = scores(run, "--data", str(folder / "kitchen"))
+            before = scores(run, "--data", str(corpus_of(parent)))
+            cells = domain["bleu"], 100 * domain["exact"], before["bleu"], 100 * before["exact"]
+            print("{:24}{:14.2f}{:10.1f}{:16.2f}{:10.1f}".format(name, *cells), flush=True)
+
+
+def write_domain(folder: Path) -> None:
+    """Make the three splits as files of text: sentences that differ, in an order of their own."""
+    pairs = list(dict.fromkeys(sentences()))
+    random.Random(1).shuffle(pairs)
+    folder.mkdir()
+    start = 0
+    for split, size in (("train", TRAIN), ("val", VALIDATION), ("test", TEST)):
+        for side, language in enumerate(("de", "en")):
+            lines = (f"{pair[side]}\n" for pair in pairs[start : start + size])
+            (folder / f"{split}.{language}").write_text("".join(lines), "utf-8")
+        start += size
+
+
+def sentences() -> Iterator[tuple[str, str]]:
+    """All that the kitchen says."""
+    for thing, move, place in itertools.product(THINGS, MOVES, PLACES):
+        yield f"{move} {thing} {place}.", f"{MOVES[move]} {THINGS[thing]} {PLACES[place]}."
+    for thing, deed in itertools.product(THINGS, DEEDS):
+        yield deed.format(thing), DEEDS[deed].format(THINGS[thing])
+    for (first, second), deed in itertools.product(itertools.permutations(THINGS, 2), list(DEEDS)[:3]):
+        yield deed.format(f"{first} und {second}"), DEEDS[deed].format(f"{THINGS[first]} and {THINGS[second]}")
+
+
+def corpus_of(run: Path) -> str:
+    """What the run was trained on."""
+    from transformer_mt.config.toml import load_written_config
+
+    return load_written_config(run / "config.toml").data.corpus
+
+
+def fine_tune(parent: Path, data: Path, run: Path, *, epochs: int, rate: float, changes: Sequence[str]) -> None:
+    """Train the parent further in a directory of its own."""
+    changes = ("schedule.warmup=20", "training.validate_every=20", *changes)
+    tmt(
+        "train", "--from", str(parent), "--data", str(data), "--run-dir", str(run),
+        "--epochs", str(epochs), "--learning-rate", str(rate),
+        *(part for change in changes for part in ("--set", change)),
+    )  # fmt: skip
+
+
+def scores(run: Path, *options: str) -> dict[str, float]:
+    """What `tmt evaluate` measures on the test split."""
+    found: dict[str, float] = json.loads(tmt("evaluate", "--model", str(run), "--json", *options))
+    return found
+
+
+def tmt(*arguments: str) -> str:
+    """The stdout of a command."""
+    command = [sys.executable, "-m", "transformer_mt", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+if __name__ == "__main__":
+    typer.run(main)
