@@ -239,7 +239,7 @@ class Contention:
 
         def watch() -> None:
             nonlocal newest
-            with suppress(EnvironmentProblem):  # the directory may go between two looks at it
+            with suppress(EnvironmentProblem, OSError):  # the directory may go between two looks at it
                 newest = max(newest, *saved_steps(place / "run" / CHECKPOINTS), 0)
 
         together(participants, place, watch)
