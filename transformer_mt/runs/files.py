@@ -62,7 +62,9 @@ def sealed_directories(parent: Path) -> set[str]:
     if not os.path.lexists(parent):
         return set()
     require_directory(parent)
-    names = os.listdir(parent)
+    names: list[str] = []
+    with suppress(FileNotFoundError):  # another process may just have deleted it
+        names = os.listdir(parent)
     aside = {found[1] for name in names if (found := _SET_ASIDE.fullmatch(name))}
     return aside | {name for name in names if not name.startswith(".")}
 
