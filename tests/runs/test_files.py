@@ -307,3 +307,13 @@ def test_sealed_directories_are_neither_written_nor_looked_for_behind_a_link(tmp
         with pytest.raises(EnvironmentProblem, match="linked: a symbolic link, where a directory is expected"):
             use(tmp_path / "linked")
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_directory_that_is_deleted_while_it_is_listed_holds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deleted(path: Path) -> list[str]:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr("os.listdir", deleted)
+    assert sealed_directories(tmp_path) == set()
