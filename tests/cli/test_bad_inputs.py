@@ -373,8 +373,8 @@ def test_without_a_network_a_hub_name_fails_at_once(tmt: Tmt, monkeypatch: pytes
     monkeypatch.setattr("time.sleep", lambda _: pytest.fail("waits before it tries again"))
     outcome = tmt("train", "--data", "owner/name")
     assert re.fullmatch(
-        r"tmt: error: owner/name: no folder of this name, and the hub cannot be reached \(.*\); "
-        "give a folder with --data DIRECTORY or use --data builtin\n",
+        r"tmt: error: owner/name: no such file or folder, and the hub cannot be reached \(.*\); "
+        "give a file or folder with --data or use --data builtin\n",
         outcome.err,
     )
     assert (outcome.code, outcome.out) == (3, "")

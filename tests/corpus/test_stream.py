@@ -106,6 +106,8 @@ def test_a_process_that_leaves_a_stream_half_read_ends_as_any_other(tmp_path: Pa
     program = (
         "from transformer_mt.config.sections import DataConfig\n"
         "from transformer_mt.corpus.load import load_corpus\n"
+        "from transformer_mt.corpus import stream\n"
+        "stream.BLOCK = 10_000\n"
         f"corpus = load_corpus(DataConfig(corpus={str(tmp_path)!r}, streaming=True))\n"
         "print(len(corpus.splits['train'].block(1)))\n"
     )
