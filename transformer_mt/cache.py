@@ -56,7 +56,7 @@ def kept_table(key: str, schema: "Schema", batches: "Iterable[RecordBatch]") -> 
 
 
 def passing_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Table":
-    """The table of these batches, in a file that disappears with the process, whatever ends it."""
+    """The table of these batches, in a file that loses its name as soon as it is written, and its content with us."""
     with cache_problems():
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
