@@ -1,98 +1,65 @@
-"""English morphology: plurals, verb forms, comparatives, a and an, pronouns and determiners."""
+"""English morphology: plurals, verb forms, comparatives, a and an."""
 
 from transformer_mt.corpus.builtin.german import PERSONS, Person
-from transformer_mt.corpus.builtin.lexicon import Adjective, EnglishVerb, Noun
+from transformer_mt.corpus.builtin.lexicon import Adjective, Noun
 
 _VOWELS = "aeiou"
-# Verbs of one syllable (or with the stress on the last) double their consonant: run, running.
-_DOUBLING = frozenset(["run", "swim", "put", "get", "forget", "begin", "travel"])
-
-# subject and object forms
-PRONOUNS = {
-    "ich": ("I", "me"),
-    "du": ("you", "you"),
-    "er": ("he", "him"),
-    "sie": ("she", "her"),
-    "es": ("it", "it"),
-    "wir": ("we", "us"),
-    "ihr": ("you", "you"),
-    "sie, plural": ("they", "them"),
-    "Sie": ("you", "you"),
-    "man": ("you", "you"),
-    "wer": ("who", "who"),
-    "was": ("what", "what"),
-    "das": ("that", "that"),
-}
-INDEFINITE_PRONOUNS = {"jemand": "someone", "niemand": "nobody", "nichts": "nothing", "alles": "everything"}
-DETERMINERS = {
-    "der": ("the", "the"),
-    "dieser": ("this", "these"),
-    "jeder": ("every", "every"),
-    "welcher": ("which", "which"),
-    "alle": ("all", "all"),
-    "viele": ("many", "many"),
-    "wie viele": ("how many", "how many"),
-    "kein": ("no", "no"),
-    "mein": ("my", "my"),
-    "dein": ("your", "your"),
-    "sein": ("his", "his"),
-    "ihr": ("her", "her"),
-    "Ihr": ("your", "your"),
-    "unser": ("our", "our"),
-    "euer": ("your", "your"),
-}
-NUMERALS = dict(
-    zip(
-        ["zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"],
-        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
-        strict=True,
-    )
+# Verbs whose last syllable is stressed, or the only one, double their consonant: run, running.
+_DOUBLING = frozenset(
+    "run swim put get forget begin travel sit set cut hug jog stop plan chat shop ski hit win dig rob step clap drop "
+    "grab skip slip wrap cancel drag pet hop cross-stitch".split()
 )
+_IRREGULAR_PRESENT = {"be": "is", "have": "has", "go": "goes", "do": "does"}
 BE_PRESENT = dict(zip(PERSONS, ["am", "are", "is", "are", "are", "are"], strict=True))
 BE_PAST = dict(zip(PERSONS, ["was", "were", "was", "were", "were", "were"], strict=True))
+# Of the auxiliaries and of verbs that a verb group names.
+_PAST = {"do": "did", "have": "had", "be": "was"}
 
 
 def article(following: str) -> str:
     """The indefinite article before the word `following`."""
-    starts_with_a_vowel_sound = following[0].lower() in _VOWELS and not following.startswith(("uni", "use", "eu"))
-    return "an" if starts_with_a_vowel_sound else "a"
+    silent_h = following.startswith(("hour", "honest"))
+    consonant = following.startswith(("uni", "use", "eu", "one"))
+    return "an" if silent_h or (following[0].lower() in _VOWELS and not consonant) else "a"
 
 
 def noun(entry: Noun, *, plural: bool) -> str:
     """The noun, singular or plural."""
-    if not plural:
-        return entry.english
-    return entry.english_plural or _with_s(entry.english)
+    if entry.plural_only:
+        return entry.english_plural or with_s(entry.english)
+    return entry.english_plural or with_s(entry.english) if plural else entry.english
 
 
-def _with_s(word: str) -> str:
-    if word.endswith(("s", "x", "sh", "ch")) or word in ("go", "do"):
+def with_s(word: str) -> str:
+    """The regular plural, or third person."""
+    if word.endswith(("s", "x", "z", "sh", "ch")):
         return word + "es"
     if word.endswith("y") and word[-2] not in _VOWELS:
         return word[:-1] + "ies"
     return word + "s"
 
 
-def present(verb: EnglishVerb, person: Person) -> str:
-    """The simple present."""
-    if verb.base == "be":
-        return BE_PRESENT[person]
-    if person != "3s":
-        return verb.base
-    return "has" if verb.base == "have" else _with_s(verb.base)
+def possessive(owner: str) -> str:
+    """Anna's, the children's, the teachers'."""
+    return owner + ("'" if owner.endswith("s") else "'s")
 
 
-def past(verb: EnglishVerb, person: Person) -> str:
-    """The simple past."""
-    return BE_PAST[person] if verb.base == "be" else verb.past or _with_ed(verb.base)
+def finite(base: str, past: str, tense: str, person: Person) -> str:
+    """The simple present or simple past of a verb; `past` holds its irregular forms."""
+    if base == "be":
+        return (BE_PAST if tense == "past" else BE_PRESENT)[person]
+    if tense == "past":
+        return past.split()[0] if past else _PAST.get(base) or with_ed(base)
+    return base if person != "3s" else _IRREGULAR_PRESENT.get(base) or with_s(base)
 
 
-def participle(verb: EnglishVerb) -> str:
+def participle(base: str, past: str) -> str:
     """The past participle."""
-    return verb.participle or _with_ed(verb.base)
+    return past.split()[-1] if past else with_ed(base)
 
 
-def _with_ed(base: str) -> str:
+def with_ed(base: str) -> str:
+    """The regular past."""
     if base.endswith("e"):
         return base + "d"
     if base.endswith("y") and base[-2] not in _VOWELS:
@@ -100,12 +67,11 @@ def _with_ed(base: str) -> str:
     return base + (base[-1] if base in _DOUBLING else "") + "ed"
 
 
-def progressive(verb: EnglishVerb) -> str:
+def progressive(base: str) -> str:
     """The -ing form."""
-    base = verb.base
     if base.endswith("ie"):
         return base[:-2] + "ying"
-    if base.endswith("e") and not base.endswith("ee"):
+    if base.endswith("e") and not base.endswith(("ee", "be")):
         return base[:-1] + "ing"
     return base + (base[-1] if base in _DOUBLING else "") + "ing"
 
@@ -113,8 +79,8 @@ def progressive(verb: EnglishVerb) -> str:
 def comparative(entry: Adjective) -> str:
     """The comparative: bigger, happier, more interesting."""
     word = entry.english
-    if entry.english_comparative:
-        return f"more {word}" if entry.english_comparative == "more" else entry.english_comparative
+    if entry.better:
+        return f"more {word}" if entry.better == "more" else entry.better
     if word.endswith("y"):
         return word[:-1] + "ier"
     if word.endswith("e"):

@@ -2,12 +2,10 @@
 
 from typing import Literal
 
-from transformer_mt.corpus.builtin.lexicon import Adjective, Case, Noun, Verb
+from transformer_mt.corpus.builtin.lexicon import CASES, CLOSED, Adjective, Case, Noun, Verb
 
 # The columns of a declension: three genders in the singular, one plural.
 Column = Literal["m", "n", "f", "plural"]
-
-_CASES: tuple[Case, ...] = ("nominative", "accusative", "dative", "genitive")
 _COLUMNS: tuple[Column, ...] = ("m", "n", "f", "plural")
 
 Table = dict[tuple[Case, Column], str]
@@ -18,7 +16,7 @@ def _table(rows: str) -> Table:
     lines = [line.split() for line in rows.strip().splitlines()]
     return {
         (case, column): "" if ending == "-" else ending
-        for case, line in zip(_CASES, lines, strict=True)
+        for case, line in zip(CASES, lines, strict=True)
         for column, ending in zip(_COLUMNS, line, strict=True)
     }
 
@@ -68,82 +66,18 @@ ADJECTIVE_ALONE = _table("""
     en   en   er   er
 """)
 
-DER_WORDS = {"dieser": "dies", "jeder": "jed", "welcher": "welch", "alle": "all"}
-EIN_WORDS = {
-    "ein": "ein",
-    "kein": "kein",
-    "mein": "mein",
-    "dein": "dein",
-    "sein": "sein",
-    "ihr": "ihr",
-    "Ihr": "Ihr",
-    "unser": "unser",
-    "euer": "euer",
-}
-NUMERALS = ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn")
-
-# nominative, accusative, dative
-PRONOUNS: dict[str, tuple[str, str, str]] = {
-    "ich": ("ich", "mich", "mir"),
-    "du": ("du", "dich", "dir"),
-    "er": ("er", "ihn", "ihm"),
-    "sie": ("sie", "sie", "ihr"),
-    "es": ("es", "es", "ihm"),
-    "wir": ("wir", "uns", "uns"),
-    "ihr": ("ihr", "euch", "euch"),
-    "sie, plural": ("sie", "sie", "ihnen"),
-    "Sie": ("Sie", "Sie", "Ihnen"),
-    "man": ("man", "einen", "einem"),
-    "wer": ("wer", "wen", "wem"),
-    "was": ("was", "was", "was"),
-    "das": ("das", "das", "dem"),
-}
-
-_PERSON_ENDINGS: dict[Case, str] = {"accusative": "en", "dative": "em"}
-INDEFINITE_ENDINGS = {"jemand": _PERSON_ENDINGS, "niemand": _PERSON_ENDINGS}
-
-CONTRACTIONS = {
-    ("in", "dem"): "im",
-    ("in", "das"): "ins",
-    ("an", "dem"): "am",
-    ("an", "das"): "ans",
-    ("zu", "dem"): "zum",
-    ("zu", "der"): "zur",
-    ("von", "dem"): "vom",
-    ("bei", "dem"): "beim",
-}
+PRONOUNS = CLOSED["pronouns"]
+DETERMINERS = CLOSED["determiners"]
+NUMERALS: dict[str, str] = CLOSED["numerals"]
 
 # Person and number of the finite verb: ich, du, er, wir, ihr, sie.
 Person = Literal["1s", "2s", "3s", "1p", "2p", "3p"]
 PERSONS: tuple[Person, ...] = ("1s", "2s", "3s", "1p", "2p", "3p")
-
-
-def _paradigm(forms: str) -> dict[Person, str]:
-    return dict(zip(PERSONS, forms.split(), strict=True))
-
-
-IRREGULAR_PRESENT = {
-    "sein": _paradigm("bin bist ist sind seid sind"),
-    "haben": _paradigm("habe hast hat haben habt haben"),
-    "werden": _paradigm("werde wirst wird werden werdet werden"),
-    "wissen": _paradigm("weiß weißt weiß wissen wisst wissen"),
-    "mögen": _paradigm("mag magst mag mögen mögt mögen"),
-    "können": _paradigm("kann kannst kann können könnt können"),
-    "müssen": _paradigm("muss musst muss müssen müsst müssen"),
-    "wollen": _paradigm("will willst will wollen wollt wollen"),
-    "dürfen": _paradigm("darf darfst darf dürfen dürft dürfen"),
-    "sollen": _paradigm("soll sollst soll sollen sollt sollen"),
-    "möchten": _paradigm("möchte möchtest möchte möchten möchtet möchten"),
-}
-PRETERITE = {
-    "sein": _paradigm("war warst war waren wart waren"),
-    "haben": _paradigm("hatte hattest hatte hatten hattet hatten"),
-    "geben": _paradigm("gab gabst gab gaben gabt gaben"),
-    "können": _paradigm("konnte konntest konnte konnten konntet konnten"),
-    "müssen": _paradigm("musste musstest musste mussten musstet mussten"),
-    "wollen": _paradigm("wollte wolltest wollte wollten wolltet wollten"),
-    "dürfen": _paradigm("durfte durftest durfte durften durftet durften"),
-    "sollen": _paradigm("sollte solltest sollte sollten solltet sollten"),
+_IRREGULAR = {
+    (infinitive, tense): dict(zip(PERSONS, forms.split(), strict=True))
+    for infinitive, row in CLOSED["verbs"].items()
+    for tense, forms in row.items()
+    if tense != "imperative"
 }
 
 
@@ -154,45 +88,64 @@ def column(noun: Noun, *, plural: bool) -> Column:
 
 def determiner(key: str, case: Case, where: Column) -> str:
     """The inflected determiner; the empty string for the bare noun and for the plural of `ein`."""
-    if key == "der":
+    row = DETERMINERS.get(key)
+    if row is None:
+        return key  # a numeral
+    stem, declension = row.get("stem", ""), row["declension"]
+    if declension == "der":
         return DEFINITE_ARTICLE[case, where]
-    if key in DER_WORDS:
-        return DER_WORDS[key] + STRONG_DETERMINER[case, where]
-    if key in EIN_WORDS:
-        if key == "ein" and where == "plural":
-            return ""
-        ending = EIN_DETERMINER[case, where]
-        return ("eur" if key == "euer" and ending else EIN_WORDS[key]) + ending
-    if key in ("viele", "wie viele"):
-        return key[:-1] + STRONG_DETERMINER[case, where]
-    return key
+    if declension == "strong":
+        return stem + STRONG_DETERMINER[case, where]
+    if declension == "plain" or (key == "ein" and where == "plural"):
+        return ""
+    ending = EIN_DETERMINER[case, where]
+    return ("eur" if stem == "euer" and ending else stem) + ending
 
 
 def adjective(entry: Adjective, after: str, case: Case, where: Column, *, comparative: bool = False) -> str:
-    """The adjective before a noun, inflected as the determiner `after` demands."""
-    if after == "der" or after in DER_WORDS:
-        endings = ADJECTIVE_AFTER_DER
-    elif after in EIN_WORDS and not (after == "ein" and where == "plural"):
-        endings = ADJECTIVE_AFTER_EIN
-    else:
-        endings = ADJECTIVE_ALONE
-    return (entry.comparative if comparative else entry.attributive) + endings[case, where]
+    """The adjective before a noun, inflected as the determiner `after` demands; lila, rosa and prima never are."""
+    stem = _comparative(entry) if comparative else entry.attributive or entry.key
+    if stem.endswith("a"):
+        return stem
+    row = DETERMINERS.get(after, {"declension": "plain"})
+    declension = "plain" if (after == "ein" and where == "plural") or row.get("adjectives") else row["declension"]
+    endings = {"plain": ADJECTIVE_ALONE, "ein": ADJECTIVE_AFTER_EIN}.get(declension, ADJECTIVE_AFTER_DER)
+    return stem + endings[case, where].removeprefix("e" if stem.endswith("e") else "")
+
+
+def _comparative(entry: Adjective) -> str:
+    return entry.comparative or (entry.attributive or entry.key).removesuffix("e") + "er"
+
+
+def comparative(entry: Adjective) -> str:
+    """The comparative as predicate: größer."""
+    return _comparative(entry)
 
 
 def noun(entry: Noun, case: Case, *, plural: bool) -> str:
     """The noun in its case: -n in the dative plural, -s in the genitive, -n of the weak nouns."""
+    if plural and entry.measure and not entry.plural_only:
+        return entry.key
     if plural:
-        assert entry.plural is not None
         return entry.plural if case != "dative" or entry.plural.endswith(("n", "s")) else entry.plural + "n"
     if entry.weak and case != "nominative":
-        assert entry.plural is not None
         return entry.plural
-    return entry.genitive if case == "genitive" else entry.key
+    if case != "genitive":
+        return entry.key
+    regular = "" if entry.article == "die" else "es" if entry.key.endswith(("s", "ß", "x", "z")) else "s"
+    return entry.genitive or entry.key + regular
 
 
 def pronoun(key: str, case: Case) -> str:
-    """A personal pronoun or wer/was."""
-    return PRONOUNS[key][_CASES.index(case)]
+    """A pronoun of the closed class."""
+    form: str = PRONOUNS[key]["german"].split()[CASES.index(case)]
+    return form
+
+
+def reflexive(key: str, case: Case) -> str:
+    """The reflexive pronoun of a subject: mich, mir, sich."""
+    form: str = PRONOUNS[key]["reflexive"].split()[case == "dative"]
+    return form
 
 
 def _stem(infinitive: str) -> str:
@@ -200,21 +153,20 @@ def _stem(infinitive: str) -> str:
 
 
 def _needs_e(stem: str) -> bool:
-    """True where -st and -t cannot be said: arbeitest, öffnet."""
-    return stem.endswith(("t", "d", "ffn", "gn"))
+    """True where -st and -t cannot be said: arbeitest, öffnet, atmet."""
+    return stem.endswith(("t", "d", "ffn", "gn", "chn", "tm", "ckn"))
 
 
-def present(infinitive: str, person: Person, *, vowel: str | None = None, du_er: tuple[str, str] | None = None) -> str:
-    """The present tense; `vowel` is the stem of du and er where it differs, `du_er` both forms."""
-    if infinitive in IRREGULAR_PRESENT:
-        return IRREGULAR_PRESENT[infinitive][person]
+def _present(verb: str, person: Person, vowel: str, du_er: str) -> str:
+    if (verb, "present") in _IRREGULAR:
+        return _IRREGULAR[verb, "present"][person]
     if person in ("1p", "3p"):
-        return infinitive
+        return verb
     if du_er and person in ("2s", "3s"):
-        return du_er[person == "3s"]
-    stem = _stem(infinitive)
+        return du_er.split()[person == "3s"]
+    stem = _stem(verb)
     if person == "1s":
-        return stem + "e"
+        return (stem.removesuffix("el") + "l" if stem.endswith("el") else stem) + "e"
     changed = vowel if vowel and person != "2p" else stem
     link = "e" if _needs_e(stem) and changed == stem else ""
     if person == "2s":
@@ -222,19 +174,41 @@ def present(infinitive: str, person: Person, *, vowel: str | None = None, du_er:
     return changed + link + ("" if changed.endswith("t") and not link else "t")
 
 
-def present_of(verb: Verb, person: Person) -> str:
-    """The present tense of a verb of the lexicon, without its separable prefix."""
-    return present(verb.infinitive, person, vowel=verb.vowel, du_er=verb.du_er)
+def finite(verb: Verb | str, tense: str, person: Person) -> str:
+    """The present or preterite, without the separable prefix; an auxiliary is named by its infinitive."""
+    if isinstance(verb, str):
+        return _IRREGULAR[verb, tense][person]
+    if tense == "present":
+        return _present(verb.infinitive, person, verb.vowel, verb.du_er)
+    return _IRREGULAR[verb.infinitive, tense][person]
+
+
+def has_preterite(verb: Verb) -> bool:
+    """True for the verbs whose past is said by the preterite: war, hatte, es gab, wusste, the modals."""
+    return verb.key in ("sein", "haben", "geben (es)") or verb.infinitive in ("sein", "haben", "möchten", "wissen")
 
 
 def imperative(verb: Verb, person: Person) -> str:
     """The imperative to du ("2s"), to ihr ("2p") or to Sie ("3p", without the pronoun)."""
+    if verb.infinitive == "sein":
+        return str(CLOSED["verbs"]["sein"]["imperative"].split()[("2s", "2p", "3p").index(person)])
     if person != "2s":
-        return present_of(verb, person)
+        return finite(verb, "present", person)
     if verb.vowel and not any(umlaut in verb.vowel for umlaut in "äö"):
         return verb.vowel
     stem = _stem(verb.infinitive)
+    if stem.endswith("el"):
+        return stem[:-2] + "le"
     return stem + ("e" if _needs_e(stem) or stem.endswith(("er", "ig", "lg", "is", "tz")) else "")
+
+
+def participle(verb: Verb) -> str:
+    """The past participle with its prefix: gelesen, angerufen, übersetzt."""
+    if verb.participle:
+        return verb.participle
+    stem = _stem(verb.infinitive)
+    before = "" if stem.endswith("ier") else "ge"
+    return f"{verb.prefix}{before}{stem}{'et' if _needs_e(stem) else 't'}"
 
 
 def infinitive(verb: Verb) -> str:
@@ -242,6 +216,6 @@ def infinitive(verb: Verb) -> str:
     return verb.prefix + verb.infinitive
 
 
-def zu_infinitive(verb: Verb) -> str:
-    """The infinitive with zu: zu lesen, anzurufen."""
-    return f"{verb.prefix}zu{verb.infinitive}" if verb.prefix else f"zu {verb.infinitive}"
+def zu_infinitive(verb: Verb) -> list[str]:
+    """The infinitive with zu: zu lesen; anzurufen."""
+    return [f"{verb.prefix}zu{verb.infinitive}"] if verb.prefix else ["zu", verb.infinitive]
