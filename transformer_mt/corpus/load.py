@@ -69,6 +69,11 @@ class Corpus:
         return _corpus(name, cleaned, rules, languages, has_links=has_links)
 
     @property
+    def has_structure(self) -> bool:
+        """Whether there are pairs with dependency trees: those of a split all have them, or none."""
+        return any(pairs[0].structure is not None for pairs in self.splits.values())
+
+    @property
     def sizes(self) -> str:
         """How many pairs each split has, in words."""
         return ", ".join(
