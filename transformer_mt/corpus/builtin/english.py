@@ -25,8 +25,8 @@ def article(following: str) -> str:
 
 def noun(entry: Noun, *, plural: bool) -> str:
     """The noun, singular or plural."""
-    if entry.plural_only:
-        return entry.english_plural or with_s(entry.english)
+    if entry.in_english in ("plural", "pair") or (entry.plural_only and plural):
+        return entry.english_plural or (entry.english if entry.in_english else with_s(entry.english))
     return entry.english_plural or with_s(entry.english) if plural else entry.english
 
 
@@ -40,8 +40,8 @@ def with_s(word: str) -> str:
 
 
 def possessive(owner: str) -> str:
-    """Anna's, the children's, the teachers'."""
-    return owner + ("'" if owner.endswith("s") else "'s")
+    """Anna's, the boss's, the children's."""
+    return owner + "'s"
 
 
 def finite(base: str, past: str, tense: str, person: Person) -> str:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from transformer_mt.corpus.builtin import english
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, has_preterite
 from transformer_mt.corpus.builtin.lexicon import CLOSED, table
 from transformer_mt.corpus.builtin.meaning import (
     DEGREES,
@@ -23,12 +23,15 @@ from transformer_mt.corpus.builtin.meaning import (
     Prepositional,
     Pronoun,
     Quality,
+    Relative,
     RelativePronoun,
     Sentence,
     english_person,
+    english_plural,
     is_indefinite,
     is_light,
     is_person,
+    joiner_row,
     relative_of,
     subject_key,
 )
@@ -59,22 +62,28 @@ def sentence(node: Sentence) -> list[Word]:
 
 def _starts_english(node: Sentence) -> bool:
     """Questions start with what is asked; statements with adverbs of time and of the whole sentence alone."""
+    if isinstance(node.first, Adverbial) and node.first.adverb.middle:
+        return False
     return node.form == "question" or getattr(node.first, "slot", "") in ("time", "sentence")
 
 
 def joined_clause(joined: Joined, head: Word) -> list[Word]:
     """A clause behind another, with a comma where its joiner wants one."""
-    row = JOINERS[joined.joiner]
+    row = joiner_row(joined.joiner)
     relation = "ccomp" if row.get("complement") else "advcl" if row["order"] == "verb_last" else "conj"
-    comma = [mark(",")] if row.get("comma") else []
+    comma = [mark(",")] if row.get("comma") or joined.joiner == "," else []
     return [*comma, *attach(_with_joiner(joined), head, relation)]
 
 
 def _with_joiner(joined: Joined) -> list[Word]:
-    row = JOINERS[joined.joiner]
+    row = joiner_row(joined.joiner)
     part_of_speech, relation = _JOINER_WORDS[row["order"]]
     said = clause(joined.clause, "declarative", simple=row.get("simple", False))
-    joiner = spell(row["english"], part_of_speech, (joined, "joiner"))
+    joiner = spell(joined.english or row["english"], part_of_speech, (joined, "joiner"))
+    if not joiner:
+        return said
+    if "after" in row:  # trotzdem: but … still
+        joined.clause.particle = joined.clause.particle or row["after"]
     return [*attach(joiner, root_of(said), relation), *said]
 
 
@@ -108,7 +117,8 @@ def clause(node: Clause, order: str, first: object = None, *, simple: bool = Fal
         head.head, head.relation = top, "xcomp"
     places["verb"] += rest
     for part, place, relation, said in _parts(node, order, first):
-        attach(said, top if top is not None and relation in ("nsubj", "expl", "advmod") else head, relation)
+        if relation:
+            attach(said, top if top is not None and relation in ("nsubj", "expl", "advmod") else head, relation)
         places["front" if part is not None and part is first else place] += said
     places["front" if node.predicate is not None and node.predicate is first else "predicate"] += described
     return [word for place in _ORDER[order] for word in places[place]]
@@ -130,19 +140,29 @@ def _rest(node: Clause) -> list[Word]:
 
 
 def english_tense(node: Clause, *, simple: bool) -> str:
-    """The verb group of the English clause: where the German has its present or its perfect, English has two each."""
-    if node.verb.key == "möchten":
+    """The verb group of the English clause; what somebody said is reported in the past."""
+    tense = _direct_tense(node, simple=simple)
+    reported: str = CLOSED["reported"].get(tense, tense)
+    return reported if node.reported else tense
+
+
+def _direct_tense(node: Clause, *, simple: bool) -> str:
+    """Where the German has its present or its perfect, English has two tenses each."""
+    if node.verb.infinitive == "möchten":
         return "wish"
-    if node.tense == "past" and PARTICLES.get(node.particle, {}).get("perfect"):
+    if node.tense == "past" and PARTICLES.get(node.particle, {}).get("perfect") and not has_preterite(node.verb):
         return "perfect"
     if node.tense != "present" or node.verb.english.split()[0] == "be":
         return node.tense
     if PARTICLES.get(node.particle, {}).get("progressive"):
         return "progressive"
-    repeated = any(isinstance(part, Adverbial) and part.adverb.tenses & {"habit"} for part in node.adverbials)
+    repeated = bool(node.in_slot("frequency")) or any(isinstance(part, Adverbial) and part.adverb.tenses & {"habit"} for part in node.adverbials)
     timed = node.verb.timetable and any(isinstance(getattr(part, "object", None), Clock) for part in node.adverbials)
     lasting = node.verb.aspect in ("state", "habit")
-    return "present" if simple or lasting or repeated or timed or node.takes_kein else "progressive"
+    ahead = any(isinstance(part, Adverbial) and part.adverb.tenses == {"future"} for part in node.adverbials)
+    if node.verb.ahead and ahead and not simple:
+        return "future"
+    return "present" if simple or lasting or repeated or timed or node.takes_kein or node.simple else "progressive"
 
 
 def _is_negated(node: Clause) -> bool:
@@ -165,9 +185,8 @@ def _verbs(
             places["operator"].append(Word("do", "AUX", (), main, "aux"))
         places["not"] += _not(node, main) if negation else []
         return main, None
-    person = english_person(english_subject(node) or Pronoun("es"))
-    if node.verb.key == "geben (es)" and node.object is not None:
-        person = english_person(node.object)
+    agrees = node.object if node.verb.key == "geben (es)" else english_subject(node)
+    person = "3s" if node.verb.named or agrees is None else english_person(agrees)
     row = CLOSED["verb_groups"][english_tense(node, simple=simple)]["english"].split()
     tense = row[0].partition(".")[2]
     needs_operator = inverted or negation
@@ -186,7 +205,7 @@ def _verbs(
     top = _auxiliaries(node, row[:-1], person, places, main, needs_operator=needs_operator)
     places["verb"].append(main)
     places["not"] += _not(node, top or main) if negation else []
-    if places["not"] and places["operator"][0].text == "can":
+    if places["not"] and not inverted and places["operator"][0].text == "can":
         places["operator"] = [Word("cannot", "AUX", (*places["operator"][0].origins, (node, "not")), main, "aux")]
         places["not"] = []
     return main, top
@@ -242,17 +261,23 @@ def _parts(node: Clause, order: str, first: object) -> Iterator[Part]:
         yield from _subject(node)
     yield from _objects(node, first)
     row = PARTICLES.get(node.particle, {})
+    if order == "question" and node.particle == "schon" and node.tense == "past":
+        row = {"end": "yet"}
     for place in ("middle", "end"):
         if place in row:
             yield None, place, "advmod", spell(row[place], "ADV", (node, "particle"))
+    for adverbial in node.adverbials:
+        if isinstance(adverbial, Adverbial) and adverbial.adverb.stranded:
+            yield None, "end", "advmod", spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0"))
     if node.please:
         yield None, "please" if order == "command" else "middle", "discourse", spell("please", "INTJ", (node, "please"))
     for adverbial in node.adverbials:
         relation = "advmod" if isinstance(adverbial, Adverbial) else "obl"
-        place = "middle" if adverbial.slot == "frequency" else adverbial.slot
+        in_the_middle = isinstance(adverbial, Adverbial) and adverbial.adverb.middle
+        place = "middle" if adverbial.slot == "frequency" or in_the_middle else adverbial.slot
         said = _words(adverbial)
-        if adverbial.slot == "sentence" and adverbial is first:
-            said.append(mark(","))
+        if node.verb.named and adverbial is first:  # wie heißt du: what is your name
+            said[0].text = "what"
         yield adverbial, place, relation, said
     if node.complement is not None:
         relation = "xcomp" if isinstance(node.complement, Infinitive) else "ccomp"
@@ -282,18 +307,22 @@ def _objects(node: Clause, first: object) -> Iterator[Part]:
             said = [*attach(spell(to, "ADP", (recipient, "to")), root_of(said), "case"), *said]
         yield recipient, "to_recipient" if to else "recipient", "obl" if to else "iobj", said
     if verb.particle:
-        yield None, "verb_particle", "compound:prt", spell(verb.particle, "ADP", (node, "verb"))
+        place = "to_recipient" if verb.particle_last else "verb_particle"
+        yield None, place, "compound:prt", spell(verb.particle, "ADP", (node, "verb"))
+    if verb.reflexive_english:
+        key = subject_key(english_subject(node)) if node.subject is not None else "du"
+        yield None, "light", "obj", spell(PRONOUNS[key]["myself"], "PRON", (node, "self"))
     if thing is None:
         return
     origins = ((node, "preposition"),) if verb.governs else ((node, "preposition"), (node, "verb"))
     preposition = spell(verb.preposition, "ADP", *origins)
-    said = nominal(thing, negated=_is_negated(node) and not node.verb.key == "geben (es)" and "gern" not in node.tense)
+    said = nominal(thing, negated=_is_negated(node) and "gern" not in node.tense, existence=verb.key == "geben (es)")
     if isinstance(thing, Pronoun) and thing.key == "was" and verb.asks:
         said = spell(verb.asks, "ADV", (thing, "pronoun"))
     if thing is first:  # the preposition stays behind: what are you waiting for?
+        attach(preposition, root_of(said), "case")
         yield thing, "front", "obl" if preposition else "obj", said
-        if preposition:
-            yield None, "object", "", attach(preposition, root_of(said), "case")
+        yield None, "object", "", preposition
     elif preposition:
         yield thing, "object", "obl", [*attach(preposition, root_of(said), "case"), *said]
     else:
@@ -338,6 +367,8 @@ def _adverb(node: Adverbial) -> list[Word]:
             word.origins = tuple((node, f"word {place}") for place in range(len(german_words)))
     for word in said[:-1]:
         word.head, word.relation = said[-1], "advmod"
+    if node.degree:
+        said.insert(0, Word(DEGREES[node.degree], "ADV", ((node, "degree"),), said[-1], "advmod"))
     return said
 
 
@@ -371,11 +402,16 @@ def _quality(node: Quality) -> list[Word]:
     return said
 
 
-def nominal(node: Nominal, *, subject: bool = False, negated: bool = False) -> list[Word]:
-    """A nominal with its relative clause; under `negated`, any for no article, anything for nothing."""
+def nominal(
+    node: Nominal, *, subject: bool = False, negated: bool = False, existence: bool = False
+) -> list[Word]:
+    """A nominal with its relative clause; under `negated`, any for no article, anything for nothing.
+
+    Of what there is not, no is said.
+    """
     match node:
         case Pronoun(key):
-            forms = PRONOUNS[key]["english"].split()
+            forms = PRONOUNS["es" if node.thing else key]["english"].split()
             form = forms[0 if subject or not (negated or "reflexive" in PRONOUNS[key]) else 1]
             return [Word(form, "PRON", ((node, "pronoun"),))]
         case RelativePronoun(antecedent):
@@ -387,7 +423,7 @@ def nominal(node: Nominal, *, subject: bool = False, negated: bool = False) -> l
             return _clock(node, hour, half=half)
         case Both():
             return _both(node, subject=subject)
-    return _noun_phrase(node, negated=negated)
+    return _noun_phrase(node, negated=negated, existence=existence)
 
 
 def _proper(text: str, origin: Origin) -> list[Word]:
@@ -415,16 +451,18 @@ def _both(node: Both, *, subject: bool) -> list[Word]:
     return said
 
 
-def _noun_phrase(node: NounPhrase, *, negated: bool) -> list[Word]:
+def _noun_phrase(node: NounPhrase, *, negated: bool, existence: bool) -> list[Word]:
     """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
-    noun = Word(english.noun(node.noun, plural=node.plural), "NOUN", ((node, "noun"),))
-    *compound, last = spell(noun.text, "NOUN", (node, "noun"))
-    noun = last
+    *compound, noun = spell(english.noun(node.noun, plural=english_plural(node)), "NOUN", (node, "noun"))
     noun.head, noun.relation = None, "root"
     for word in compound:
         word.head, word.relation = noun, "compound"
     described = [*_adjectives(node, noun), *compound, noun]
-    said = [*_determiner(node, described[0].text, noun, negated=negated), *described]
+    if negated and existence and is_indefinite(node):
+        determiner = [Word("no", "DET", ((node, "determiner"),), noun, "det")]
+    else:
+        determiner = _determiner(node, described[0].text, noun, negated=negated)
+    said = [*determiner, *described]
     if node.attribute is not None:
         said += attach(_words(node.attribute), noun, "nmod")
     if node.possessor is not None and not is_person(node.possessor):
@@ -432,7 +470,7 @@ def _noun_phrase(node: NounPhrase, *, negated: bool) -> list[Word]:
         said += attach([Word("of", "ADP", ((node.possessor, "determiner"),), root_of(owner), "case"), *owner], noun, "nmod")
     relative = relative_of(node)
     if relative is not None:
-        said += attach(_relative(relative), noun, "acl:relcl")
+        said += _relative(relative, noun)
     return said
 
 
@@ -440,6 +478,8 @@ def _adjectives(node: NounPhrase, noun: Word) -> list[Word]:
     said: list[Word] = []
     for adjective in node.adjectives:
         text = english.comparative(adjective) if node.comparative else adjective.english
+        if adjective.with_ein and node.determiner == "ein":
+            text = adjective.with_ein
         words = spell(text, "ADJ", (node, adjective.key))
         words[-1].head, words[-1].relation = noun, "amod"
         for word in words[:-1]:
@@ -455,14 +495,18 @@ def _determiner(node: NounPhrase, following: str, noun: Word, *, negated: bool) 
     if node.determiner in NUMERALS:
         prefix = "a " if node.determiner in ("hundert", "tausend") else ""
         return attach(spell(prefix + NUMERALS[node.determiner], "NUM", origin), noun, "nummod")
-    row = DETERMINERS[node.determiner]
-    text = row["english"].split()[node.plural or node.noun.plural_only].replace("|", " ")
-    if text == "-":
-        text = "any" if negated and is_indefinite(node) else ""
-    if text == "a":
+    row = DETERMINERS[node.own or node.determiner]
+    text = row["english"].split()[english_plural(node)].replace("|", " ")
+    if node.noun.in_english == "pair" and node.determiner == "ein":
+        text = "a pair of"
+    elif text == "-":
+        text = "the" if node.noun.in_english == "the" else "any" if negated and is_indefinite(node) else ""
+    elif text == "a":
         text = english.article(following)
-    if node.noun.in_english == "bare" and text == "the":
-        return []
+        if any(adjective.with_ein for adjective in node.adjectives):
+            return []
+    elif node.noun.in_english == "bare" and text == "the":
+        text = ""
     relation = "nmod:poss" if row.get("possessive") else "det"
     return attach(spell(text, "PRON" if row.get("possessive") else "DET", origin), noun, relation)
 
@@ -477,6 +521,10 @@ def _possessor(owner: Nominal) -> list[Word]:
     return said
 
 
-def _relative(relative: "object") -> list[Word]:
-    node, front = relative.clause, relative.front  # type: ignore[attr-defined]
-    return clause(node, "declarative", None if front is english_subject(node) else front)
+def _relative(relative: Relative, noun: Word) -> list[Word]:
+    node, front = relative.clause, relative.front
+    said = clause(node, "declarative", None if front is english_subject(node) else front)
+    for word in said:
+        if any(isinstance(part, RelativePronoun) for part, _ in word.origins):
+            word.antecedent = noun
+    return attach(said, noun, "acl:relcl")

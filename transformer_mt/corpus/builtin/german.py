@@ -94,6 +94,8 @@ def determiner(key: str, case: Case, where: Column) -> str:
     stem, declension = row.get("stem", ""), row["declension"]
     if declension == "der":
         return DEFINITE_ARTICLE[case, where]
+    if declension == "none":
+        return str(stem)
     if declension == "strong":
         return stem + STRONG_DETERMINER[case, where]
     if declension == "plain" or (key == "ein" and where == "plural"):
@@ -103,9 +105,9 @@ def determiner(key: str, case: Case, where: Column) -> str:
 
 
 def adjective(entry: Adjective, after: str, case: Case, where: Column, *, comparative: bool = False) -> str:
-    """The adjective before a noun, inflected as the determiner `after` demands; lila, rosa and prima never are."""
-    stem = _comparative(entry) if comparative else entry.attributive or entry.key
-    if stem.endswith("a"):
+    """The adjective before a noun, inflected as the determiner `after` demands; some never are."""
+    stem = _comparative(entry) if comparative else entry.attributive or entry.german
+    if entry.indeclinable:
         return stem
     row = DETERMINERS.get(after, {"declension": "plain"})
     declension = "plain" if (after == "ein" and where == "plural") or row.get("adjectives") else row["declension"]
@@ -114,7 +116,7 @@ def adjective(entry: Adjective, after: str, case: Case, where: Column, *, compar
 
 
 def _comparative(entry: Adjective) -> str:
-    return entry.comparative or (entry.attributive or entry.key).removesuffix("e") + "er"
+    return entry.comparative or (entry.attributive or entry.german).removesuffix("e") + "er"
 
 
 def comparative(entry: Adjective) -> str:

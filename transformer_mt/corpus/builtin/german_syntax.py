@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from transformer_mt.corpus.builtin import german
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Case, lexicon, table
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Case, table
 from transformer_mt.corpus.builtin.meaning import (
     DEGREES,
     JOINERS,
@@ -24,9 +24,11 @@ from transformer_mt.corpus.builtin.meaning import (
     Quality,
     RelativePronoun,
     Sentence,
+    fixed_noun,
     german_person,
     is_light,
     is_new,
+    joiner_row,
     relative_of,
     subject_key,
 )
@@ -38,6 +40,7 @@ _JOINER_WORDS = {
     "linker_second": ("ADV", "advmod"),
     "verb_second": ("CCONJ", "cc"),
 }
+_POSTPOSITIONS = frozenset(("entlang", "hinauf", "hinunter"))
 # A part of a clause: itself, its place, its relation to the verb, and its words.
 Part = tuple[object, str, str, list[Word]]
 
@@ -66,16 +69,18 @@ def sentence(node: Sentence) -> list[Word]:
 
 def joined_clause(joined: Joined, head: Word) -> list[Word]:
     """A clause behind another, with its comma (none before und and oder)."""
-    row = JOINERS[joined.joiner]
+    row = joiner_row(joined.joiner)
     relation = "ccomp" if row.get("complement") else "advcl" if row["order"] == "verb_last" else "conj"
     comma = [] if joined.joiner in ("und", "oder") else [mark(",")]
     return [*comma, *attach(_with_joiner(joined), head, relation)]
 
 
 def _with_joiner(joined: Joined) -> list[Word]:
-    order = JOINERS[joined.joiner]["order"]
+    order = joiner_row(joined.joiner)["order"]
     part_of_speech, relation = _JOINER_WORDS[order]
     said = clause(joined.clause, order, joined.clause.subject if order == "verb_second" else None)
+    if joined.joiner == ",":
+        return said
     joiner = Word(joined.joiner, part_of_speech, ((joined, "joiner"),), root_of(said), relation)
     return [joiner, *said]
 
@@ -98,7 +103,8 @@ def clause(node: Clause, order: str, first: object = None) -> list[Word]:
         attach(described, head, "xcomp")
     places: defaultdict[str, list[Word]] = defaultdict(list, finite=finite, end_verb=end)
     for part, place, relation, said in _parts(node, order, kein):
-        attach(said, head, relation)
+        if relation:
+            attach(said, head, relation)
         places["front" if part is not None and part is first else place] += said
     places["front" if node.predicate is not None and node.predicate is first else "predicate"] += described
     return [word for place in _ORDER[order] for word in places[place]]
@@ -135,9 +141,10 @@ def _parts(node: Clause, order: str, kein: Origin | None) -> Iterator[Part]:
     if node.subject is not None and order != "infinitive":
         if order != "command" or (isinstance(node.subject, Pronoun) and node.subject.key == "Sie"):
             expletive = isinstance(node.subject, Pronoun) and node.subject.key == "es" and node.verb.subject == ""
-            yield node.subject, "subject", "expl" if expletive else "nsubj", nominal(node.subject, "nominative")
-            yield node.subject, "subject", "acl:relcl", _relative(node.subject)
-    yield from _objects(node, None if node.verb.fixed_noun else kein)
+            place = "light_subject" if is_light(node.subject) else "object" if node.verb.swap else "subject"
+            said = nominal(node.subject, "nominative")
+            yield node.subject, place, "expl" if expletive else "nsubj", said + _relative(node.subject, root_of(said))
+    yield from _objects(node, None if fixed_noun(node.verb) else kein)
     if node.please:
         yield None, "please", "discourse", [Word("bitte", "INTJ", ((node, "please"),))]
     if "gern" in node.tense:
@@ -145,9 +152,11 @@ def _parts(node: Clause, order: str, kein: Origin | None) -> Iterator[Part]:
     yield from _small_words(node, kein)
     for adverbial in node.adverbials:
         relation = "advmod" if isinstance(adverbial, Adverbial) else "obl"
-        yield adverbial, adverbial.slot, relation, _words(adverbial)
-        if isinstance(adverbial, Prepositional):
-            yield adverbial, "after", "acl:relcl", _relative(adverbial.object)
+        said = _words(adverbial)
+        yield adverbial, adverbial.slot, relation, said
+        if isinstance(adverbial, Prepositional) and relative_of(adverbial.object) is not None:
+            noun = next(word for word in said if (adverbial.object, "noun") in word.origins)
+            yield adverbial, "after", "", _relative(adverbial.object, noun)
     if node.verb.fixed:
         yield from _fixed(node, kein)
     if node.complement is not None:
@@ -159,22 +168,27 @@ def _objects(node: Clause, kein: Origin | None) -> Iterator[Part]:
     if node.object is not None:
         relation = "iobj" if verb.case == "dative" else "obj"
         if verb.governs:
-            case = CLOSED["prepositions"][verb.governs]["case"] if verb.case == "accusative" else verb.case
-            case = verb.case
             preposition = Word(verb.governs, "ADP", ((node, "preposition"),))
-            yield node.object, "prepositional", "obl", prepositional(preposition, node.object, case)
+            said = prepositional(preposition, node.object, verb.case)
+            noun = root_of(said)
+            yield node.object, "prepositional", "obl", said
         else:
             place = "light" if is_light(node.object) else "new_object" if is_new(node.object) else "object"
-            yield node.object, place, relation, nominal(node.object, verb.case, kein)
-        yield node.object, "after", "acl:relcl", _relative(node.object)
+            said = nominal(node.object, verb.case, kein)
+            noun = root_of(said)
+            yield node.object, place, relation, said
+        yield node.object, "after", "", _relative(node.object, noun)
     if verb.reflexive:
         case = "dative" if verb.reflexive == "dative" else "accusative"
         said = Word(german.reflexive(subject_key(node.subject), case), "PRON", ((node, "verb"), (node, "self")))
-        yield None, "light", "expl:pv", [said]
+        before = node.subject is not None and not (is_light(node.subject) or isinstance(node.subject, RelativePronoun))
+        yield None, "reflexive" if before else "light", "expl:pv", [said]
     if node.recipient is not None:
         place = "light" if is_light(node.recipient) else "recipient"
-        yield node.recipient, place, "iobj", nominal(node.recipient, "dative")
-        yield node.recipient, "after", "acl:relcl", _relative(node.recipient)
+        said = nominal(node.recipient, "dative")
+        noun = root_of(said)
+        yield node.recipient, place, "iobj", said
+        yield node.recipient, "after", "", _relative(node.recipient, noun)
 
 
 def _small_words(node: Clause, kein: Origin | None) -> Iterator[Part]:
@@ -194,8 +208,8 @@ def _small_words(node: Clause, kein: Origin | None) -> Iterator[Part]:
 
 def _fixed(node: Clause, kein: Origin | None) -> Iterator[Part]:
     origin = (node, "verb")
-    if node.verb.fixed_noun:
-        noun = lexicon().nouns[node.verb.fixed]
+    noun = fixed_noun(node.verb)
+    if noun is not None:
         where = german.column(noun, plural=noun.plural_only)
         said = spell(node.verb.fixed, "NOUN", origin)
         article = [Word(german.determiner("kein", "accusative", where), "DET", (kein,), said[0], "det")] if kein else []
@@ -236,13 +250,15 @@ def _adverb(node: Adverbial) -> list[Word]:
     ]
     for word in said[:-1]:
         word.head, word.relation = said[-1], "advmod"
+    if node.degree:
+        said.insert(0, Word(node.degree, "ADV", ((node, "degree"),), said[-1], "advmod"))
     return said
 
 
 def _quality(node: Quality) -> list[Word]:
     """The uninflected adjective with its degree or measure, and what it is compared with."""
     compared = node.than is not None and not node.equal
-    text = german.comparative(node.adjective) if compared else node.adjective.key
+    text = german.comparative(node.adjective) if compared else node.adjective.german
     main = Word(text, "ADJ", ((node, "adjective"),))
     said = [main]
     if node.degree:
@@ -268,7 +284,11 @@ def nominal(node: Nominal, case: Case, kein: Origin | None = None) -> list[Word]
             return [Word(german.RELATIVE_PRONOUN[case, where], "PRON", ((node, "relative"),))]
         case Name(name):
             ending = "" if case != "genitive" else "’" if name.key.endswith(("s", "x", "z")) else "s"
-            return [Word(name.key + ending, "PROPN", ((node, "noun"),))]
+            said = [Word(name.key + ending, "PROPN", ((node, "noun"),))]
+            if name.article:
+                where: german.Column = "f" if name.article == "die" else "m"
+                said.insert(0, Word(german.determiner("der", case, where), "DET", (), said[0], "det"))
+            return said
         case Clock(hour, half):
             return _clock(node, hour, half=half)
         case Both():
@@ -320,21 +340,26 @@ def _noun_phrase(node: NounPhrase, case: Case, kein: Origin | None) -> list[Word
     return said
 
 
-def _relative(node: Nominal) -> list[Word]:
+def _relative(node: Nominal, noun: Word) -> list[Word]:
     """The relative clause of a nominal between commas, or nothing."""
     relative = relative_of(node)
     if relative is None:
         return []
     said = clause(relative.clause, "verb_last", relative.front)
-    return [mark(","), *said, mark(",")]
+    for word in said:
+        if word.text and any(isinstance(part, RelativePronoun) for part, _ in word.origins):
+            word.antecedent = noun
+    return [mark(","), *attach(said, noun, "acl:relcl"), mark(",")]
 
 
 def prepositional(preposition: Word, governed: Nominal, case: Case) -> list[Word]:
     """A preposition and what it governs: im for in dem, unless a relative clause needs the article's stress."""
     said = nominal(governed, case)
+    if not preposition.text:  # ein Glas Wasser
+        return said
     contracted = CLOSED["contractions"].get(f"{preposition.text} {said[0].text}")
     if contracted and len(said) > 1 and relative_of(governed) is None:
         said[0] = Word(contracted, "ADP", preposition.origins + said[0].origins, said[0].head, "case")
         return said
     preposition.head, preposition.relation = root_of(said), "case"
-    return [preposition, *said]
+    return [*said, preposition] if preposition.text in _POSTPOSITIONS else [preposition, *said]

@@ -76,6 +76,7 @@ class ProperName:
     kind: str
     english: str = ""
     gender: Gender = "n"
+    article: str = ""
     unseen: bool = False
 
     @property
@@ -95,7 +96,8 @@ class Adverb:
     slot: str
     english: str
     tenses: frozenset[str] = frozenset()
-    late: bool = False
+    middle: bool = False
+    stranded: str = ""
 
 
 @dataclass(eq=False)
@@ -114,6 +116,15 @@ class Adjective:
     too: bool = False
     passing: bool = False
     colour: bool = False
+    predicate: bool = True
+    definite: bool = False
+    indeclinable: bool = False
+    with_ein: str = ""
+
+    @property
+    def german(self) -> str:
+        """The word, without what tells two senses apart."""
+        return self.key.partition(" (")[0]
 
 
 @dataclass(eq=False)
@@ -143,19 +154,22 @@ class Verb:
     place: str = ""
     goal: str = ""
     path: str = ""
-    from_: str = ""
+    onto: str = ""
+    origin: str = ""
     by: str = ""
     manner: str = ""
     needs_place: bool = False
-    needs_goal: bool = True
-    spot: bool = False
-    object_is: Literal["definite", "indefinite", "either"] = "either"
+    spot: str = ""
+    object_is: Literal["definite", "indefinite", "either", "bare", "own", "generic"] = "either"
+    object_number: str = ""
+    subject_is: str = ""
+    anything: bool = False
+    subject_anything: bool = False
     company: bool = False
     benefit: bool = False
     able: bool = False
     command: bool = False
     fixed: str = ""
-    fixed_noun: bool = False
     reflexive: str = ""
     reflexive_english: bool = False
     swap: bool = False
@@ -164,12 +178,16 @@ class Verb:
     takes: str = ""
     named: bool = False
     would: bool = False
+    gern: bool = False
+    ahead: str = ""
+    seen: bool = False
+    particle_last: bool = False
 
     @cached_property
     def _infinitive_and_rest(self) -> tuple[str, str]:
-        words = [word for word in self.key.removesuffix(" (es)").split() if word not in self.fixed.split()]
-        words = [word for word in words if word != "sich"]
-        return words[0], words[1] if len(words) > 1 else ""
+        words = self.key.partition(" (")[0].split()
+        verb, *preposition = [word for word in words if word not in ("sich", *self.fixed.split())]
+        return verb, " ".join(preposition)
 
     @property
     def prefix(self) -> str:
@@ -234,14 +252,19 @@ def lexicon() -> Lexicon:
         adverbs={
             slot: {
                 key: Adverb(
-                    key, slot, row["english"], frozenset(row.get("with", "").split()), row.get("late", False)
+                    key,
+                    "goal" if slot == "origin" else slot,
+                    row["english"],
+                    frozenset(row.get("with", "").split()),
+                    row.get("middle", False),
+                    row.get("stranded", ""),
                 )
                 for key, row in group.items()
             }
             for slot, group in table("adverbs").items()
         },
         verbs={
-            key: Verb(key, **{name + "_" * (name == "from"): value for name, value in row.items()})
+            key: Verb(key, **{"origin" if name == "from" else name: value for name, value in row.items()})
             for key, row in table("verbs").items()
         },
     )

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Union
 
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Noun, ProperName, Verb
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Noun, ProperName, Verb, lexicon
 
 PARTICLES = CLOSED["particles"]
 JOINERS = CLOSED["joiners"]
@@ -14,9 +14,13 @@ DEGREES: dict[str, str] = CLOSED["degrees"]
 
 @dataclass(eq=False)
 class Pronoun:
-    """A pronoun of the closed class, by its German nominative: ich, "sie, plural", wer, nichts, das."""
+    """A pronoun of the closed class, by its German nominative: ich, "sie, plural", wer, nichts, das.
+
+    Er and sie are it in English where they stand for a thing.
+    """
 
     key: str
+    thing: bool = False
 
 
 @dataclass(eq=False)
@@ -47,6 +51,7 @@ class NounPhrase:
     comparative: bool = False
     possessor: "Nominal | None" = None
     attribute: "Prepositional | None" = None
+    own: str = ""  # the possessive that English says for the German article: die Hand heben, raise one's hand
     relative: "Relative | None" = None
 
 
@@ -79,9 +84,10 @@ Nominal = Union[Pronoun, RelativePronoun, Name, NounPhrase, Both, Clock]
 
 @dataclass(eq=False)
 class Adverbial:
-    """An adverb or fixed phrase of the lexicon."""
+    """An adverb or fixed phrase of the lexicon, perhaps with very or too."""
 
     adverb: Adverb
+    degree: str = ""
 
     @property
     def slot(self) -> str:
@@ -121,7 +127,7 @@ class Clause:
     """A verb with its roles and circumstances, and how it is said.
 
     `tense` names a verb group of the closed classes; `particle` schon, noch, noch nicht …; `simple` asks for the English
-    simple present, as in clauses with wenn.
+    simple present, as in clauses with wenn; `reported` for the tense of what was said.
     """
 
     verb: Verb
@@ -136,6 +142,7 @@ class Clause:
     negated: bool = False
     please: bool = False
     simple: bool = False
+    reported: bool = False
 
     def in_slot(self, *slots: str) -> list[Adverbial | Prepositional]:
         """The adverbials that stand in these slots."""
@@ -146,7 +153,7 @@ class Clause:
         """True where kein says the negation: the object, predicate or fixed noun is indefinite."""
         if not (self.negated or PARTICLES.get(self.particle, {}).get("negates")) or "gern" in self.tense:
             return False
-        if self.verb.fixed_noun:
+        if fixed_noun(self.verb):
             return True
         direct = self.object if not self.verb.governs else None
         return is_indefinite(direct) or is_indefinite(self.predicate)
@@ -166,6 +173,7 @@ class Joined:
 
     joiner: str
     clause: Clause
+    english: str = ""  # where it is not the usual translation
 
 
 @dataclass(eq=False)
@@ -210,11 +218,21 @@ def german_person(nominal: Nominal) -> Person:
 
 
 def english_person(nominal: Nominal) -> Person:
-    """The same for English: everyone is singular, man is you."""
-    if isinstance(nominal, Pronoun):
-        person: Person = PRONOUNS[nominal.key].get("english_person", german_person(nominal))
-        return person
+    """The same for English: everyone is singular, man is you, the police are several."""
+    match nominal:
+        case Pronoun(key):
+            person: Person = PRONOUNS[key].get("english_person", german_person(nominal))
+            return person
+        case RelativePronoun(antecedent):
+            return english_person(antecedent)
+        case NounPhrase():
+            return "3p" if english_plural(nominal) else "3s"
     return german_person(nominal)
+
+
+def english_plural(node: NounPhrase) -> bool:
+    """Whether the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
+    return {"plural": True, "pair": True, "mass": False}.get(node.noun.in_english, node.plural)
 
 
 def subject_key(nominal: Nominal | None) -> str:
@@ -233,9 +251,30 @@ def subject_key(nominal: Nominal | None) -> str:
     return "er"
 
 
+def fixed_noun(verb: Verb) -> Noun | None:
+    """The noun among the fixed words of a verb that kein negates: Hunger haben, keinen Hunger haben."""
+    found = lexicon().nouns.get(verb.fixed)
+    return found if found is not None and found.fixed_noun else None
+
+
 def relative_of(nominal: object) -> Relative | None:
     """The relative clause of a noun phrase."""
     return nominal.relative if isinstance(nominal, NounPhrase) else None
+
+
+def joiner_row(key: str) -> dict[str, Any]:
+    """What the closed classes say of a joiner; question words join as ob does."""
+    if key in JOINERS:
+        row: dict[str, Any] = JOINERS[key]
+        return row
+    return {"english": lexicon().adverbs["question"][key].english, "order": "verb_last", "complement": True}
+
+
+def taken_up(nominal: Nominal) -> Nominal:
+    """The pronoun by which a nominal is taken up."""
+    key = subject_key(nominal)
+    named = isinstance(nominal, NounPhrase) and not nominal.noun.kind_set & {"person", "pet"}
+    return Pronoun(key, thing=named and key in ("er", "sie", "es"))
 
 
 def is_light(nominal: object) -> bool:
