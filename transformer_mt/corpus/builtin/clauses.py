@@ -37,6 +37,8 @@ _PERFECT = {"schon": 2.0, "noch nicht": 1.6, "noch nie": 1.0}
 # What is planned or remembered by the year, and the words that do so.
 _LONG = frozenset(("heiraten", "um|ziehen", "bauen", "kaufen (house)", "kennen|lernen", "besuchen", "wandern", "lernen"))
 _FAR = frozenset(("Jahr", "Sommer", "Winter", "Monat", "Frühling", "Herbst"))
+_LASTING = frozenset(("ganze", "ganzen"))
+_ANYWHERE = ("hier", "dort", "draußen", "drinnen", "zu Hause")
 _OCCASIONS = ("nach", "vor", "während")
 
 
@@ -59,7 +61,7 @@ def clause(
     """A finite clause; the subject stands `before` the German verb or behind it; the rest as already decided."""
     if verb is None:
         by_people = subject is not None
-        verb = sampler.verb(lambda verb: fits(verb) and (not by_people or sampler.can_act(verb)))
+        verb = sampler.verb(lambda verb: fits(verb) and (not by_people or sampler.anybody_can(verb)))
     chosen = tense or _tense(sampler, verb)
     node = Clause(verb, subject or sampler.subject(verb, before=before))
     _say_when(sampler, node, chosen)
@@ -210,12 +212,12 @@ def _circumstance(sampler: Sampler, node: Clause, kind: str) -> Adverbial | Prep
 def location(sampler: Sampler, node: Clause, role: str) -> Adverbial | Prepositional:
     """Where, where to, where from, along what: as the verb wants it, with the preposition that the noun takes."""
     if role == "place" and sampler.chance(0.12):
-        return adverb(sampler, "place")
+        return Adverbial(sampler.words.adverbs["place"][sampler.one_of(_ANYWHERE)])
     if role == "goal" and node.verb.key in ("gehen", "fahren", "kommen", "laufen") and sampler.chance(0.12):
         return adverb(sampler, "goal")
     found = [entity for entity in sampler.select(getattr(node.verb, role)) if _is_place(entity, role)]
     if not found:
-        return adverb(sampler, "goal" if role in ("goal", "origin") else "place")
+        return Adverbial(sampler.words.adverbs["place"][sampler.one_of(_ANYWHERE)])
     return at(sampler, sampler.fair(found), role)
 
 
@@ -279,7 +281,8 @@ def time(sampler: Sampler, verb: Verb, tense: str) -> Adverbial | Prepositional:
     if verb.goal or verb.aspect == "habit" or verb.key in _LONG:
         return adverb(sampler, "time", tense)
     group = [entry for entry in sampler.words.adverbs["time"].values() if tense in entry.tenses]
-    return Adverbial(sampler.fair([entry for entry in group if not _FAR & set(entry.key.split())]))
+    unfit = _FAR if not verb.object and verb.aspect == "activity" else _FAR | _LASTING
+    return Adverbial(sampler.fair([entry for entry in group if not unfit & set(entry.key.split())]))
 
 
 def clock(sampler: Sampler) -> Clock:

@@ -137,6 +137,7 @@ def which(sampler: Sampler) -> Sentence:
 
 def command(sampler: Sampler) -> Sentence:
     """Öffne bitte das Fenster!"""
+    sampler.as_subject(Pronoun(sampler.addressee))
     node = infinitive(sampler, fits=lambda verb: verb.command)
     node.subject = Pronoun(sampler.addressee)
     node.please = sampler.addressee == "Sie" or sampler.chance(0.35)
@@ -235,7 +236,7 @@ def identity(sampler: Sampler) -> Sentence:
     """Das ist mein Bruder. Ist das dein Buch?"""
     noun = sampler.fair(sampler.select("relative thing clothing pet room dwelling Freund Freundin Lehrer Lehrerin Chef"))
     phrase = sampler.entity(noun)
-    if isinstance(phrase, NounPhrase) and phrase.plural:
+    if isinstance(phrase, NounPhrase) and (phrase.plural or phrase.determiner == "dieser"):
         return described(sampler)
     node = Clause(sampler.words.verbs["sein"], Pronoun("das"), predicate=phrase)
     node.tense = sampler.weighted({"present": 5.0, "past": 0.6})
@@ -249,7 +250,7 @@ def somewhere(sampler: Sampler) -> Sentence:
         subject = sampler.somebody(pronouns=0.5)
         place = location(sampler, Clause(sampler.words.verbs["sein"]), "place")
     else:
-        things = [noun for noun in sampler.select("small luggage clothing reading kitchenware pet") if isinstance(noun, Noun)]
+        things = [noun for noun in sampler.select("small luggage clothing reading kitchenware Hund Katze") if isinstance(noun, Noun)]
         subject = sampler.as_subject(sampler.entity(sampler.fair(things), subject=True))
         spots = [noun for noun in sampler.select("luggage furniture room fridge") if isinstance(noun, Noun)]
         spot = sampler.fair([noun for noun in spots if (noun.spot or noun.place) and noun is not getattr(subject, "noun", None)])
@@ -384,12 +385,10 @@ def relative(sampler: Sampler) -> Sentence:
     """Der Mann, dem ich geholfen habe, wartet auf den Bus."""
     sentence = Sentence(clause(sampler, negations=0.03, extras=0.3))
     node = sentence.clause
-    phrases = [part for part in (node.subject, node.object) if isinstance(part, NounPhrase) and part.determiner in ("der", "ein", "")]
+    phrases = [part for part in (node.subject, node.object) if isinstance(part, NounPhrase) and part.determiner in ("der", "ein", "") and part.possessor is None]
     if not phrases or node.recipient is not None or node.tense == "gern":
         return sentence
     phrase = sampler.one_of(phrases)
-    if phrase.possessor is None and not phrase.noun.shared | ("known" in phrase.noun.kind_set):
-        pass
     phrase.relative = _relative(sampler, phrase)
     return sentence
 
@@ -408,7 +407,7 @@ def _relative(sampler: Sampler, phrase: NounPhrase) -> Relative | None:
             node = clause(sampler, verb=verb, subject=pronoun, negations=0.05, extras=0.4)
             sampler.owner = owner
             return Relative(node, pronoun)
-        if not as_subject and noun in sampler.objects_of(verb) and verb.object_is != "own" and not verb.recipient:
+        if not as_subject and sampler.anybody_can(verb) and noun in sampler.objects_of(verb) and verb.object_is != "own" and not verb.recipient:
             subject = sampler.as_subject(sampler.pronoun(before=True)) if sampler.chance(0.7) else sampler.somebody(pronouns=0)
             tense = "past" if verb.aspect != "state" and "past" not in verb.without_set and sampler.chance(0.75) else ""
             node = clause(sampler, verb=verb, subject=subject, tense=tense, negations=0.03, extras=0.2)
@@ -442,7 +441,8 @@ def scene(sampler: Sampler) -> Sentence:
     main = _read(reader, first)
     joined = [Joined(joiner, _read(reader, second), english)]
     if "third" in row and sampler.chance(0.6):
-        joined.append(Joined(row["join2"], _read(reader, sampler.one_of(row["third"]))))
+        third = _read(reader, sampler.one_of(row["third"]))
+        joined.append(Joined(row["join2"], third, within=row.get("within", False)))
     form = next((form for form in ("command", "question") if form in first.split("; ")), "statement")
     return Sentence(main, form, joined=tuple(joined))
 
@@ -471,7 +471,7 @@ def _letters(sampler: Sampler, row: dict[str, Any], first: str) -> dict[str, Nom
     for letter in "ABCX":
         options = row.get(letter)
         if options is None and letter in "AB":
-            letters[letter] = sampler.acquaintance() if letter == "A" else sampler.person(pronouns=0.3)
+            letters[letter] = sampler.acquaintance() if letter == "A" else sampler.other_than(letters["A"])
             if letter == "A" and "command" in first.split("; "):
                 letters[letter] = sampler.as_subject(Pronoun(sampler.addressee))
         elif options is not None:

@@ -28,6 +28,7 @@ from transformer_mt.corpus.builtin.meaning import (
     Sentence,
     english_person,
     english_plural,
+    ends_subordinate,
     is_indefinite,
     is_light,
     is_person,
@@ -55,8 +56,8 @@ def sentence(node: Sentence) -> list[Word]:
     root = root_of(said)
     if node.before:
         said = [*attach(_with_joiner(node.before), root, "advcl"), mark(","), *said]
-    for joined in node.joined:
-        said += joined_clause(joined, root)
+    for place, joined in enumerate(node.joined):
+        said += joined_clause(joined, root, comma=ends_subordinate(node, place))
     return said
 
 
@@ -67,12 +68,12 @@ def _starts_english(node: Sentence) -> bool:
     return node.form == "question" or getattr(node.first, "slot", "") in ("time", "sentence")
 
 
-def joined_clause(joined: Joined, head: Word) -> list[Word]:
+def joined_clause(joined: Joined, head: Word, *, comma: bool) -> list[Word]:
     """A clause behind another, with a comma where its joiner wants one."""
     row = joiner_row(joined.joiner)
     relation = "ccomp" if row.get("complement") else "advcl" if row["order"] == "verb_last" else "conj"
-    comma = [mark(",")] if row.get("comma") or joined.joiner == "," else []
-    return [*comma, *attach(_with_joiner(joined), head, relation)]
+    commas = [mark(",")] if comma or row.get("comma") or joined.joiner == "," else []
+    return [*commas, *attach(_with_joiner(joined), head, relation)]
 
 
 def _with_joiner(joined: Joined) -> list[Word]:
@@ -82,8 +83,6 @@ def _with_joiner(joined: Joined) -> list[Word]:
     joiner = spell(joined.english or row["english"], part_of_speech, (joined, "joiner"))
     if not joiner:
         return said
-    if "after" in row:  # trotzdem: but … still
-        joined.clause.particle = joined.clause.particle or row["after"]
     return [*attach(joiner, root_of(said), relation), *said]
 
 
@@ -274,7 +273,7 @@ def _parts(node: Clause, order: str, first: object) -> Iterator[Part]:
     for adverbial in node.adverbials:
         relation = "advmod" if isinstance(adverbial, Adverbial) else "obl"
         in_the_middle = isinstance(adverbial, Adverbial) and adverbial.adverb.middle
-        place = "middle" if adverbial.slot == "frequency" or in_the_middle else adverbial.slot
+        place = "before_not" if in_the_middle else "middle" if adverbial.slot == "frequency" else adverbial.slot
         said = _words(adverbial)
         if node.verb.named and adverbial is first:  # wie heißt du: what is your name
             said[0].text = "what"

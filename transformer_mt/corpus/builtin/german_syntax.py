@@ -24,6 +24,7 @@ from transformer_mt.corpus.builtin.meaning import (
     Quality,
     RelativePronoun,
     Sentence,
+    ends_subordinate,
     fixed_noun,
     german_person,
     is_light,
@@ -62,22 +63,23 @@ def sentence(node: Sentence) -> list[Word]:
             order, first = "verb_first", None
         said = clause(node.clause, order, first)
         root = root_of(said)
-    for joined in node.joined:
-        said += joined_clause(joined, root)
+    for place, joined in enumerate(node.joined):
+        said += joined_clause(joined, root, comma=ends_subordinate(node, place))
     return said
 
 
-def joined_clause(joined: Joined, head: Word) -> list[Word]:
+def joined_clause(joined: Joined, head: Word, *, comma: bool) -> list[Word]:
     """A clause behind another, with its comma (none before und and oder)."""
     row = joiner_row(joined.joiner)
     relation = "ccomp" if row.get("complement") else "advcl" if row["order"] == "verb_last" else "conj"
-    comma = [] if joined.joiner in ("und", "oder") else [mark(",")]
-    return [*comma, *attach(_with_joiner(joined), head, relation)]
+    commas = [] if joined.joiner in ("und", "oder") and not comma else [mark(",")]
+    return [*commas, *attach(_with_joiner(joined), head, relation)]
 
 
 def _with_joiner(joined: Joined) -> list[Word]:
     order = joiner_row(joined.joiner)["order"]
     part_of_speech, relation = _JOINER_WORDS[order]
+    order = "verb_last" if joined.within else order
     said = clause(joined.clause, order, joined.clause.subject if order == "verb_second" else None)
     if joined.joiner == ",":
         return said

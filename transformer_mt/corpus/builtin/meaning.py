@@ -174,6 +174,7 @@ class Joined:
     joiner: str
     clause: Clause
     english: str = ""  # where it is not the usual translation
+    within: bool = False  # und that goes on with the subordinate clause before it
 
 
 @dataclass(eq=False)
@@ -270,8 +271,16 @@ def joiner_row(key: str) -> dict[str, Any]:
     return {"english": lexicon().adverbs["question"][key].english, "order": "verb_last", "complement": True}
 
 
+def ends_subordinate(sentence: Sentence, place: int) -> bool:
+    """Whether the joined clause at `place` goes on with the main clause behind a subordinate one, whose comma it takes."""
+    before = sentence.joined[place - 1] if place else None
+    return before is not None and joiner_row(before.joiner)["order"] == "verb_last" and not sentence.joined[place].within
+
+
 def taken_up(nominal: Nominal) -> Nominal:
     """The pronoun by which a nominal is taken up."""
+    if isinstance(nominal, Pronoun):
+        return Pronoun(nominal.key, nominal.thing)
     key = subject_key(nominal)
     named = isinstance(nominal, NounPhrase) and not nominal.noun.kind_set & {"person", "pet"}
     return Pronoun(key, thing=named and key in ("er", "sie", "es"))

@@ -94,6 +94,9 @@ class Reader:
         elif node.verb.key in ("sein", "werden", "bleiben"):
             node.predicate = nominal
         else:
+            if isinstance(nominal, NounPhrase) and nominal.determiner == "kein":
+                nominal.determiner = "" if nominal.plural or nominal.noun.mass else "ein"
+                node.negated = True
             node.object = nominal
 
     def _quality(self, item: str) -> Quality | None:
@@ -203,8 +206,16 @@ def prepositional(preposition: str, governed: Nominal, *, goal: bool = False) ->
             german, _, translated = getattr(noun, role).partition(" | ")[0].partition(" ")
             if german == preposition:
                 slot = {"when": "time", "goal": "goal", "path": "path", "origin": "goal"}.get(role, "place")
-                return Prepositional(preposition, case, translated, governed, slot)
+                return Prepositional(preposition, case, translated, governed, slot, _is_bare(governed, role))
+        if preposition == "mit" and "ride" in noun.kind_set and not governed.adjectives:
+            return Prepositional(preposition, case, "by", governed, slot, bare=True)
     return Prepositional(preposition, case, "to" if goal else english, governed, "goal" if goal else slot)
+
+
+def _is_bare(phrase: Nominal, role: str) -> bool:
+    """Whether English has no article where German has: at school, to work."""
+    plain = isinstance(phrase, NounPhrase) and phrase.determiner == "der" and not phrase.adjectives
+    return plain and role in phrase.noun.bare.split()
 
 
 def _combined(tense: str, item: str) -> str:

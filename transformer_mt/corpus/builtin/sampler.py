@@ -26,6 +26,7 @@ FEW = tuple(NUMERALS)[:9]
 _OBJECT_PRONOUNS = ("ich", "du", "er", "sie", "wir", "ihr", "Sie")
 _FIRST, _SECOND = ("ich", "wir"), ("du", "ihr", "Sie")
 # Plurals that are known well enough to be shown in the dative, where they have a form of their own.
+_ONLY_ONE = frozenset(("parent", "body"))
 _BARE = frozenset(("language", "sport"))
 
 
@@ -112,8 +113,12 @@ class Sampler:
         return self._selected[wanted]
 
     def can_act(self, verb: Verb) -> bool:
-        """True if people do it."""
+        """True if some people do it, so that pronouns can."""
         return verb in self._deeds
+
+    def anybody_can(self, verb: Verb) -> bool:
+        """True if all people do it."""
+        return "person" in verb.subject.split()
 
     def objects_of(self, verb: Verb) -> list[Entity]:
         """The nouns that the verb may have as its object."""
@@ -132,7 +137,7 @@ class Sampler:
             return self.as_subject(Pronoun(self.one_of(("das", "es"))))
         if people and self.chance(0.06):
             return self.as_subject(Pronoun("jemand" if not before else self.one_of(("jemand", "niemand"))))
-        if people and self.chance(0.06):
+        if people and self.anybody_can(verb) and self.chance(0.06):
             return self.as_subject(self._two_people())
         return self.as_subject(self.entity(self.fair(self.select(verb.subject)), subject=True))
 
@@ -164,6 +169,25 @@ class Sampler:
         if isinstance(phrase, NounPhrase):
             phrase.adjectives = ()
         return self.as_subject(phrase)
+
+    def other_than(self, first: Nominal) -> Nominal:
+        """Somebody else in the scenes of `first`, who can be told from them when both are pronouns."""
+        key = subject_key(first)
+        known = self.select("relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia")
+        personal = key in (*_FIRST, *_SECOND)
+        if personal and self.chance(0.35):
+            others = [option for option in ("ich", "er", "sie", "wir", "du") if option != key]
+            group = _FIRST if key in _FIRST else _SECOND
+            others = [option for option in others if option not in group]
+            return Pronoun(self.one_of([option for option in others if option != "du" or self.addressee == "du"]))
+        while True:
+            phrase = self.entity(self.fair(known), subject=True)
+            if isinstance(phrase, NounPhrase):
+                phrase.adjectives = ()
+                phrase.determiner = {"ihr": "mein", "sein": "mein"}.get(phrase.determiner, phrase.determiner)
+                phrase.possessor = None
+            if personal or subject_key(phrase) != key:
+                return phrase
 
     def _two_people(self) -> Both:
         people = [*self.select("relative -Eltern"), *self.select("Anna Lena Maria Paul Peter Tim")]
@@ -206,7 +230,7 @@ class Sampler:
             return Name(chosen)
         if verb.takes == "profession":
             return NounPhrase(chosen, "als")
-        if verb.takes == "amount" or chosen.measure:
+        if verb.takes == "amount" or (chosen.measure and not chosen.both):
             return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW[:4]), True)
         if verb.object_is == "own":
             plural = verb.object_number == "plural"
@@ -240,7 +264,8 @@ class Sampler:
     ) -> NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
         countable = not noun.mass and not noun.plural_only
-        plurals = 0.0 if noun.kind_set & {"parent", "body"} else plurals
+        plurals = 0.0 if noun.kind_set & _ONLY_ONE or noun.key.startswith("Ehe") else plurals
+        adjectives *= 0.3 if "person" in noun.kind_set else 1.0
         plural = noun.plural_only or number == "plural" or (countable and number == "" and self.chance(plurals))
         if definiteness == "bare" or (noun.kind_set & _BARE):
             return NounPhrase(noun, "", noun.plural_only or (number == "plural"))
@@ -252,7 +277,7 @@ class Sampler:
             determiner = self.weighted(self._singular_determiners(noun, definiteness, subject=subject))
         phrase = NounPhrase(noun, determiner, plural)
         if determiner == "mein":
-            phrase.determiner = self.possessive()
+            phrase.determiner = self.possessive(one=bool(noun.kind_set & {"body"}) or noun.key.startswith("Ehe"))
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
         if self.chance(adjectives) and (adjective := self.adjective_for(noun)) is not None:
@@ -297,10 +322,10 @@ class Sampler:
             return {"der": 5, "mein": 0.0 if noun.shared else 1.0, "dieser": 0.6}
         return {"": 5} if definiteness == "indefinite" else {"": 5, "der": 2.5, "mein": 0.0 if noun.shared else 0.8}
 
-    def possessive(self) -> str:
-        """A possessive, mostly the subject's own; never one that could be two people's."""
+    def possessive(self, *, one: bool = False) -> str:
+        """A possessive, mostly the subject's own; never one that could be two people's; of `one` owner where asked."""
         own = PRONOUNS.get(self.owner, {}).get("own")
-        if own and self.chance(0.65):
+        if own and self.chance(0.65) and not (one and own in ("unser", "euer", "ihr, plural")):
             return str(own)
         second = {"du": "dein", "ihr": "euer"}.get(self.addressee)
         options = ["mein", "sein", "unser", *([second] if second else [])]
@@ -308,7 +333,7 @@ class Sampler:
             options.append("ihr")
         if self.owner in ("er", "es", "sie"):  # sein and ihr would be the subject's own as well
             options = [option for option in options if option not in ("sein", "ihr")]
-        return self.one_of(options)
+        return self.one_of([option for option in options if not one or option not in ("unser", "euer")])
 
     def _possessor(self, noun: Noun) -> Nominal:
         if noun.part_of:
