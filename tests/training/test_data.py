@@ -99,7 +99,7 @@ def test_a_sample_is_taken_evenly_from_the_whole(monkeypatch: pytest.MonkeyPatch
 def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "_SAMPLED_TOGETHER", 1)
     learned: list[list[str]] = []
-    monkeypatch.setattr(Tokenizer, "train", lambda texts, config: learned.append(list(texts)) or TOKENIZER)
+    monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole: learned.append(list(texts)) or TOKENIZER)
     train_tokenizer([Share(PAIRS), Share(OLD)], TokenizerConfig(sample=4))
     assert len(learned[0]) == 2 * (5 + 5)
     assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 from transformer_mt.corpus.cleaning import compose, normalize
 from transformer_mt.corpus.pairs import SentencePair, words
@@ -48,6 +49,15 @@ class TrainingWords:
         for word in real_words(compose(normalize(text))):
             found.setdefault(word.casefold(), word)
         return [word for folded, word in found.items() if folded not in self._seen]
+
+    def commonest(self, count: int) -> dict[str, float]:
+        """The `count` commonest words of each side, those of the highest rank first, with their share of all words."""
+        both, total = self.source + self.target, self.source.total() + self.target.total()
+        ranked = (
+            sorted(counts, key=lambda word: (-counts[word], word))[:count] for counts in (self.source, self.target)
+        )
+        found = (word for words in zip_longest(*ranked) for word in words if word is not None)
+        return {word: both[word] / total for word in found}
 
     @cached_property
     def _seen(self) -> frozenset[str]:

@@ -140,8 +140,9 @@ def _learned(shares: Sequence[Share], config: TokenizerConfig) -> Iterator[pa.Re
 
 
 def _learn(shares: Sequence[Share], config: TokenizerConfig) -> Tokenizer:
-    pairs = (pair for share in shares for pair in sample(share.pairs, config.sample))
-    return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config)
+    pairs = [pair for share in shares for pair in sample(share.pairs, config.sample)]
+    whole = count_words(pairs).commonest(config.whole_words)
+    return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole)
 
 
 def training_words(shares: Sequence[Share], config: TokenizerConfig) -> TrainingWords:
