@@ -48,7 +48,7 @@ def test_every_printed_row_sums_to_one(stack: str, head: str, trained: str, tmt:
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_row_of_the_json_sums_to_one(stack: str, trained: str, tmt: Tmt) -> None:
     found = json.loads(tmt("attend", "--model", trained, "--json", SOURCE, "--target", TARGET).out)
-    assert list(found) == ["source", "target", "stacks"]
+    assert list(found) == ["source", "target", "stacks", "never_seen"]
     assert (found["source"], found["target"]) == (SOURCE, TARGET)
     assert set(found["stacks"]) == set(STACKS)
     maps = found["stacks"][stack]
@@ -182,7 +182,7 @@ def deeper(home: Path) -> str:
     tokenizer = Run.open(home / "run").tokenizer()
     torch.manual_seed(1)
     model = build_model(config.model, vocabulary_size=tokenizer.size)
-    run = Run.create(home / "deeper", config, tokenizer, Run.open(home / "run").data())
+    run = Run.create(home / "deeper", config, tokenizer, Run.open(home / "run").data(), None)
     run.save_model({name: 4 * tensor for name, tensor in weights_of(model).items()})
     return str(run.path)
 

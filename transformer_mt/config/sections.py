@@ -129,6 +129,8 @@ class TokenizerConfig(Section):
     """How it is learned: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
     vocabulary_size: Annotated[int, Field(gt=0, le=10**6)] = 2_400
     """Subwords, special symbols and 256 bytes included."""
+    whole_words: Annotated[int, Field(ge=0, le=10**5)] = 150
+    """How many of the commonest words of each language are one subword each; together half of the subwords at most."""
     sample: Annotated[int, Field(gt=0, le=10**8)] = 500_000
     """The most training pairs of a corpus that the vocabulary is learned from, taken evenly from all."""
     sampling: Literal["none", "subword"] = "none"
