@@ -31,11 +31,21 @@ _TENSES: dict[str, dict[str, float]] = {
     "event": {"habit": 0.8, "past": 3.4, "future": 0.8, "modal": 1.8, "planned": 0.6, "perfect": 0.8},
 }
 _MODALS = {"können": 3.0, "müssen": 3.0, "wollen": 2.5, "dürfen": 1.3, "sollen": 1.3, "möchten": 2.5}
-_MODALS |= {"konnte": 0.6, "musste": 0.6, "wollte": 0.6, "durfte": 0.25, "könnte": 0.5, "würde gern": 0.9, "sollte": 0.5}
+_MODALS |= {
+    "konnte": 0.6,
+    "musste": 0.6,
+    "wollte": 0.6,
+    "durfte": 0.25,
+    "könnte": 0.5,
+    "würde gern": 0.9,
+    "sollte": 0.5,
+}
 _ABLE = {"können": 4.0, "wollen": 1.0, "konnte": 0.7}
 _PERFECT = {"schon": 2.0, "noch nicht": 1.6, "noch nie": 1.0}
 # What is planned or remembered by the year, and the words that do so.
-_LONG = frozenset(("heiraten", "um|ziehen", "bauen", "kaufen (house)", "kennen|lernen", "besuchen", "wandern", "lernen"))
+_LONG = frozenset(
+    ("heiraten", "um|ziehen", "bauen", "kaufen (house)", "kennen|lernen", "besuchen", "wandern", "lernen")
+)
 _FAR = frozenset(("Jahr", "Sommer", "Winter", "Monat", "Frühling", "Herbst"))
 _LASTING = frozenset(("ganze", "ganzen"))
 _ANYWHERE = ("hier", "dort", "draußen", "drinnen", "zu Hause")
@@ -105,7 +115,9 @@ def _say_when(sampler: Sampler, node: Clause, tense: str) -> None:
             node.particle = sampler.one_of(("noch", "nicht mehr", "auch"))
     elif tense == "habit":
         slot = sampler.weighted({"time": 5.0, "frequency": 6.0})
-        node.adverbials.append(time(sampler, verb, "habit") if slot == "time" else adverb(sampler, "frequency", "habit"))
+        node.adverbials.append(
+            time(sampler, verb, "habit") if slot == "time" else adverb(sampler, "frequency", "habit")
+        )
     elif tense == "planned":
         node.adverbials.append(time(sampler, verb, "future"))
     elif tense == "modal":
@@ -169,7 +181,7 @@ def _noun(entity: Entity) -> Noun:
 
 def _qualities(sampler: Sampler, node: Clause) -> list[Adjective]:
     """What a verb such as aussehen or schmecken may be followed by."""
-    people = sampler.can_act(node.verb) and is_person(node.subject)
+    people = sampler.can_act(node.verb) and node.subject is not None and is_person(node.subject)
     keys = "müde krank glücklich traurig gut schlecht besser" if people else "gut schlecht"
     return [sampler.words.adjectives[key] for key in keys.split() if key in sampler.words.adjectives]
 
@@ -242,7 +254,9 @@ def at(sampler: Sampler, entity: Entity, role: str) -> Prepositional:
         phrase = NounPhrase(entity)
     if "body" in entity.kind_set:
         phrase.adjectives = ()
-    return Prepositional(german, "accusative" if towards else "dative", english, phrase, slot, role in entity.bare.split())
+    return Prepositional(
+        german, "accusative" if towards else "dative", english, phrase, slot, role in entity.bare.split()
+    )
 
 
 def adverb(sampler: Sampler, slot: str, *tenses: str) -> Adverbial:
@@ -332,7 +346,9 @@ def being(sampler: Sampler, subject: Nominal, predicate: Quality | NounPhrase | 
     node.tense = sampler.weighted({"present": 6.0, "past": 2.5 if passing else 1.0, "future": 0.5 if passing else 0.0})
     if passing and sampler.chance(0.3):
         if node.tense == "present":
-            node.adverbials.append(adverb(sampler, *(("time", "state") if sampler.chance(0.7) else ("frequency", "state"))))
+            node.adverbials.append(
+                adverb(sampler, *(("time", "state") if sampler.chance(0.7) else ("frequency", "state")))
+            )
         else:
             node.adverbials.append(adverb(sampler, "time", node.tense))
     elif sampler.chance(0.06) and node.tense == "present" and passing:
@@ -352,8 +368,13 @@ def quality(sampler: Sampler, adjective: Adjective) -> Quality:
     return Quality(adjective, sampler.weighted(degrees))
 
 
-def with_infinitive(sampler: Sampler, node: Clause, kind: str, **kwargs: float) -> Clause:
+def with_infinitive(
+    sampler: Sampler, node: Clause, kind: str, fits: Callable[[Verb], bool] = lambda verb: True, extras: float = 0.5
+) -> Clause:
     """Add what somebody tries, hopes, helps to do: an infinitive clause of the kind that the verb takes."""
-    inner = infinitive(sampler, **kwargs)  # type: ignore[arg-type]
+    who = node.object if kind == "bare" else node.subject
+    sampler.owner = subject_key(who)
+    inner = infinitive(sampler, fits=fits, extras=extras)
+    inner.subject = who  # not said, but what reflexives agree with
     node.complement = Infinitive(inner, bare=kind == "bare")
     return node

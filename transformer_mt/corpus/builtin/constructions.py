@@ -10,13 +10,11 @@ from transformer_mt.corpus.builtin.clauses import (
     at,
     being,
     clause,
-    clock,
     infinitive,
     is_deed,
     location,
     profession,
     quality,
-    time,
     with_infinitive,
 )
 from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
@@ -24,7 +22,6 @@ from transformer_mt.corpus.builtin.meaning import (
     JOINERS,
     Adverbial,
     Clause,
-    Clock,
     Infinitive,
     Joined,
     Name,
@@ -36,7 +33,6 @@ from transformer_mt.corpus.builtin.meaning import (
     Relative,
     RelativePronoun,
     Sentence,
-    is_light,
 )
 from transformer_mt.corpus.builtin.notation import Chooser, Reader
 from transformer_mt.corpus.builtin.sampler import FEW, Sampler
@@ -90,7 +86,7 @@ def question_of_place_or_time(sampler: Sampler) -> Sentence:
     needs = {"wo": "place", "wohin": "goal", "woher": "origin", "wie": "manner"}.get(asked)
     node = clause(
         sampler,
-        fits=lambda verb: not needs or bool(getattr(verb, needs)) and not verb.takes,
+        fits=lambda verb: not needs or (bool(getattr(verb, needs)) and not verb.takes),
         before=False,
         negations=0.25 if asked == "warum" else 0.0,
         extras=0.2,
@@ -98,7 +94,11 @@ def question_of_place_or_time(sampler: Sampler) -> Sentence:
     )
     if asked == "warum" or node.particle == "noch nie":
         node.particle = ""
-    places = ("place", "goal", "path") if asked in ("wo", "wohin", "woher") else {"wann": ("time", "frequency")}.get(asked, ())
+    places = (
+        ("place", "goal", "path")
+        if asked in ("wo", "wohin", "woher")
+        else {"wann": ("time", "frequency")}.get(asked, ())
+    )
     manner = ("manner",) if asked == "wie" else ()
     node.adverbials = [part for part in node.adverbials if part.slot not in (*places, *manner)]
     if asked == "wann":
@@ -124,9 +124,13 @@ def question_of_role(sampler: Sampler) -> Sentence:
 
 def which(sampler: Sampler) -> Sentence:
     """Welches Buch liest du? Wie viele Kinder hast du?"""
-    verb = sampler.verb(lambda verb: bool(verb.object) and verb.object_is == "either" and not (verb.governs or verb.takes))
+    verb = sampler.verb(
+        lambda verb: bool(verb.object) and verb.object_is == "either" and not (verb.governs or verb.takes)
+    )
     node = clause(sampler, verb=verb, before=False, negations=0)
-    nouns = [noun for noun in sampler.objects_of(verb) if isinstance(noun, Noun) and not noun.mass and not noun.plural_only]
+    nouns = [
+        noun for noun in sampler.objects_of(verb) if isinstance(noun, Noun) and not noun.mass and not noun.plural_only
+    ]
     if not nouns:
         return Sentence(node, "question")
     determiner = sampler.weighted({"welcher": 2.0, "wie viele": 1.0})
@@ -141,16 +145,25 @@ def command(sampler: Sampler) -> Sentence:
     node = infinitive(sampler, fits=lambda verb: verb.command)
     node.subject = Pronoun(sampler.addressee)
     node.please = sampler.addressee == "Sie" or sampler.chance(0.35)
-    node.negated = not node.please and sampler.chance(0.15) and isinstance(node.object, (NounPhrase, type(None))) and (
-        not isinstance(node.object, NounPhrase) or node.object.determiner in ("der", "dieser", "mein")
-    ) and not node.in_slot("manner")
+    node.negated = (
+        not node.please
+        and sampler.chance(0.15)
+        and isinstance(node.object, (NounPhrase, type(None)))
+        and (not isinstance(node.object, NounPhrase) or node.object.determiner in ("der", "dieser", "mein"))
+        and not node.in_slot("manner")
+    )
     return Sentence(node, "command")
 
 
 def answer(sampler: Sampler) -> Sentence:
     """Ja, ich komme. Nein, das ist mein Bruder."""
     opening: Any = sampler.weighted({"Ja": 3.0, "Nein": 2.0})
-    node = clause(sampler, subject=sampler.as_subject(sampler.pronoun(before=True)), extras=0.4, negations=0.6 if opening == "Nein" else 0)
+    node = clause(
+        sampler,
+        subject=sampler.as_subject(sampler.pronoun(before=True)),
+        extras=0.4,
+        negations=0.6 if opening == "Nein" else 0,
+    )
     if opening == "Nein" and not (node.negated or node.particle in ("noch nicht", "nicht mehr")):
         opening = "Ja"
     return Sentence(node, opening=opening)
@@ -158,7 +171,9 @@ def answer(sampler: Sampler) -> Sentence:
 
 def addressed(sampler: Sampler) -> Sentence:
     """Anna, kommst du? Entschuldigung, wo ist der Bahnhof?"""
-    sentence = sampler.weighted({yes_no_question: 2.0, request: 1.5, question_of_place_or_time: 1.0, somewhere_asked: 1.0})(sampler)
+    sentence = sampler.weighted(
+        {yes_no_question: 2.0, request: 1.5, question_of_place_or_time: 1.0, somewhere_asked: 1.0}
+    )(sampler)
     if sampler.addressee == "du" and sampler.chance(0.5):
         sentence.opening = Name(_name(sampler.fair(sampler.select("Anna Lena Maria Paul Peter Tim"))))
     else:
@@ -218,7 +233,9 @@ def compared(sampler: Sampler) -> Sentence:
     for phrase in (first, other):
         if isinstance(phrase, NounPhrase):
             phrase.adjectives = ()
-    return Sentence(Clause(sampler.words.verbs["sein"], first, predicate=Quality(adjective, than=other, equal=sampler.chance(0.3))))
+    return Sentence(
+        Clause(sampler.words.verbs["sein"], first, predicate=Quality(adjective, than=other, equal=sampler.chance(0.3)))
+    )
 
 
 def occupation(sampler: Sampler) -> Sentence:
@@ -234,7 +251,9 @@ def occupation(sampler: Sampler) -> Sentence:
 
 def identity(sampler: Sampler) -> Sentence:
     """Das ist mein Bruder. Ist das dein Buch?"""
-    noun = sampler.fair(sampler.select("relative thing clothing pet room dwelling Freund Freundin Lehrer Lehrerin Chef"))
+    noun = sampler.fair(
+        sampler.select("relative thing clothing pet room dwelling Freund Freundin Lehrer Lehrerin Chef")
+    )
     phrase = sampler.entity(noun)
     if isinstance(phrase, NounPhrase) and (phrase.plural or phrase.determiner == "dieser"):
         return described(sampler)
@@ -250,10 +269,16 @@ def somewhere(sampler: Sampler) -> Sentence:
         subject = sampler.somebody(pronouns=0.5)
         place = location(sampler, Clause(sampler.words.verbs["sein"]), "place")
     else:
-        things = [noun for noun in sampler.select("small luggage clothing reading kitchenware Hund Katze") if isinstance(noun, Noun)]
+        things = [
+            noun
+            for noun in sampler.select("small luggage clothing reading kitchenware Hund Katze")
+            if isinstance(noun, Noun)
+        ]
         subject = sampler.as_subject(sampler.entity(sampler.fair(things), subject=True))
         spots = [noun for noun in sampler.select("luggage furniture room fridge") if isinstance(noun, Noun)]
-        spot = sampler.fair([noun for noun in spots if (noun.spot or noun.place) and noun is not getattr(subject, "noun", None)])
+        spot = sampler.fair(
+            [noun for noun in spots if (noun.spot or noun.place) and noun is not getattr(subject, "noun", None)]
+        )
         assert isinstance(spot, Noun)
         place = at(sampler, spot, "spot" if spot.spot else "place")
     return Sentence(being(sampler, subject, place))
@@ -311,7 +336,11 @@ def _seen(sampler: Sampler) -> Clause:
     noun = sampler.fair(sampler.select("figure"))
     assert isinstance(noun, Noun)
     subject = sampler.noun_phrase(noun, "indefinite", plurals=0.3, adjectives=0.0, subject=True)
-    looks = [sampler.words.adjectives[key] for key in _LOOKS if noun in sampler.words.select(sampler.words.adjectives[key].suits)]
+    looks = [
+        sampler.words.adjectives[key]
+        for key in _LOOKS
+        if noun in sampler.words.select(sampler.words.adjectives[key].suits)
+    ]
     if looks and sampler.chance(0.3):
         subject.adjectives = (sampler.fair(looks),)
     if subject.determiner in ("viele", "einige", "") and not noun.plural_only:
@@ -329,9 +358,19 @@ def _seen(sampler: Sampler) -> Clause:
     add_circumstances(sampler, node, 1.2)
     node.adverbials = [part for part in node.adverbials if part.slot not in ("company", "manner")]
     for part in node.adverbials:
-        if isinstance(part, Prepositional) and isinstance(part.object, NounPhrase) and not part.bare and sampler.chance(0.5):
+        if (
+            isinstance(part, Prepositional)
+            and isinstance(part.object, NounPhrase)
+            and not part.bare
+            and sampler.chance(0.5)
+        ):
             phrase = part.object
-            if phrase.determiner in ("der", "dieser") and not phrase.plural and not phrase.noun.mass and "known" not in phrase.noun.kind_set:
+            if (
+                phrase.determiner in ("der", "dieser")
+                and not phrase.plural
+                and not phrase.noun.mass
+                and "known" not in phrase.noun.kind_set
+            ):
                 phrase.determiner = "ein"
     return node
 
@@ -342,7 +381,9 @@ def _seen(sampler: Sampler) -> Clause:
 def help_to(sampler: Sampler) -> Sentence:
     """Kannst du mir helfen, den Brief zu übersetzen?"""
     verb = sampler.words.verbs["helfen"]
-    tense = sampler.weighted({"können": 5.0, "past": 2.0, "present": 1.5, "wollen": 1.0, "möchten": 1.0, "könnte": 1.0, "müssen": 0.6})
+    tense = sampler.weighted(
+        {"können": 5.0, "past": 2.0, "present": 1.5, "wollen": 1.0, "möchten": 1.0, "könnte": 1.0, "müssen": 0.6}
+    )
     asked = tense in ("können", "könnte", "present") and sampler.chance(0.75)
     subject = sampler.as_subject(Pronoun(sampler.addressee)) if asked else sampler.somebody(pronouns=0.7)
     node = Clause(verb, subject, sampler.person(pronouns=0.75), tense=tense)
@@ -373,7 +414,11 @@ def try_to(sampler: Sampler) -> Sentence:
 def judged(sampler: Sampler) -> Sentence:
     """Es ist wichtig, Deutsch zu lernen."""
     keys = ("wichtig", "schwierig", "schön (Tage)", "leicht", "gut", "langweilig")
-    node = Clause(sampler.words.verbs["sein"], Pronoun("es"), predicate=quality(sampler, sampler.words.adjectives[sampler.fair(keys)]))
+    node = Clause(
+        sampler.words.verbs["sein"],
+        Pronoun("es"),
+        predicate=quality(sampler, sampler.words.adjectives[sampler.fair(keys)]),
+    )
     node.tense = sampler.weighted({"present": 4.0, "past": 1.0})
     return Sentence(with_infinitive(sampler, node, "zu", fits=lambda verb: verb.gern, extras=0.3))
 
@@ -385,7 +430,11 @@ def relative(sampler: Sampler) -> Sentence:
     """Der Mann, dem ich geholfen habe, wartet auf den Bus."""
     sentence = Sentence(clause(sampler, negations=0.03, extras=0.3))
     node = sentence.clause
-    phrases = [part for part in (node.subject, node.object) if isinstance(part, NounPhrase) and part.determiner in ("der", "ein", "") and part.possessor is None]
+    phrases = [
+        part
+        for part in (node.subject, node.object)
+        if isinstance(part, NounPhrase) and part.determiner in ("der", "ein", "") and part.possessor is None
+    ]
     if not phrases or node.recipient is not None or node.tense == "gern":
         return sentence
     phrase = sampler.one_of(phrases)
@@ -407,8 +456,18 @@ def _relative(sampler: Sampler, phrase: NounPhrase) -> Relative | None:
             node = clause(sampler, verb=verb, subject=pronoun, negations=0.05, extras=0.4)
             sampler.owner = owner
             return Relative(node, pronoun)
-        if not as_subject and sampler.anybody_can(verb) and noun in sampler.objects_of(verb) and verb.object_is != "own" and not verb.recipient:
-            subject = sampler.as_subject(sampler.pronoun(before=True)) if sampler.chance(0.7) else sampler.somebody(pronouns=0)
+        if (
+            not as_subject
+            and sampler.anybody_can(verb)
+            and noun in sampler.objects_of(verb)
+            and verb.object_is != "own"
+            and not verb.recipient
+        ):
+            subject = (
+                sampler.as_subject(sampler.pronoun(before=True))
+                if sampler.chance(0.7)
+                else sampler.somebody(pronouns=0)
+            )
             tense = "past" if verb.aspect != "state" and "past" not in verb.without_set and sampler.chance(0.75) else ""
             node = clause(sampler, verb=verb, subject=subject, tense=tense, negations=0.03, extras=0.2)
             node.object = pronoun
@@ -435,7 +494,12 @@ def scene(sampler: Sampler) -> Sentence:
     first, second = sampler.one_of(row["first"]), sampler.one_of(row["second"])
     reader = Reader(_chooser(sampler), _letters(sampler, row, first))
     joiner, english = row["join"], row.get("english", "")
-    if JOINERS.get(joiner, {}).get("first") and sampler.chance(0.35) and "command" not in first and "question" not in first:
+    if (
+        JOINERS.get(joiner, {}).get("first")
+        and sampler.chance(0.35)
+        and "command" not in first
+        and "question" not in first
+    ):
         before = Joined(joiner, _read(reader, second), english)
         return Sentence(_read(reader, first), before=before)
     main = _read(reader, first)

@@ -26,9 +26,9 @@ from transformer_mt.corpus.builtin.meaning import (
     Relative,
     RelativePronoun,
     Sentence,
+    ends_subordinate,
     english_person,
     english_plural,
-    ends_subordinate,
     is_indefinite,
     is_light,
     is_person,
@@ -155,7 +155,9 @@ def _direct_tense(node: Clause, *, simple: bool) -> str:
         return node.tense
     if PARTICLES.get(node.particle, {}).get("progressive"):
         return "progressive"
-    repeated = bool(node.in_slot("frequency")) or any(isinstance(part, Adverbial) and part.adverb.tenses & {"habit"} for part in node.adverbials)
+    repeated = bool(node.in_slot("frequency")) or any(
+        isinstance(part, Adverbial) and part.adverb.tenses & {"habit"} for part in node.adverbials
+    )
     timed = node.verb.timetable and any(isinstance(getattr(part, "object", None), Clock) for part in node.adverbials)
     lasting = node.verb.aspect in ("state", "habit")
     ahead = any(isinstance(part, Adverbial) and part.adverb.tenses == {"future"} for part in node.adverbials)
@@ -220,7 +222,9 @@ def _auxiliaries(
         base, _, tense = part.partition(".")
         text = english.finite(base, "", tense, person) if tense else base  # type: ignore[arg-type]
         origins = ((node, "finite"), (node, "progressive")) if base == "be" and node.tense == "present" else gladly
-        origins = ((node, "finite"),) if place == 0 and base in ("be", "would") and "progressive" not in row else origins
+        origins = (
+            ((node, "finite"),) if place == 0 and base in ("be", "would") and "progressive" not in row else origins
+        )
         said.append(Word(text, "PART" if base == "to" else "AUX", origins, main, "mark" if base == "to" else "aux"))
     full = [word for word, part in zip(said, row, strict=True) if row[-1] == "to" and part.partition(".")[0] in _FULL]
     top = full[0] if full else None
@@ -401,9 +405,7 @@ def _quality(node: Quality) -> list[Word]:
     return said
 
 
-def nominal(
-    node: Nominal, *, subject: bool = False, negated: bool = False, existence: bool = False
-) -> list[Word]:
+def nominal(node: Nominal, *, subject: bool = False, negated: bool = False, existence: bool = False) -> list[Word]:
     """A nominal with its relative clause; under `negated`, any for no article, anything for nothing.
 
     Of what there is not, no is said.
@@ -466,7 +468,9 @@ def _noun_phrase(node: NounPhrase, *, negated: bool, existence: bool) -> list[Wo
         said += attach(_words(node.attribute), noun, "nmod")
     if node.possessor is not None and not is_person(node.possessor):
         owner = nominal(node.possessor)
-        said += attach([Word("of", "ADP", ((node.possessor, "determiner"),), root_of(owner), "case"), *owner], noun, "nmod")
+        said += attach(
+            [Word("of", "ADP", ((node.possessor, "determiner"),), root_of(owner), "case"), *owner], noun, "nmod"
+        )
     relative = relative_of(node)
     if relative is not None:
         said += _relative(relative, noun)

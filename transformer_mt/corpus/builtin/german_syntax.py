@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from transformer_mt.corpus.builtin import german
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Case, table
 from transformer_mt.corpus.builtin.meaning import (
-    DEGREES,
-    JOINERS,
     PARTICLES,
     Adverbial,
     Both,
@@ -134,18 +132,20 @@ def _verbs(node: Clause, order: str) -> tuple[list[Word], list[Word], Word]:
         return [main], attach(spell(verb.prefix, "ADP", *both[1:]), main, "compound:prt"), main
     last = german.participle(verb) if row[1] == "V.participle" else german.infinitive(verb)
     main = Word(last, speech, both[1:])
-    finite = [Word(german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person), "AUX", both[:1], main, "aux")]
+    finite = [
+        Word(german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person), "AUX", both[:1], main, "aux")
+    ]
     return finite, [main], main
 
 
 def _parts(node: Clause, order: str, kein: Origin | None) -> Iterator[Part]:
     """The parts of the clause beside verb and predicate."""
-    if node.subject is not None and order != "infinitive":
-        if order != "command" or (isinstance(node.subject, Pronoun) and node.subject.key == "Sie"):
-            expletive = isinstance(node.subject, Pronoun) and node.subject.key == "es" and node.verb.subject == ""
-            place = "light_subject" if is_light(node.subject) else "object" if node.verb.swap else "subject"
-            said = nominal(node.subject, "nominative")
-            yield node.subject, place, "expl" if expletive else "nsubj", said + _relative(node.subject, root_of(said))
+    key = node.subject.key if isinstance(node.subject, Pronoun) else ""
+    if node.subject is not None and order != "infinitive" and (order != "command" or key == "Sie"):
+        place = "light_subject" if is_light(node.subject) else "object" if node.verb.swap else "subject"
+        said = nominal(node.subject, "nominative")
+        relation = "expl" if key == "es" and node.verb.subject == "" else "nsubj"
+        yield node.subject, place, relation, said + _relative(node.subject, root_of(said))
     yield from _objects(node, None if fixed_noun(node.verb) else kein)
     if node.please:
         yield None, "please", "discourse", [Word("bitte", "INTJ", ((node, "please"),))]
@@ -181,10 +181,9 @@ def _objects(node: Clause, kein: Origin | None) -> Iterator[Part]:
             yield node.object, place, relation, said
         yield node.object, "after", "", _relative(node.object, noun)
     if verb.reflexive:
-        case = "dative" if verb.reflexive == "dative" else "accusative"
-        said = Word(german.reflexive(subject_key(node.subject), case), "PRON", ((node, "verb"), (node, "self")))
+        form = german.reflexive(subject_key(node.subject), "dative" if verb.reflexive == "dative" else "accusative")
         before = node.subject is not None and not (is_light(node.subject) or isinstance(node.subject, RelativePronoun))
-        yield None, "reflexive" if before else "light", "expl:pv", [said]
+        yield None, "reflexive" if before else "light", "expl:pv", spell(form, "PRON", (node, "verb"), (node, "self"))
     if node.recipient is not None:
         place = "light" if is_light(node.recipient) else "recipient"
         said = nominal(node.recipient, "dative")
@@ -288,8 +287,8 @@ def nominal(node: Nominal, case: Case, kein: Origin | None = None) -> list[Word]
             ending = "" if case != "genitive" else "’" if name.key.endswith(("s", "x", "z")) else "s"
             said = [Word(name.key + ending, "PROPN", ((node, "noun"),))]
             if name.article:
-                where: german.Column = "f" if name.article == "die" else "m"
-                said.insert(0, Word(german.determiner("der", case, where), "DET", (), said[0], "det"))
+                article = german.determiner("der", case, "f" if name.article == "die" else "m")
+                said.insert(0, Word(article, "DET", (), said[0], "det"))
             return said
         case Clock(hour, half):
             return _clock(node, hour, half=half)

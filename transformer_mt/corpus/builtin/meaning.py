@@ -274,7 +274,9 @@ def joiner_row(key: str) -> dict[str, Any]:
 def ends_subordinate(sentence: Sentence, place: int) -> bool:
     """Whether the joined clause at `place` goes on with the main clause behind a subordinate one, whose comma it takes."""
     before = sentence.joined[place - 1] if place else None
-    return before is not None and joiner_row(before.joiner)["order"] == "verb_last" and not sentence.joined[place].within
+    return (
+        before is not None and joiner_row(before.joiner)["order"] == "verb_last" and not sentence.joined[place].within
+    )
 
 
 def taken_up(nominal: Nominal) -> Nominal:

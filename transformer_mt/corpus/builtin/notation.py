@@ -169,7 +169,6 @@ class Reader:
         noun = governed.noun if isinstance(governed, NounPhrase) else None
         return prepositional(preposition, governed, goal=bool(node.verb.goal) and _leads(preposition, noun))
 
-
     def _circumstance(self, node: Clause, item: str) -> Prepositional:
         """@clock, @weekday, @month, @place, @goal: any that suits."""
         role = item[1:]
@@ -201,7 +200,7 @@ def prepositional(preposition: str, governed: Nominal, *, goal: bool = False) ->
     slot = {"mit": "company", "für": "company", "ohne": "company", "wegen": "reason"}.get(preposition, "place")
     if isinstance(governed, Clock):
         return Prepositional(preposition, case, "at", governed, "time")
-    if noun is not None:
+    if isinstance(governed, NounPhrase) and noun is not None:
         for role in ("when", "goal") if goal else ("when", "place", "spot", "path", "origin"):
             german, _, translated = getattr(noun, role).partition(" | ")[0].partition(" ")
             if german == preposition:
@@ -212,9 +211,9 @@ def prepositional(preposition: str, governed: Nominal, *, goal: bool = False) ->
     return Prepositional(preposition, case, "to" if goal else english, governed, "goal" if goal else slot)
 
 
-def _is_bare(phrase: Nominal, role: str) -> bool:
+def _is_bare(phrase: NounPhrase, role: str) -> bool:
     """Whether English has no article where German has: at school, to work."""
-    plain = isinstance(phrase, NounPhrase) and phrase.determiner == "der" and not phrase.adjectives
+    plain = phrase.determiner == "der" and not phrase.adjectives
     return plain and role in phrase.noun.bare.split()
 
 

@@ -12,8 +12,8 @@ _MARKS = {"statement": ".", "question": "?", "command": "!"}
 def realise(sentence: Sentence) -> SentencePair:
     """The pair with its links and both structures, written with care."""
     final = _MARKS[sentence.form]
-    german = tidy(_opened(sentence, german_syntax.sentence(sentence), german=True)) + [mark(final)]
-    english = tidy(_opened(sentence, english_syntax.sentence(sentence), german=False)) + [mark(final)]
+    german = [*tidy(_opened(sentence, german_syntax.sentence(sentence), german=True)), mark(final)]
+    english = [*tidy(_opened(sentence, english_syntax.sentence(sentence), german=False)), mark(final)]
     return SentencePair(
         text_of(german), text_of(english), links(german, english), structure=(tree(german), tree(english))
     )

@@ -21,7 +21,8 @@ _OWN = ("dein", "euer", "Ihr")
 
 def with_references(sentence: Sentence, pair: SentencePair) -> SentencePair:
     """The pair with the other translations of its source, and the other sources of its target."""
-    english, german = {}, {}
+    english: dict[str, None] = {}
+    german: dict[str, None] = {}
     for said in _said_otherwise(sentence):
         english[said.target] = None
     for addressed in _to_others(sentence):

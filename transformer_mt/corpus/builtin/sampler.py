@@ -164,7 +164,9 @@ class Sampler:
         """Somebody as the subject of several clauses: a pronoun, a name, a relative, a friend."""
         if self.chance(0.7):
             return self.as_subject(self.pronoun(before=True))
-        known = self.fair(self.select("relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia"))
+        known = self.fair(
+            self.select("relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia")
+        )
         phrase = self.entity(known, subject=True)
         if isinstance(phrase, NounPhrase):
             phrase.adjectives = ()

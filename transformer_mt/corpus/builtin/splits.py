@@ -81,7 +81,12 @@ def without_mark(pair: SentencePair, *, capital: bool) -> SentencePair:
     if made.structure is None:
         return made
     return SentencePair(
-        source, made.target, made.links, made.references, made.source_references, (made.structure[0][:-1], made.structure[1])
+        source,
+        made.target,
+        made.links,
+        made.references,
+        made.source_references,
+        (made.structure[0][:-1], made.structure[1]),
     )
 
 
@@ -98,9 +103,7 @@ def _without_commas(pair: SentencePair) -> SentencePair:
     structure = None
     if pair.structure is not None:
         german: Tree = tuple(
-            node._replace(
-                head=kept[node.head], antecedent=None if node.antecedent is None else kept[node.antecedent]
-            )
+            node._replace(head=kept[node.head], antecedent=None if node.antecedent is None else kept[node.antecedent])
             for place, node in enumerate(pair.structure[0])
             if place in kept
         )
@@ -167,7 +170,7 @@ class _Corpus:
             made
             for phrase in phrases()
             for made in (phrase, without_mark(phrase, capital=True), without_mark(phrase, capital=False))
-        ][:size // 4]
+        ][: size // 4]
         pairs = fixed + self.split(size - len(fixed), self.seen, self.ordinary, references=False)
         self.random.shuffle(pairs)
         return pairs
