@@ -75,7 +75,7 @@ def test_what_may_not_be_attended_to_is_a_dot(trained: str, tmt: Tmt) -> None:
 
 def test_on_a_narrow_terminal_maps_are_folded(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    outcome = tmt("attend", "--model", trained, SOURCE, "--target", TARGET)
+    outcome = tmt("attend", "--model", trained, " ".join([SOURCE] * 3), "--target", TARGET)
     assert max(map(len, outcome.lines[2:])) <= 40
     assert re.search(r"^columns 1–\d+ of \d+$", outcome.out, re.MULTILINE)
 
@@ -189,7 +189,7 @@ def deeper(home: Path) -> str:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, deeper: str, tmt: Tmt) -> None:
-    pair = ("--model", deeper, SOURCE, "--target", TARGET)
+    pair = ("--model", deeper, f"{SOURCE} {SOURCE}", "--target", f"{TARGET} {TARGET}")
     weights = json.loads(tmt("attend", *pair, "--json").out)["stacks"][stack]["weights"]
     names = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
     assert (len(weights), len(weights[0])) == (3, 2)
@@ -211,7 +211,7 @@ def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, deeper: str
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_the_mean_is_over_the_heads_of_its_layer(stack: str, deeper: str, tmt: Tmt) -> None:
-    pair = ("--model", deeper, SOURCE, "--target", TARGET)
+    pair = ("--model", deeper, f"{SOURCE} {SOURCE}", "--target", f"{TARGET} {TARGET}")
     weights = json.loads(tmt("attend", *pair, "--json").out)["stacks"][stack]["weights"]
     printed = tmt("attend", *pair, "--stack", stack, "--head", "mean").out.split("\n\n")[1:-1]
     assert len(printed) == 3
