@@ -202,7 +202,12 @@ def described(sampler: Sampler) -> Sentence:
     node = being(sampler, subject, quality(sampler, adjective))
     if before:
         return Sentence(node)
-    if sampler.chance(0.25) and adjective.graded and adjective.key in ("alt", "groß", "lang", "teuer", "weit"):
+    if (
+        sampler.chance(0.25)
+        and adjective.graded
+        and adjective.key in ("alt", "groß", "lang", "teuer", "weit")
+        and not isinstance(subject, Pronoun)
+    ):
         node.predicate, node.negated, node.particle, node.adverbials = Quality(adjective, "wie"), False, "", []
         return Sentence(node, "question", node.predicate)
     if node.in_slot("time") and sampler.chance(0.5) and node.tense != "future":
@@ -225,6 +230,8 @@ def compared(sampler: Sampler) -> Sentence:
     adjective = sampler.fair([entry for entry in sampler.words.adjectives.values() if entry.compares])
     kind = sampler.one_of([item for item in adjective.compares.split() if not item.startswith("-")])
     entities = sampler.select(" ".join([kind, *(item for item in adjective.compares.split() if item.startswith("-"))]))
+    if len(entities) < 2:
+        return described(sampler)
     first = sampler.as_subject(sampler.entity(sampler.fair(entities), subject=True))
     others = [entity for entity in entities if entity is not getattr(first, "noun", getattr(first, "name", None))]
     if not others:
@@ -447,8 +454,9 @@ def _relative(sampler: Sampler, phrase: NounPhrase) -> Relative | None:
     noun, pronoun = phrase.noun, RelativePronoun(phrase)
     owner = sampler.owner
     as_subject = sampler.chance(0.45)
+    pool = sampler.relative_verbs()
     for _ in range(20):
-        verb = sampler.one_of(sampler._verbs)
+        verb = sampler.one_of(pool)
         if verb.takes or verb.swap or verb.subject_is or verb.named or verb.reflexive == "dative":
             continue
         if as_subject and noun in sampler.words.select(verb.subject):
@@ -509,6 +517,20 @@ def scene(sampler: Sampler) -> Sentence:
         joined.append(Joined(row["join2"], third, within=row.get("within", False)))
     form = next((form for form in ("command", "question") if form in first.split("; ")), "statement")
     return Sentence(main, form, joined=tuple(joined))
+
+
+def pattern(sampler: Sampler) -> Sentence:
+    """Was kostet das Buch? Es ist acht Uhr. Die Kinder lieben ihre Mutter."""
+    row = sampler.fair_row(_table("patterns")["pattern"])
+    text = sampler.one_of(row["say"])
+    reader = Reader(_chooser(sampler), _letters(sampler, row, text))
+    node = _read(reader, text)
+    front = row.get("front", "")
+    first = node.adverbials[-1] if front == "adverbial" else getattr(node, front) if front else None
+    form = row.get("form", "statement")
+    if form == "question" and not front:
+        form = "question" if sampler.chance(0.3) else "statement"
+    return Sentence(node, form, first)
 
 
 def _chooser(sampler: Sampler) -> Chooser:
@@ -580,4 +602,5 @@ CONSTRUCTIONS: dict[Construction, float] = {
     judged: 1,
     relative: 5,
     scene: 10,
+    pattern: 6,
 }

@@ -6,7 +6,41 @@ from transformer_mt.corpus.builtin.lexicon import Adjective, Noun
 _VOWELS = "aeiou"
 # Verbs whose last syllable is stressed, or the only one, double their consonant: run, running.
 _DOUBLING = frozenset(
-    ["run", "swim", "put", "get", "forget", "begin", "travel", "sit", "set", "cut", "hug", "jog", "stop", "plan", "chat", "shop", "hit", "win", "dig", "rob", "step", "clap", "drop", "grab", "skip", "slip", "wrap", "cancel", "drag", "pet", "hop", "let", "fit"]
+    [
+        "run",
+        "swim",
+        "put",
+        "get",
+        "forget",
+        "begin",
+        "travel",
+        "sit",
+        "set",
+        "cut",
+        "hug",
+        "jog",
+        "stop",
+        "plan",
+        "chat",
+        "shop",
+        "hit",
+        "win",
+        "dig",
+        "rob",
+        "step",
+        "clap",
+        "drop",
+        "grab",
+        "skip",
+        "slip",
+        "wrap",
+        "cancel",
+        "drag",
+        "pet",
+        "hop",
+        "let",
+        "fit",
+    ]
 )
 _IRREGULAR_PRESENT = {"be": "is", "have": "has", "go": "goes", "do": "does"}
 BE_PRESENT = dict(zip(PERSONS, ["am", "are", "is", "are", "are", "are"], strict=True))

@@ -454,7 +454,9 @@ def _both(node: Both, *, subject: bool) -> list[Word]:
 
 def _noun_phrase(node: NounPhrase, *, negated: bool, existence: bool) -> list[Word]:
     """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
-    *compound, noun = spell(english.noun(node.noun, plural=english_plural(node)), "NOUN", (node, "noun"))
+    owned = node.noun.owned and (node.possessor is not None or DETERMINERS.get(node.determiner, {}).get("possessive"))
+    text = node.noun.owned if owned else english.noun(node.noun, plural=english_plural(node))
+    *compound, noun = spell(text, "NOUN", (node, "noun"))
     noun.head, noun.relation = None, "root"
     for word in compound:
         word.head, word.relation = noun, "compound"

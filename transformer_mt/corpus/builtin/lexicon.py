@@ -56,6 +56,7 @@ class Noun:
     origin: str = ""
     worn: str = ""
     when: str = ""
+    owned: str = ""
 
     @cached_property
     def kind_set(self) -> frozenset[str]:

@@ -103,6 +103,13 @@ class Sampler:
                 self._used[verb] += 1
                 return verb
 
+    def relative_verbs(self) -> list[Verb]:
+        """Verbs for a relative clause: now and then only those with a dative or a preposition."""
+        kind = self.weighted({"any": 0.5, "dative": 0.27, "preposition": 0.23})
+        if kind == "dative":
+            return [verb for verb in self._verbs if verb.case == "dative" and not verb.governs]
+        return [verb for verb in self._verbs if kind == "any" or verb.governs]
+
     def select(self, wanted: str) -> list[Entity]:
         """The nouns and names that `wanted` lists, of those that may be shown."""
         if wanted not in self._selected:

@@ -169,7 +169,13 @@ class _Corpus:
         fixed = [
             made
             for phrase in phrases()
-            for made in (phrase, without_mark(phrase, capital=True), without_mark(phrase, capital=False))
+            for made in (
+                phrase,
+                phrase,
+                phrase,
+                without_mark(phrase, capital=True),
+                without_mark(phrase, capital=False),
+            )
         ][: size // 4]
         pairs = fixed + self.split(size - len(fixed), self.seen, self.ordinary, references=False)
         self.random.shuffle(pairs)
