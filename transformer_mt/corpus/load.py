@@ -250,9 +250,9 @@ def _builtin(config: DataConfig) -> Corpus:
             f"data.source_language, data.target_language: {' and '.join(direction)} are not in the built-in corpus; "
             "choose de and en, or give --data DIRECTORY"
         )
-    from transformer_mt.corpus.builtin import generate_corpus
+    from transformer_mt.corpus.builtin import kept_corpus
 
-    splits = generate_corpus(**config.builtin.model_dump())
+    splits = kept_corpus(**config.builtin.model_dump())
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
     rules = Rules.of(config)

@@ -39,6 +39,7 @@ Links
     not say: the article before a genitive, the article of a profession, zu after helfen.
 """
 
+from transformer_mt.corpus.builtin.kept import kept_corpus
 from transformer_mt.corpus.builtin.splits import SHOWCASE, SHOWCASE_TRANSLATION, generate_corpus
 
-__all__ = ["SHOWCASE", "SHOWCASE_TRANSLATION", "generate_corpus"]
+__all__ = ["SHOWCASE", "SHOWCASE_TRANSLATION", "generate_corpus", "kept_corpus"]
