@@ -1,13 +1,19 @@
-"""Derivations written as rows of `gold_pairs.toml`: clauses in the notation of `notation.Reader`, and what it does not write.
+"""Derivations written as rows of `gold_pairs.toml`.
 
-    says = "A; wollen; kommen", form = "statement" | "question" | "command", first = a role or a slot of the clause,
-    before = "wenn: es; regnen", joined = ["weil|because: …"], complement = "dass: …" | "zu: …" | "bare: …",
-    subject = { relative = "R; singen", possessor = "mein Vater", attribute = "in ein blau Hemd", comparative = true,
-    own = true, determiner = "wie viele" } (object and predicate likewise), ago = "drei Woche+pl", A = "mein Vater und mein Mutter", opening = "Ja"
+says = "A; wollen; kommen"       a clause in the notation of `notation.Reader`
+form = "question"                or "command"; a statement where nothing is said
+first                            what stands first: a role (object) or a slot (time) of the clause
+before = "wenn: es; regnen"      the clause before it; joined = ["weil: …", "wenn|when: …"]: those behind it
+complement = "dass: …"           or "zu: …", "bare: …", "warum: …"
+object = { … }                   what the notation does not write of a role (subject and predicate likewise):
+                                 relative = "R; singen", possessor = "mein Vater", attribute = "in ein blau Hemd",
+                                 comparative = true, own = true, determiner = "wie viele"
+ago = "drei Woche+pl"            A = "mein Vater und mein Mutter": what a letter stands for; opening = "Ja"
 """
 
 from typing import Any
 
+from transformer_mt.corpus.builtin.german import PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import Entity, Verb, lexicon
 from transformer_mt.corpus.builtin.meaning import (
     Both,
@@ -24,7 +30,6 @@ from transformer_mt.corpus.builtin.meaning import (
     subject_key,
 )
 from transformer_mt.corpus.builtin.notation import Reader, prepositional
-from transformer_mt.corpus.builtin.german import PRONOUNS
 
 _ROLES = ("subject", "object", "predicate")
 ROW_KEYS = frozenset(
