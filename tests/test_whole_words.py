@@ -13,9 +13,10 @@ from transformer_mt.corpus.builtin import generate_corpus
 from transformer_mt.corpus.pairs import SentencePair, words
 from transformer_mt.corpus.word_counts import count_words
 from transformer_mt.segmentation import score_of_parts
-from transformer_mt.sentencepiece_model import read_model, rewritten
+from transformer_mt.sentencepiece_model import FIRST, NORMAL, UNIGRAM, read_model, rewritten, write_model
 from transformer_mt.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.data import Share, train_tokenizer
+from transformer_mt.whole_words import with_whole_words
 
 KINDS = ("unigram", "bpe")
 SIZE = 1_200
@@ -175,6 +176,26 @@ def test_where_the_text_has_few_subwords_whole_words_are_added(kind: str) -> Non
     assert after.note == f"tokenizer.vocabulary_size: {after.size} instead of 9999; the text has no more"
 
 
+CHARACTERS = [(character, -9.0, NORMAL) for character in "▁inot"]
+
+
+def test_a_whole_word_has_the_score_of_its_share_and_at_least_more_than_its_parts() -> None:
+    learned = write_model([*((text, 0.0, kind) for text, kind in FIRST), *CHARACTERS], UNIGRAM)
+    model, held = with_whole_words(learned, {"not": 0.5, "in": 1e-30}, size=300)
+    scores = scores_of(Tokenizer(model))
+    assert held == 2
+    assert scores["▁not"] == pytest.approx(math.log(0.5))
+    assert -27 < scores["▁in"] < -26.5
+    assert {text: scores[text] for text in "▁inot"} == dict.fromkeys("▁inot", -9.0)
+
+
+def test_words_within_words_stay_whole_in_whatever_order_they_are_given() -> None:
+    learned = write_model([*((text, 0.0, kind) for text, kind in FIRST), ("to", -1.0, NORMAL), *CHARACTERS], UNIGRAM)
+    for chosen in ({"into": 1e-6, "in": 0.9}, {"in": 0.9, "into": 1e-6}):
+        model, _ = with_whole_words(learned, chosen, size=300)
+        assert [len(Tokenizer(model).encode(word)) for word in chosen] == [1, 1]
+
+
 def test_the_commonest_of_both_sides_come_in_turn_with_their_share() -> None:
     counts = count_words([SentencePair("der der in", "in the the"), SentencePair("der Hund in", "the dog 7 .")])
     assert counts.commonest(2) == {"der": 3 / 11, "the": 3 / 11, "in": 3 / 11, "dog": 1 / 11}
@@ -194,9 +215,10 @@ def test_the_score_of_parts_is_the_best_of_all_segmentations(scores: dict[str, f
         ends = range(1, len(text) + 1)
         return [[text[:end], *rest] for end in ends if text[:end] in scores for rest in segmentations(text[end:])]
 
-    several = [sum(map(scores.__getitem__, parts)) for parts in segmentations(word) if len(parts) > 1]
-    if word:
-        assert score_of_parts(word, scores) == pytest.approx(max(several, default=-math.inf))
+    for text in (word, *scores):
+        several = [sum(map(scores.__getitem__, parts)) for parts in segmentations(text) if len(parts) > 1]
+        if text:
+            assert score_of_parts(text, scores) == pytest.approx(max(several, default=-math.inf))
 
 
 @pytest.mark.parametrize("kind", KINDS)

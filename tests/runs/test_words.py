@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.runs.weights import pack
-from transformer_mt.runs.words import WORDS, pack_words, read_words
+from transformer_mt.runs.words import WORDS, pack_words, read_seen_words, read_words
 
 WORD = st.text(st.characters(exclude_characters="\n", exclude_categories=("Cs",)), min_size=1)
 COUNTS = st.dictionaries(WORD, st.integers(1, 2**40))
@@ -29,6 +29,14 @@ def test_words_come_back_as_they_were_written(
     words = TrainingWords(Counter(source), Counter(target), complete)
     (tmp_path / WORDS).write_bytes(pack_words(words))
     assert read_words(tmp_path / WORDS) == words
+
+
+def test_only_the_words_of_the_source_are_looked_up_and_casing_does_not_count(tmp_path: Path) -> None:
+    words = TrainingWords(Counter({"HUND": 3, "Straße": 1}), Counter(dog=2), complete=False)
+    (tmp_path / WORDS).write_bytes(pack_words(words))
+    seen = read_seen_words(tmp_path / WORDS)
+    assert not seen.complete
+    assert seen.never_seen("hund STRASSE dog Katze") == ["dog", "Katze"]
 
 
 def test_the_commonest_words_stand_first(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ class NeverSeen:
     """Gathers the words of sentences that the training data of a run did not have."""
 
     def __init__(self, run: Path) -> None:
-        self._words = Run(run).words()
+        self._words = Run(run).seen_words()
         self._found: dict[str, None] = {}
 
     def look_at(self, text: str) -> list[str] | None:

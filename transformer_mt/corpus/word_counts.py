@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import zip_longest
 
 from transformer_mt.corpus.cleaning import compose, normalize
@@ -43,13 +42,6 @@ class TrainingWords:
     def __add__(self, other: "TrainingWords") -> "TrainingWords":
         return TrainingWords(self.source + other.source, self.target + other.target, self.complete and other.complete)
 
-    def never_seen(self, text: str) -> list[str]:
-        """The words of a source sentence that no source of the training data has in any casing, each once."""
-        found: dict[str, str] = {}
-        for word in real_words(compose(normalize(text))):
-            found.setdefault(word.casefold(), word)
-        return [word for folded, word in found.items() if folded not in self._seen]
-
     def commonest(self, count: int) -> dict[str, float]:
         """The `count` commonest words of each side, those of the highest rank first, with their share of all words."""
         both, total = self.source + self.target, self.source.total() + self.target.total()
@@ -59,9 +51,20 @@ class TrainingWords:
         found = (word for words in zip_longest(*ranked) for word in words if word is not None)
         return {word: both[word] / total for word in found}
 
-    @cached_property
-    def _seen(self) -> frozenset[str]:
-        return frozenset(map(str.casefold, self.source))
+
+@dataclass(frozen=True)
+class SeenWords:
+    """The words of the sources of the training data, folded so that casing does not count; `complete` as above."""
+
+    folded: frozenset[str]
+    complete: bool
+
+    def never_seen(self, text: str) -> list[str]:
+        """The words of a source sentence that are none of these in any casing, each once, in their order."""
+        found: dict[str, str] = {}
+        for word in real_words(compose(normalize(text))):
+            found.setdefault(word.casefold(), word)
+        return [word for folded, word in found.items() if folded not in self.folded]
 
 
 def count_words(pairs: Iterable[SentencePair]) -> TrainingWords:

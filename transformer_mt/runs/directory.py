@@ -32,7 +32,7 @@ from torch import Tensor
 
 from transformer_mt.config.sections import Config, ModelConfig
 from transformer_mt.config.toml import dump_config, leaves, parse_written_config
-from transformer_mt.corpus.word_counts import TrainingWords
+from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -52,7 +52,7 @@ from transformer_mt.runs.weights import (
     require_layout,
     weights_of,
 )
-from transformer_mt.runs.words import WORDS, pack_words, read_words
+from transformer_mt.runs.words import WORDS, pack_words, read_seen_words, read_words
 from transformer_mt.tokenizer import Tokenizer
 
 CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
@@ -156,6 +156,10 @@ class Run:
     def words(self) -> TrainingWords | None:
         """The words of the training data; None where they are not known, as of a run that an older version began."""
         return read_words(self.path / WORDS) if os.path.lexists(self.path / WORDS) else None
+
+    def seen_words(self) -> SeenWords | None:
+        """The words of its sources, to look others up; None where they are not known."""
+        return read_seen_words(self.path / WORDS) if os.path.lexists(self.path / WORDS) else None
 
     def load(self) -> TrainedModel:
         """The configuration, the vocabulary and the model with the weights to use, which belong together.
