@@ -361,7 +361,7 @@ def generate(**sizes: int) -> dict[str, list[SentencePair]]:
 
 
 def test_the_builtin_corpus_keeps_its_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.builtin.generate_corpus", generate)
+    monkeypatch.setattr("transformer_mt.corpus.builtin.kept_corpus", generate)
     sizes = {"train": 5, "validation": 3, "test": 2, "seed": 7}
     corpus = load("builtin", builtin=sizes)
     assert corpus.has_links
