@@ -1,11 +1,11 @@
-"""Random clauses: what a row asks of a clause, a verb that has it, a tense that it bears, and what may stand around it."""
+"""Random clauses: what a row asks of a clause, a verb that has it, a tense that it bears, what may stand around it."""
 
-from dataclasses import dataclass, field
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import Adverb, Entity, Noun, ProperName, Verb
+from transformer_mt.corpus.builtin.lexicon import Case, Entity, Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.meaning import (
     Adverbial,
     Clause,
@@ -24,40 +24,22 @@ from transformer_mt.corpus.builtin.meaning import (
 from transformer_mt.corpus.builtin.notation import prepositional
 from transformer_mt.corpus.builtin.sampler import WEIGHTS, Sampler, traits
 
+_TABLES = table("constructions")
+_DEFAULTS = _TABLES.pop("defaults")
 _ROLES = ("place", "spot", "onto", "goal", "path", "origin")
 _SLOTS = {"goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}
 _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
 
-@dataclass(eq=False)
-class Row:
-    """What a construction asks of its sentence; the head comment of constructions.toml explains the keys."""
+class Row(SimpleNamespace):
+    """What a construction asks of its sentence; constructions.toml explains the keys and has their defaults."""
 
-    name: str = ""
-    example: str = ""
-    weight: float = 0.0
-    form: str = "statement"
-    verb: str | list[str] = ""
-    tenses: dict[str, float] = field(default_factory=dict)
-    times: float = 0.0
-    particles: dict[str, str] | None = None
-    negated: float = 0.12
-    please: float = 0.0
-    subject: str = ""
-    pronouns: float = 0.0
-    object: str = "any"
-    adjective: str | list[str] = ""
-    degree: str = ""
-    predicate: str = ""
-    where: dict[str, float] = field(default_factory=dict)
-    extras: float = 1.0
-    without: str = ""
-    complement: dict[str, Any] = field(default_factory=dict)
-    asked: float = 0.0
-    first: str = ""
-    asks: str = ""
-    opening: tuple[str, ...] = ()
-    calls: float = 0.0
+    def __init__(self, **keys: Any) -> None:
+        assert keys.keys() <= _DEFAULTS.keys(), f"unknown key in {keys}"
+        super().__init__(**_DEFAULTS | keys)
+
+
+ROWS = {kind: [Row(**row) for row in rows] for kind, rows in _TABLES.items()}
 
 
 def clause(
@@ -130,7 +112,7 @@ def _say_when(sampler: Sampler, node: Clause, when: str, row: Row) -> None:
     node.tense = rule.get("tense", when)
     if "particles" in rule:
         node.particle = sampler.weighted(WEIGHTS["particles"][rule["particles"] or verb.aspect])
-    if row.particles is not None:
+    if row.particles != "any":
         node.particle = row.particles.get(node.particle, "")
     dated = row.times if row.tenses else rule.get("dated", 0) * (verb.aspect != "state")
     if not node.particle and sampler.chance(dated):
@@ -139,7 +121,7 @@ def _say_when(sampler: Sampler, node: Clause, when: str, row: Row) -> None:
 
 def adverb(sampler: Sampler, slot: str, tense: str, without: tuple[str, ...] = ()) -> Adverbial:
     """An adverb of a slot that goes with the tense and has none of some words."""
-    group: list[Adverb] = [entry for entry in sampler.words.adverbs[slot].values() if tense in entry.tenses]
+    group = [entry for entry in sampler.words.adverbs[slot].values() if tense in entry.tenses]
     return Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
 
 
@@ -151,20 +133,17 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> Adverbial
     if kind == "often" and often:
         return adverb(sampler, "frequency", tense)
     if kind == "clock" and (verb.timetable or ("deed" in traits(verb) and verb.aspect != "event")):
-        hour = Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2))
-        return Prepositional("um", "accusative", "at", hour, "time")
+        return prepositional("um", Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2)))
     if kind == "ago":
         span = NounPhrase(sampler.noun("period -Minute -Stunde"), sampler.fair(tuple(NUMERALS)[:9]), plural=True)
         return Prepositional("vor", "dative", "ago", span, "time", after=True)
     if kind == "occasion":
         event = NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
-        node = prepositional(sampler.one_of(("nach", "vor", "während")), event)
-        node.slot, node.english = "time", {"vor": "before"}.get(node.preposition, node.english)
-        return node
+        german, english = sampler.one_of((("nach", "after"), ("vor", "before"), ("während", "during")))
+        return Prepositional(german, "genitive" if german == "während" else "dative", english, event, "time")
     if kind == "day":
         noun = sampler.noun("weekday daytime month season" if is_long else "weekday daytime", "when")
-        german, _, english = noun.when.partition(" ")
-        return Prepositional(german, "dative", english, NounPhrase(noun), "time", "when" in noun.bare)
+        return prepositional(noun.when.split()[0], NounPhrase(noun))
     if is_long or verb.aspect in ("habit", "state"):
         return adverb(sampler, "time", tense)
     lasts = verb.aspect == "activity" and not verb.object
@@ -220,8 +199,9 @@ def _profession(sampler: Sampler, subject: Nominal | None) -> NounPhrase:
 def _quality(sampler: Sampler, row: Row) -> Quality:
     """An adjective as the row asks, perhaps with very or too."""
     adjective = sampler.adjective(row.adjective)
-    degrees = {"": 6.0} | ({"sehr": 2.2, "ziemlich": 0.4} if adjective.graded else {})
-    return Quality(adjective, row.degree or sampler.weighted(degrees | ({"zu": 1.0} if adjective.too else {})))
+    unfit = {*(() if adjective.graded else ("sehr", "ziemlich")), "" if adjective.too else "zu"}
+    degrees = {degree: weight for degree, weight in WEIGHTS["degrees"].items() if degree not in unfit or not degree}
+    return Quality(adjective, row.degree or sampler.weighted(degrees))
 
 
 # ---- circumstances
@@ -293,23 +273,17 @@ def _is(role: str, entity: Entity) -> bool:
 
 def at(sampler: Sampler, entity: Entity, role: str) -> Prepositional:
     """The entity as a place, goal, origin or path, or as what something lies on or is put on."""
-    slot = _SLOTS.get(role, "place")
     if isinstance(entity, ProperName):
-        if entity.article and role == "goal":
-            return Prepositional("in", "accusative", "to", Name(entity), slot)
-        german, english = {"goal": ("nach", "to"), "origin": ("aus", "from")}.get(role, ("in", "in"))
-        return Prepositional(german, "dative", english, Name(entity), slot)
+        german = {"goal": "in" if entity.article else "nach", "origin": "aus"}.get(role, "in")
+        return prepositional(german, Name(entity), goal=role == "goal")
     options = getattr(entity, "spot" if role == "onto" else role).split(" | ")
     german, _, english = sampler.one_of(options).partition(" ")
     towards = role in ("onto", "path") or (role == "goal" and german not in ("zu", "nach"))
     bare = role in entity.bare.split()
-    phrase = NounPhrase(entity)
-    if not bare:
-        number = "" if entity.plural_only else "singular"
-        phrase = sampler.noun_phrase(
-            entity, "definite", number=number, adjectives=0 if "body" in entity.kind_set else 0.1
-        )
-    return Prepositional(german, "accusative" if towards else "dative", english, phrase, slot, bare)
+    adjectives = 0 if "body" in entity.kind_set else 0.1
+    phrase = NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=adjectives)
+    case: Case = "accusative" if towards else "dative"
+    return Prepositional(german, case, english, phrase, _SLOTS.get(role, "place"), bare)
 
 
 # ---- negation
@@ -318,17 +292,11 @@ def at(sampler: Sampler, entity: Entity, role: str) -> Prepositional:
 def _bears_negation(node: Clause, when: str) -> bool:
     """Whether a clause makes sense when it is negated."""
     thing, quality = node.object, node.predicate
-    if (
-        node.particle
-        or node.tense in ("würde gern", "könnte")
-        or node.in_slot("frequency", "company", "manner", "path")
-    ):
-        return False
-    if node.tense in ("present", "future") and node.in_slot("time"):
+    undated = ("time",) if node.tense in ("present", "future") else ()
+    crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated)
+    if crowded or node.tense in ("würde gern", "könnte") or (isinstance(quality, Quality) and quality.degree == "zu"):
         return False
     if any(isinstance(part, Pronoun) and part.key in _UNNEGATED for part in (node.subject, thing)):
-        return False
-    if isinstance(quality, Quality) and quality.degree == "zu":
         return False
     if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
         return is_indefinite(thing) or fixed_noun(node.verb) is not None

@@ -1,9 +1,9 @@
-"""The constructions: rows of constructions.toml, and small functions for what no row can say, with an example beside each."""
+"""The constructions: rows of constructions.toml, and functions for what no row can say, with an example beside each."""
 
 from collections.abc import Callable
 from typing import Any
 
-from transformer_mt.corpus.builtin.clauses import Row, adverb, clause
+from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause
 from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.meaning import (
     JOINERS,
@@ -22,8 +22,8 @@ from transformer_mt.corpus.builtin.meaning import (
 from transformer_mt.corpus.builtin.notation import Chooser, Reader
 from transformer_mt.corpus.builtin.sampler import FEW, Sampler
 
+_CALLED = ("Anna", "Lena", "Paul", "Tim")
 Construction = Callable[[Sampler], Sentence]
-ROWS = {name: [Row(**row) for row in rows] for name, rows in table("constructions").items()}
 SCENES = table("scenes")
 PATTERNS = table("patterns")["pattern"]
 
@@ -35,38 +35,33 @@ def build(sampler: Sampler, row: Row) -> Sentence:
     """The sentence that a row describes."""
     form = "question" if sampler.chance(row.asked) else row.form
     node = clause(sampler, row, place="asked" if form == "question" else "behind" if row.first else "first")
-    if row.asked and form == "question":
-        node.negated = False
-    first = node.in_slot("question") or [getattr(node, row.asks, None)]
-    sentence = Sentence(node, form, _topic(sampler, node, row.first.split()) if row.first else first[-1])
+    node.negated &= not (row.asked and form == "question")
+    sentence = Sentence(node, form, _first(sampler, node, row))
     if row.opening:
         sentence.opening = row.opening[node.negated or node.particle in ("noch nicht", "noch nie", "nicht mehr")]
     elif sampler.chance(row.calls):
-        sentence.opening = _call(sampler)
+        names = [
+            Name(name) for name in sampler.select("Anna Lena Maria Paul Peter Tim") if isinstance(name, ProperName)
+        ]
+        sentence.opening = sampler.one_of(("Entschuldigung", "Hallo", *(names if sampler.addressee == "du" else ())))
     return sentence
 
 
-def _topic(sampler: Sampler, node: Clause, slots: list[str]) -> object:
-    """What a statement starts with; where nothing else may, an adverb of the sentence."""
-    topics: list[object] = [
-        part for part in node.adverbials if part.slot in slots and not (part.slot == "place" and node.particle)
-    ]
+def _first(sampler: Sampler, node: Clause, row: Row) -> object:
+    """What stands first if it is not the subject; where nothing else may, an adverb of the sentence."""
+    if row.asks:
+        return getattr(node, row.asks, None) or node.adverbials[-1]
+    if not row.first:
+        return None
+    slots = [slot for slot in row.first.split() if not (slot == "place" and node.particle)]
+    topics: list[object] = [*node.in_slot(*slots)]
     thing = node.object
     if isinstance(thing, NounPhrase) and thing.determiner in ("der", "dieser") and not node.verb.swap:
         topics.append(thing)
     if not topics:
-        tense = "past" if node.tense == "past" else "state"
-        topics.append(adverb(sampler, "sentence", tense))
-        node.adverbials.append(topics[0])
+        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state"))
+        topics += node.adverbials[-1:]
     return sampler.one_of(topics)
-
-
-def _call(sampler: Sampler) -> str | Name:
-    if sampler.addressee == "du" and sampler.chance(0.5):
-        called = sampler.entity(sampler.fair(sampler.select("Anna Lena Maria Paul Peter Tim")))
-        assert isinstance(called, Name)
-        return called
-    return sampler.weighted({"Entschuldigung": 3.0, "Hallo": 1.0})
 
 
 def _from_row(row: Row) -> Construction:
@@ -85,12 +80,12 @@ def compared(sampler: Sampler) -> Sentence:
     adjective = sampler.adjective("compares")
     kinds, *exceptions = adjective.compares.split(" -")
     entities = sampler.select(" -".join([sampler.one_of(kinds.split()), *exceptions]))
-    first, second = (sampler.fair(entities), sampler.fair(entities)) if entities else (None, None)
-    if first is second:
+    if len(entities) < 2:
         return compared(sampler)
+    first = sampler.fair(entities)
+    second = sampler.fair([entity for entity in entities if entity is not first])
     subject = sampler.as_subject(sampler.entity(first, adjectives=0))
-    other = sampler.entity(second, adjectives=0)
-    predicate = Quality(adjective, than=other, equal=sampler.chance(0.3))
+    predicate = Quality(adjective, than=sampler.entity(second, adjectives=0), equal=sampler.chance(0.3))
     return Sentence(Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
 
 
@@ -101,13 +96,12 @@ def picture(sampler: Sampler, clauses: int = 0) -> Sentence:
     return Sentence(first, joined=tuple(joined))
 
 
-_SEEN = Row(verb="seen", tenses={"present": 1}, object="", negated=0, without="company manner", extras=1.2)
 _LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
 
 
 def _seen(sampler: Sampler) -> Clause:
     """What one sees somebody do: most of it is new."""
-    node = clause(sampler, _SEEN, subject=sampler.as_subject(_figure(sampler)))
+    node = clause(sampler, ROWS["picture"][0], subject=sampler.as_subject(_figure(sampler)))
     verb = node.verb
     if verb.object:
         entity = sampler.fair(sampler.objects_of(verb))
@@ -158,7 +152,7 @@ def _clothes(sampler: Sampler) -> Prepositional:
 
 def relative(sampler: Sampler) -> Sentence:
     """Der Mann, dem ich geholfen habe, wartet auf den Bus."""
-    node = clause(sampler, _MAIN)
+    node = clause(sampler, ROWS["main"][0])
     phrases = [
         part
         for part in (node.subject, node.object)
@@ -170,12 +164,9 @@ def relative(sampler: Sampler) -> Sentence:
     return Sentence(node)
 
 
-_MAIN = Row(negated=0.03, extras=0.3)
-
-
 def _relative(sampler: Sampler, phrase: NounPhrase) -> Relative | None:
     """A clause in which the noun is subject or object, where a verb is found that it suits."""
-    row = sampler.weighted({row: row.weight for row in ROWS["relative"]})
+    row = ROWS["relative"][sampler.weighted({place: row.weight for place, row in enumerate(ROWS["relative"])})]
     owner, pronoun = sampler.owner, RelativePronoun(phrase)
     for verb in (sampler.verb(row.verb) for _ in range(20)):
         if row.subject and phrase.noun in sampler.words.select(verb.subject):
@@ -202,8 +193,7 @@ def scene(sampler: Sampler) -> Sentence:
     first, second = sampler.one_of(row["first"]), sampler.one_of(row["second"])
     form = next((form for form in ("command", "question") if form in first.split("; ")), "statement")
     reader = Reader(_chooser(sampler), _letters(sampler, row, first))
-    opens = JOINERS.get(row["join"], {}).get("first") and form == "statement" and sampler.chance(0.35)
-    if opens:
+    if JOINERS.get(row["join"], {}).get("first") and form == "statement" and sampler.chance(0.35):
         before = Joined(row["join"], _read(reader, second), row.get("english", ""))
         return Sentence(_read(reader, first), before=before)
     main = _read(reader, first)
@@ -221,7 +211,7 @@ def pattern(sampler: Sampler) -> Sentence:
     node = _read(Reader(_chooser(sampler), _letters(sampler, row, text)), text)
     if form == "question" and not front and sampler.chance(0.7):
         form = "statement"
-    return Sentence(node, form, node.adverbials[-1] if front == "adverbial" else getattr(node, front, None))
+    return Sentence(node, form, (getattr(node, front, None) or node.adverbials[-1]) if front else None)
 
 
 def _chooser(sampler: Sampler) -> Chooser:
@@ -231,7 +221,7 @@ def _chooser(sampler: Sampler) -> Chooser:
         found = sampler.select("person -figure" if kind == "name" else kind)
         if kind == "name":
             found = [entity for entity in found if isinstance(entity, ProperName)]
-        fitting = set(sampler.objects_of(verb)) if verb is not None and verb.object else set(found)
+        fitting = sampler.objects_of(verb) if verb else []
         return sampler.fair([entity for entity in found if entity in fitting] or found)
 
     return choose
@@ -264,12 +254,9 @@ def _letters(sampler: Sampler, row: dict[str, Any], first: str) -> dict[str, Nom
 
 def _cast(options: str | list[str]) -> list[str]:
     """The options that a letter has, where @name stands for those of a cast."""
-    listed = [options] if isinstance(options, str) else options
-    return [
-        part
-        for option in listed
-        for part in (_cast(SCENES["casts"][option[1:]]) if option.startswith("@") else [option])
-    ]
+    if isinstance(options, list):
+        return [part for option in options for part in _cast(option)]
+    return _cast(SCENES["casts"][options[1:]]) if options.startswith("@") else [options]
 
 
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}

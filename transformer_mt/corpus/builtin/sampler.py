@@ -27,19 +27,17 @@ _ACQUAINTANCES = "relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Pau
 @cache
 def traits(verb: Verb) -> frozenset[str]:
     """What may be asked of a verb: the keys that it sets, the values of some, and what follows from several."""
+    anybody = "person" in verb.subject.split()
     subjects = lexicon().select(verb.subject) if verb.subject else ()
-    deed = verb.aspect != "state" and "infinitive" not in verb.without_set and "person" in verb.subject.split()
     derived = {
-        "deed": deed,
+        "anybody": anybody,
         "acts": any("person" in entity.kind_set for entity in subjects),
-        "anybody": "person" in verb.subject.split(),
+        "deed": anybody and verb.aspect != "state" and "infinitive" not in verb.without_set,
         "people": "person" in verb.object.split(),
-        "governs": bool(verb.governs),
+        "governs": verb.governs,
     }
-    return frozenset(
-        {name for source in (vars(verb), derived) for name, value in source.items() if value}
-        | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"}
-    )
+    set_keys = {key for key, value in (vars(verb) | derived).items() if value}
+    return frozenset(set_keys | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"})
 
 
 def _matches(wanted: str, has: Set[str]) -> bool:
@@ -49,9 +47,10 @@ def _matches(wanted: str, has: Set[str]) -> bool:
 @cache
 def verbs_with(wanted: str) -> list[Verb]:
     """The verbs with these traits, of those that every construction may use."""
-    own_rows = ("quality", "profession")
-    verbs = [verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and not verb.named]
-    return [verb for verb in verbs if verb.takes not in own_rows and _matches(wanted, traits(verb))]
+    verbs = [
+        verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and _matches(wanted, traits(verb))
+    ]
+    return [verb for verb in verbs if not verb.named and verb.takes not in ("quality", "profession")]
 
 
 @cache
@@ -64,19 +63,12 @@ def adjectives_with(wanted: str) -> list[Adjective]:
 @cache
 def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, float]:
     """The determiners that suit a noun in the singular, in the plural, or uncounted."""
-    tables = WEIGHTS["determiners"][number]
-    special = next((kind for kind in ("relative", "body", "known") if kind in noun.kind_set and kind in tables), "")
-    options = dict(tables[special if special and definiteness != "indefinite" else definiteness])
-    if noun.shared:
-        options.pop("mein", None)
-        options.pop("von", None)
-    if noun.part_of and "der" in options and number == "singular":
-        options["von"] = 1.0
-    if noun.in_english in ("pair", "plural", "mass"):
-        options.pop("few", None)
-    if noun.in_english == "plural" and len(options) > 1:
-        options.pop("ein", None)
-    return options
+    tables, unfit = WEIGHTS["determiners"][number], WEIGHTS["unfit"]
+    special = [kind for kind in ("relative", "body", "known") if kind in noun.kind_set & tables.keys()]
+    options = tables[special[0] if special and definiteness != "indefinite" else definiteness]
+    excluded = {*unfit.get(noun.in_english, ()), *(unfit["shared"] if noun.shared else ())}
+    fitting = {key: weight for key, weight in options.items() if key not in excluded}
+    return fitting | ({"von": 1.0} if noun.part_of and "von" in options else {})
 
 
 class Sampler:
@@ -176,19 +168,17 @@ class Sampler:
 
     def subject(self, verb: Verb, place: str = "first") -> Nominal:
         """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
-        has = traits(verb)
-        several = verb.subject_is == "plural"
-        sort = (
-            "several" if several else "anything" if verb.subject_anything else "people" if "acts" in has else "things"
-        )
-        kind = self.weighted(WEIGHTS["subjects"][sort])
-        if kind == "pronoun":
-            return self.as_subject(self.pronoun(place))
-        if kind == "two" and "anybody" in has:
-            return self.as_subject(self._two_people())
+        sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "people": "acts" in traits(verb)}
+        kind = self.weighted(WEIGHTS["subjects"][next((sort for sort, holds in sorts.items() if holds), "things")])
+        if kind == "niemand" and place != "first":
+            kind = "jemand"
         if kind in PRONOUNS:
-            return self.as_subject(Pronoun("jemand" if kind == "niemand" and place != "first" else kind))
-        return self.as_subject(self.entity(self.fair(self.select(verb.subject))))
+            return Pronoun(kind)
+        if kind == "pronoun":
+            return self.pronoun(place)
+        if kind == "two" and "anybody" in traits(verb):
+            return self._two_people()
+        return self.entity(self.fair(self.select(verb.subject)))
 
     def as_subject(self, nominal: Nominal) -> Nominal:
         """The nominal, remembered as the subject of the clause that is being made."""
@@ -197,10 +187,9 @@ class Sampler:
 
     def pronoun(self, place: str = "first") -> Pronoun:
         """A personal pronoun as subject."""
-        options = WEIGHTS["pronouns"][place]
-        chosen = self.weighted(options)
-        while chosen == "addressee" and self.addressee == "Sie" and place == "first":
-            chosen = self.weighted(options)
+        chosen = self.weighted(WEIGHTS["pronouns"][place])
+        if chosen == "addressee" and self.addressee == "Sie" and place == "first":
+            return self.pronoun(place)
         return Pronoun(self.addressee if chosen == "addressee" else chosen)
 
     def object_pronoun(self) -> Pronoun:
@@ -217,14 +206,11 @@ class Sampler:
         """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
         key = subject_key(other) if other else ""
         group = next((group for group in (_FIRST, _SECOND) if key in group), ())
-        pronouns = 0.7 if other is None else 0.35 if group else 0.0
         while True:
             known = self.fair(self.select(_ACQUAINTANCES))
-            found: Nominal = (
-                Name(known) if isinstance(known, ProperName) else NounPhrase(known, "mein", known.plural_only)
-            )
-            if self.chance(pronouns):
-                found = self.pronoun()
+            found: Nominal = self.pronoun()
+            if not self.chance(0.7 if other is None else 0.35 if group else 0):
+                found = NounPhrase(known, "mein", known.plural_only) if isinstance(known, Noun) else Name(known)
             if subject_key(found) not in (key, *group):
                 return found
 
@@ -272,7 +258,7 @@ class Sampler:
 
     def possessive(self, *, one: bool = False) -> str:
         """A possessive, mostly the subject's own; never one that could be two people's; of `one` owner where asked."""
-        unfit = _OF_SEVERAL if one else ()
+        unfit: tuple[str, ...] = _OF_SEVERAL if one else ()
         own = PRONOUNS.get(self.owner, {}).get("own", "")
         if own and own not in unfit and self.chance(0.65):
             return str(own)

@@ -75,16 +75,15 @@ def carelessly(pair: SentencePair, random: Random) -> SentencePair:
 
 def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
     """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
-    said = words(pair.source)
-    kept = [place for place, word in enumerate(said[:-1]) if commas or word != ","]
-    place_of = {old: new for new, old in enumerate(kept)} | {-1: -1, None: None}
+    kept = [place for place, word in enumerate(words(pair.source)[:-1]) if commas or word != ","]
+    place_of = {old: new for new, old in enumerate(kept)} | {-1: -1}
     source = pair.source[:-1] if commas else pair.source[:-1].replace(",", "")
     links = pair.links and tuple((place_of[i], j) for i, j in pair.links)
     structure = pair.structure
     if structure:
-        nodes = (structure[0][place] for place in kept)
-        moved = (node._replace(head=place_of[node.head], antecedent=place_of[node.antecedent]) for node in nodes)
-        structure = (tuple(moved), structure[1])
+        nodes = [node._replace(head=place_of[node.head]) for node in map(structure[0].__getitem__, kept)]
+        german = (node._replace(antecedent=node.antecedent and place_of[node.antecedent]) for node in nodes)
+        structure = (tuple(german), structure[1])
     return replace(pair, source=source if capital else source[0].lower() + source[1:], links=links, structure=structure)
 
 
