@@ -34,6 +34,8 @@ _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 class Row(SimpleNamespace):
     """What a construction asks of its sentence; constructions.toml explains the keys and has their defaults."""
 
+    __hash__ = object.__hash__
+
     def __init__(self, **keys: Any) -> None:
         assert keys.keys() <= _DEFAULTS.keys(), f"unknown key in {keys}"
         super().__init__(**_DEFAULTS | keys)
@@ -54,6 +56,8 @@ def clause(
     _say_when(sampler, node, when, row)
     _add_objects(sampler, node, row, habitual=when == "habit")
     _add_circumstances(sampler, node, row)
+    if _says_how_many(node):
+        node.particle = ""
     if row.complement:
         node.complement = _infinitive(sampler, node, Row(**row.complement))
     node.please = (row.form == "command" and sampler.addressee == "Sie") or sampler.chance(row.please)
@@ -289,14 +293,21 @@ def at(sampler: Sampler, entity: Entity, role: str) -> Prepositional:
 # ---- negation
 
 
+def _says_how_many(node: Clause) -> bool:
+    """True with alle, jemand, nichts …, of which neither nicht nor noch nicht is said."""
+    roles = (node.subject, node.object)
+    all_of = (part.determiner == "alle" for part in roles if isinstance(part, NounPhrase))
+    return any(all_of) or any(isinstance(part, Pronoun) and part.key in _UNNEGATED for part in roles)
+
+
 def _bears_negation(node: Clause, when: str) -> bool:
     """Whether a clause makes sense when it is negated."""
     thing, quality = node.object, node.predicate
     undated = ("time",) if node.tense in ("present", "future") else ()
     crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated)
-    if crowded or node.tense in ("würde gern", "könnte") or (isinstance(quality, Quality) and quality.degree == "zu"):
+    if crowded or _says_how_many(node) or node.tense in ("würde gern", "könnte"):
         return False
-    if any(isinstance(part, Pronoun) and part.key in _UNNEGATED for part in (node.subject, thing)):
+    if isinstance(quality, Quality) and quality.degree == "zu":
         return False
     if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
         return is_indefinite(thing) or fixed_noun(node.verb) is not None

@@ -153,34 +153,25 @@ def _clothes(sampler: Sampler) -> Prepositional:
 def relative(sampler: Sampler) -> Sentence:
     """Der Mann, dem ich geholfen habe, wartet auf den Bus."""
     node = clause(sampler, ROWS["main"][0])
-    phrases = [
-        part
-        for part in (node.subject, node.object)
-        if isinstance(part, NounPhrase) and part.determiner in ("der", "ein", "") and part.possessor is None
-    ]
-    if phrases and node.recipient is None and node.tense != "gern":
-        phrase = sampler.one_of(phrases)
-        phrase.relative = _relative(sampler, phrase)
+    phrases = [part for part in (node.subject, node.object) if isinstance(part, NounPhrase) and not part.possessor]
+    described = [part for part in phrases if part.determiner in ("der", "ein") or (part.plural and not part.determiner)]
+    if described and node.recipient is None and node.tense != "gern":
+        phrase = sampler.one_of(described)
+        phrase.relative = _relative(sampler, phrase, node.verb)
     return Sentence(node)
 
 
-def _relative(sampler: Sampler, phrase: NounPhrase) -> Relative | None:
-    """A clause in which the noun is subject or object, where a verb is found that it suits."""
-    row = ROWS["relative"][sampler.weighted({place: row.weight for place, row in enumerate(ROWS["relative"])})]
-    owner, pronoun = sampler.owner, RelativePronoun(phrase)
+def _relative(sampler: Sampler, phrase: NounPhrase, main: Verb) -> Relative | None:
+    """A clause in which the noun is subject or object, where another verb than the main one is found that it suits."""
+    row = sampler.weighted({row: row.weight for row in ROWS["relative"]})
+    pronoun = RelativePronoun(phrase)
     for verb in (sampler.verb(row.verb) for _ in range(20)):
-        if row.subject and phrase.noun in sampler.words.select(verb.subject):
+        nouns = sampler.words.select(verb.subject) if row.subject else sampler.objects_of(verb)
+        if verb is not main and phrase.noun in nouns:
             sampler.owner = ""
-            node = clause(sampler, row, verb=verb, subject=pronoun)
-        elif not row.object and phrase.noun in sampler.objects_of(verb):
-            node = clause(sampler, row, verb=verb)
-            node.object = pronoun
-            if phrase.determiner == "" and not phrase.plural:
-                phrase.determiner = "der"
-        else:
-            continue
-        sampler.owner = owner
-        return Relative(node, pronoun)
+            node = clause(sampler, row, verb=verb, subject=pronoun if row.subject else None)
+            node.object = node.object if row.subject else pronoun
+            return Relative(node, pronoun)
     return None
 
 

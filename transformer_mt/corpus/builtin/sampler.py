@@ -240,7 +240,7 @@ class Sampler:
         """A noun with a determiner that suits it and perhaps an adjective."""
         if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
             return NounPhrase(noun, "", noun.plural_only or number == "plural")
-        single = noun.mass or noun.kind_set & {"parent", "body"}
+        single = noun.mass or noun.both or noun.kind_set & {"parent", "body"}
         plural = noun.plural_only or number == "plural" or (not (single or number) and self.chance(plurals))
         uncounted = noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4))
         form = "mass" if uncounted else "plural" if plural else "singular"
@@ -305,5 +305,5 @@ class Sampler:
         """What one likes or hates: Kaffee, Hunde, das Buch."""
         general = noun.mass or noun.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
         if general and self.chance(0.7):
-            return NounPhrase(noun, "", plural=not noun.mass)
+            return NounPhrase(noun, "", plural=not (noun.mass or noun.both))
         return self.noun_phrase(noun, "definite", number="" if noun.plural_only else "singular", adjectives=0.05)
