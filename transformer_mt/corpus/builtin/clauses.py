@@ -34,8 +34,6 @@ _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 class Row(SimpleNamespace):
     """What a construction asks of its sentence; constructions.toml explains the keys and has their defaults."""
 
-    __hash__ = object.__hash__
-
     def __init__(self, **keys: Any) -> None:
         assert keys.keys() <= _DEFAULTS.keys(), f"unknown key in {keys}"
         super().__init__(**_DEFAULTS | keys)
@@ -171,7 +169,7 @@ def _add_objects(sampler: Sampler, node: Clause, row: Row, *, habitual: bool) ->
     elif verb.object:
         noun = None
         if verb.needs_recipient or (verb.recipient and "recipient" not in row.without and sampler.chance(0.35)):
-            noun = sampler.fair(sampler.objects_of(verb))
+            noun = sampler.fair(sampler.objects[verb])
             if noun in sampler.words.select(verb.recipient_object or verb.object):
                 node.recipient = sampler.person(pronouns=0.6)
         node.object = sampler.object(verb, noun, habitual=habitual)
@@ -184,7 +182,7 @@ def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> Nominal | None:
         return Pronoun(wanted) if wanted else None
     if wanted not in DETERMINERS:
         return sampler.noun_phrase(sampler.noun(wanted), "indefinite")
-    nouns = [noun for noun in sampler.objects_of(verb) if isinstance(noun, Noun)]
+    nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
     counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
     noun = sampler.fair(counted or nouns)
     plural = noun.plural_only or (bool(counted) and wanted == "wie viele")

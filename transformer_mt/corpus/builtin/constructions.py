@@ -104,7 +104,7 @@ def _seen(sampler: Sampler) -> Clause:
     node = clause(sampler, ROWS["picture"][0], subject=sampler.as_subject(_figure(sampler)))
     verb = node.verb
     if verb.object:
-        entity = sampler.fair(sampler.objects_of(verb))
+        entity = sampler.fair(sampler.objects[verb])
         if "person" in entity.kind_set:
             node.object = NounPhrase(sampler.noun("figure -Leute"), "ein")
         elif isinstance(entity, Noun) and verb.object_is == "either":
@@ -127,9 +127,7 @@ def _figure(sampler: Sampler) -> NounPhrase:
     """Ein junger Mann in einem blauen Hemd; zwei Kinder."""
     noun = sampler.noun("figure")
     phrase = sampler.noun_phrase(noun, "indefinite", plurals=0.3, adjectives=0)
-    looks = [
-        entry for entry in map(sampler.words.adjectives.__getitem__, _LOOKS) if entry in sampler.adjectives_for(noun)
-    ]
+    looks = [entry for entry in map(sampler.words.adjectives.__getitem__, _LOOKS) if entry in sampler.describing[noun]]
     if looks and sampler.chance(0.3):
         phrase.adjectives = (sampler.fair(looks),)
     if phrase.plural and not noun.plural_only:
@@ -144,7 +142,7 @@ def _clothes(sampler: Sampler) -> Prepositional:
     noun = sampler.noun("clothing glasses luggage", "worn")
     german, _, english = noun.worn.partition(" ")
     phrase = NounPhrase(noun, "" if noun.plural_only or noun.mass else "ein", noun.plural_only)
-    colours = [adjective for adjective in sampler.adjectives_for(noun) if adjective.colour]
+    colours = [adjective for adjective in sampler.describing[noun] if adjective.colour]
     if colours and sampler.chance(0.75):
         phrase.adjectives = (sampler.fair(colours),)
     return Prepositional(german, "dative", english, phrase, "attribute")
@@ -163,10 +161,11 @@ def relative(sampler: Sampler) -> Sentence:
 
 def _relative(sampler: Sampler, phrase: NounPhrase, main: Verb) -> Relative | None:
     """A clause in which the noun is subject or object, where another verb than the main one is found that it suits."""
-    row = sampler.weighted({row: row.weight for row in ROWS["relative"]})
+    rows = ROWS["relative"]
+    row = rows[sampler.weighted({place: row.weight for place, row in enumerate(rows)})]
     pronoun = RelativePronoun(phrase)
     for verb in (sampler.verb(row.verb) for _ in range(20)):
-        nouns = sampler.words.select(verb.subject) if row.subject else sampler.objects_of(verb)
+        nouns = sampler.words.select(verb.subject) if row.subject else sampler.objects[verb]
         if verb is not main and phrase.noun in nouns:
             sampler.owner = ""
             node = clause(sampler, row, verb=verb, subject=pronoun if row.subject else None)
@@ -212,7 +211,7 @@ def _chooser(sampler: Sampler) -> Chooser:
         found = sampler.select("person -figure" if kind == "name" else kind)
         if kind == "name":
             found = [entity for entity in found if isinstance(entity, ProperName)]
-        fitting = sampler.objects_of(verb) if verb else []
+        fitting = sampler.objects[verb] if verb else []
         return sampler.fair([entity for entity in found if entity in fitting] or found)
 
     return choose

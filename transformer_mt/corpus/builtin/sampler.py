@@ -4,7 +4,7 @@ Every choice among words is fair: two are drawn and the one that was used less s
 phrases are chosen stands in weights.toml. A sentence has one addressee (du, ihr or Sie) throughout.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
 from random import Random
@@ -83,16 +83,16 @@ class Sampler:
         self.unseen = unseen
         self.addressee = "du"
         self.owner = ""  # the pronoun that could stand for the subject of the clause being made
-        self._used: Counter[int] = Counter()
+        self._used: Counter[object] = Counter()
         self._selected: dict[str, list[Entity]] = {}
-        self._objects = {
+        self.objects = {
             verb: [noun for noun in self.select(verb.object) if allowed(verb, noun)]
             for verb in self.words.verbs.values()
         }
-        self._describing: dict[Entity, list[Adjective]] = {}
+        self.describing: defaultdict[Entity, list[Adjective]] = defaultdict(list)
         for adjective in self.words.adjectives.values():
             for entity in self.words.select(adjective.suits) if adjective.before and not adjective.definite else ():
-                self._describing.setdefault(entity, []).append(adjective)
+                self.describing[entity].append(adjective)
 
     def new_sentence(self) -> None:
         """Choose whom the sentence speaks to."""
@@ -120,11 +120,12 @@ class Sampler:
         return last
 
     def fair(self, options: Sequence[T]) -> T:
-        """One of the options, preferring what was used less; told apart by identity."""
+        """One of the options, preferring what was used less."""
         first, second = self.one_of(options), self.one_of(options)
-        chosen = first if self._used[id(first)] <= self._used[id(second)] else second
-        self._used[id(chosen)] += 1
-        return chosen
+        keys = [id(option) if isinstance(option, dict) else option for option in (first, second)]
+        chosen = int(self._used[keys[0]] > self._used[keys[1]])
+        self._used[keys[chosen]] += 1
+        return second if chosen else first
 
     # ---- words
 
@@ -133,8 +134,8 @@ class Sampler:
         if isinstance(wanted, list):
             return self.words.verbs[self.fair(wanted)]
         options = verbs_with(wanted)
-        chosen = min(self.one_of(options), self.one_of(options), key=lambda verb: self._used[id(verb)] / verb.weight)
-        self._used[id(chosen)] += 1
+        chosen = min(self.one_of(options), self.one_of(options), key=lambda verb: self._used[verb] / verb.weight)
+        self._used[chosen] += 1
         return chosen
 
     def adjective(self, wanted: str | list[str]) -> Adjective:
@@ -155,14 +156,6 @@ class Sampler:
         """A noun that `wanted` lists and that has all these keys."""
         nouns = [noun for noun in self.select(wanted) if isinstance(noun, Noun)]
         return self.fair([noun for noun in nouns if all(getattr(noun, key) for key in having)])
-
-    def objects_of(self, verb: Verb) -> list[Entity]:
-        """The nouns that the verb may have as its object."""
-        return self._objects[verb]
-
-    def adjectives_for(self, noun: Noun) -> list[Adjective]:
-        """The adjectives that may stand before the noun."""
-        return self._describing.get(noun, [])
 
     # ---- people
 
@@ -252,8 +245,8 @@ class Sampler:
             phrase.determiner = self.possessive(one="body" in noun.kind_set)
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        if self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1)) and self.adjectives_for(noun):
-            phrase.adjectives = (self.fair(self.adjectives_for(noun)),)
+        if self.describing[noun] and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1)):
+            phrase.adjectives = (self.fair(self.describing[noun]),)
         return phrase
 
     def possessive(self, *, one: bool = False) -> str:
@@ -280,15 +273,13 @@ class Sampler:
         """An object that suits the verb."""
         if entity is None and verb.anything and self.chance(0.12):
             return Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
-        chosen = entity or self.fair(self._objects[verb])
+        chosen = entity or self.fair(self.objects[verb])
         if "person" in chosen.kind_set and entity is None and self.chance(0.45):
             return self.object_pronoun()
         if isinstance(chosen, ProperName):
             return Name(chosen)
-        if verb.takes == "amount":
-            return NounPhrase(chosen, self.fair(tuple(NUMERALS)), plural=True)
-        if chosen.measure and not chosen.both:
-            return NounPhrase(chosen, self.fair(FEW), plural=True)
+        if verb.takes == "amount" or (chosen.measure and not chosen.both):
+            return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
         if verb.object_is == "own":
             own = PRONOUNS[self.owner or "er"].get("own", "sein")
             return NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
