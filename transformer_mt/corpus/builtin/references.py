@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from transformer_mt.corpus.builtin.lexicon import CLOSED
@@ -15,80 +15,63 @@ _RULES = {
     language: [(re.compile(rf"(?<![\w']){pattern}(?!\w)"), text) for pattern, text in CLOSED["alternatives"][language]]
     for language in ("english", "german")
 }
-_ADDRESSEES = ("du", "ihr", "Sie")
-_OWN = ("dein", "euer", "Ihr")
+_ADDRESSEES = {"du": "dein", "ihr": "euer", "Sie": "Ihr"}
+
+# Attributes of nodes, and what they are to be for a moment.
+Changes = list[tuple[object, str, Any]]
 
 
 def with_references(sentence: Sentence, pair: SentencePair) -> SentencePair:
     """The pair with the other translations of its source, and the other sources of its target."""
-    english: dict[str, None] = {}
-    german: dict[str, None] = {}
-    for said in _said_otherwise(sentence):
-        english[said.target] = None
-    for addressed in _to_others(sentence):
-        german[addressed.source] = None
-    translations = _by_rules([pair.target, *english], "english")
-    sources = _by_rules([pair.source, *german], "german")
-    return SentencePair(
-        pair.source,
-        pair.target,
-        pair.links,
-        tuple(text for text in translations if text != pair.target)[:_AT_MOST],
-        tuple(text for text in sources if text != pair.source)[:_AT_MOST],
-        pair.structure,
+    english = [_changed(sentence, changes).target for changes in _said_otherwise(sentence)]
+    german = [_changed(sentence, changes).source for changes in _to_others(sentence)]
+    return replace(
+        pair,
+        references=_by_rules(pair.target, english, "english"),
+        source_references=_by_rules(pair.source, german, "german"),
     )
 
 
-def _said_otherwise(sentence: Sentence) -> Iterator[SentencePair]:
+def _said_otherwise(sentence: Sentence) -> Iterator[Changes]:
     """With the simple present for the progressive, and with the adverb of time at the other end."""
-    clauses = [part for part in parts(sentence) if isinstance(part, Clause)]
-    with _changed([(node, "simple", True) for node in clauses]):
-        yield realise(sentence)
+    yield [(part, "simple", True) for part in parts(sentence) if isinstance(part, Clause)]
     if sentence.form == "statement":
-        times = sentence.clause.in_slot("time")
-        with _changed([(sentence, "first", times[0] if times and sentence.first is None else None)]):
-            yield realise(sentence)
+        times = sentence.clause.in_slot("time") if sentence.first is None else []
+        yield [(sentence, "first", next(iter(times), None))]
 
 
-def _to_others(sentence: Sentence) -> Iterator[SentencePair]:
+def _to_others(sentence: Sentence) -> Iterator[Changes]:
     """To each other addressee: English you is du, ihr and Sie."""
-    nodes = list(parts(sentence))
-    said = {node.key for node in nodes if isinstance(node, Pronoun)} & set(_ADDRESSEES)
-    for to in _ADDRESSEES if said else ():
-        changes: list[tuple[object, str, Any]] = [
-            (node, "key", to) for node in nodes if isinstance(node, Pronoun) and node.key in _ADDRESSEES
-        ]
-        own = _OWN[_ADDRESSEES.index(to)]
-        changes += [
-            (node, "determiner", own) for node in nodes if isinstance(node, NounPhrase) and node.determiner in _OWN
-        ]
-        with _changed(changes):
-            yield realise(sentence)
+    said = [part for part in parts(sentence) if isinstance(part, Pronoun) and part.key in _ADDRESSEES]
+    phrases = [part for part in parts(sentence) if isinstance(part, NounPhrase)]
+    owned = [phrase for phrase in phrases if phrase.determiner in _ADDRESSEES.values()]
+    for key, own in _ADDRESSEES.items() if said else ():
+        yield [*((node, "key", key) for node in said), *((phrase, "determiner", own) for phrase in owned)]
 
 
-@contextmanager
-def _changed(changes: list[tuple[object, str, Any]]) -> Iterator[None]:
+def _changed(sentence: Sentence, changes: Changes) -> SentencePair:
+    """The sentence with the changes, which are undone afterwards."""
     before = [(node, name, getattr(node, name)) for node, name, _ in changes]
     for node, name, value in changes:
         setattr(node, name, value)
-    try:
-        yield
-    finally:
-        for node, name, value in before:
-            setattr(node, name, value)
+    pair = realise(sentence)
+    for node, name, value in before:
+        setattr(node, name, value)
+    return pair
 
 
-def _by_rules(texts: list[str], language: str) -> list[str]:
-    """The texts, and each with what the rules replace, one rule after another and all at once."""
-    found = dict.fromkeys(texts)
-    for text in texts:
+def _by_rules(own: str, others: list[str], language: str) -> tuple[str, ...]:
+    """The other texts, and each text with what the rules replace, one rule after another and all at once."""
+    found = dict.fromkeys(others)
+    for text in (own, *dict.fromkeys(others)):
         changed = text
         for pattern, replacement in _RULES[language]:
             if pattern.search(text):
                 found[_capital(pattern.sub(replacement, text))] = None
                 changed = pattern.sub(replacement, changed)
         found[_capital(changed)] = None
-    return list(found)
+    found.pop(own, None)
+    return tuple(found)[:_AT_MOST]
 
 
 def _capital(text: str) -> str:

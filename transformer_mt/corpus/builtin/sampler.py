@@ -1,33 +1,74 @@
-"""Choices: random words in random noun phrases, fitting each other, each word about as often as the others.
+"""Choices: random words in random noun phrases that suit each other, each word about as often as the others.
 
-Every choice among words is fair: two are drawn and the one that was used less so far is taken. A sentence has one
-addressee (du, ihr or Sie) throughout.
+Every choice among words is fair: two are drawn and the one that was used less so far is taken. How often the kinds of
+phrases are chosen stands in weights.toml. A sentence has one addressee (du, ihr or Sie) throughout.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cache
 from random import Random
 from typing import TypeVar
 
 from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon
-from transformer_mt.corpus.builtin.meaning import (
-    Both,
-    Name,
-    Nominal,
-    NounPhrase,
-    Prepositional,
-    Pronoun,
-    subject_key,
-)
+from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, table
+from transformer_mt.corpus.builtin.meaning import Both, Name, Nominal, NounPhrase, Pronoun, subject_key
 
 T = TypeVar("T")
-FEW = tuple(NUMERALS)[:9]
-_OBJECT_PRONOUNS = ("ich", "du", "er", "sie", "wir", "ihr", "Sie")
+WEIGHTS = table("weights")
+FEW = tuple(NUMERALS)[:4]
 _FIRST, _SECOND = ("ich", "wir"), ("du", "ihr", "Sie")
-# Plurals that are known well enough to be shown in the dative, where they have a form of their own.
-_ONLY_ONE = frozenset(("parent", "body"))
-_BARE = frozenset(("language", "sport"))
+_OF_SEVERAL = ("unser", "euer", "ihr, plural")
+# Possessives that would be the subject's own, or another's that one cannot tell from it.
+_MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
+_ACQUAINTANCES = "relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia"
+
+
+@cache
+def traits(verb: Verb) -> frozenset[str]:
+    """What may be asked of a verb: the keys that it sets, the values of some, and what follows from several."""
+    anybody = "person" in verb.subject.split()
+    subjects = lexicon().select(verb.subject) if verb.subject else ()
+    derived = {
+        "anybody": anybody,
+        "acts": any("person" in entity.kind_set for entity in subjects),
+        "deed": anybody and verb.aspect != "state" and "infinitive" not in verb.without_set,
+        "people": "person" in verb.object.split(),
+        "governs": verb.governs,
+    }
+    set_keys = {key for key, value in (vars(verb) | derived).items() if value}
+    return frozenset(set_keys | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"})
+
+
+def _matches(wanted: str, has: Set[str]) -> bool:
+    return all((item.removeprefix("-") in has) != item.startswith("-") for item in wanted.split())
+
+
+@cache
+def verbs_with(wanted: str) -> list[Verb]:
+    """The verbs with these traits, of those that every construction may use."""
+    verbs = [
+        verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and _matches(wanted, traits(verb))
+    ]
+    return [verb for verb in verbs if not verb.named and verb.takes not in ("quality", "profession")]
+
+
+@cache
+def adjectives_with(wanted: str) -> list[Adjective]:
+    """The adjectives that set these keys."""
+    entries = lexicon().adjectives.values()
+    return [entry for entry in entries if _matches(wanted, {key for key, value in vars(entry).items() if value})]
+
+
+@cache
+def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, float]:
+    """The determiners that suit a noun in the singular, in the plural, or uncounted."""
+    tables, unfit = WEIGHTS["determiners"][number], WEIGHTS["unfit"]
+    special = [kind for kind in ("relative", "body", "known") if kind in noun.kind_set & tables.keys()]
+    options = tables[special[0] if special and definiteness != "indefinite" else definiteness]
+    excluded = {*unfit.get(noun.in_english, ()), *(unfit["shared"] if noun.shared else ())}
+    fitting = {key: weight for key, weight in options.items() if key not in excluded}
+    return fitting | ({"von": 1.0} if noun.part_of and "von" in options else {})
 
 
 class Sampler:
@@ -44,24 +85,18 @@ class Sampler:
         self.owner = ""  # the pronoun that could stand for the subject of the clause being made
         self._used: Counter[object] = Counter()
         self._selected: dict[str, list[Entity]] = {}
-        self._verbs = [verb for verb in self.words.verbs.values() if verb.weight and verb.subject]
-        self._deeds = {
-            verb
-            for verb in self.words.verbs.values()
-            if verb.subject and any("person" in entity.kind_set for entity in self.words.select(verb.subject))
-        }
-        self._objects = {
+        self.objects = {
             verb: [noun for noun in self.select(verb.object) if allowed(verb, noun)]
             for verb in self.words.verbs.values()
         }
-        self._describing: dict[Entity, list[Adjective]] = {}
+        self.describing: defaultdict[Entity, list[Adjective]] = defaultdict(list)
         for adjective in self.words.adjectives.values():
             for entity in self.words.select(adjective.suits) if adjective.before and not adjective.definite else ():
-                self._describing.setdefault(entity, []).append(adjective)
+                self.describing[entity].append(adjective)
 
     def new_sentence(self) -> None:
         """Choose whom the sentence speaks to."""
-        self.addressee = self.weighted({"du": 5.0, "ihr": 2.0, "Sie": 3.0})
+        self.addressee = self.weighted(WEIGHTS["addressee"])
         self.owner = ""
 
     # ---- plain choices
@@ -87,179 +122,104 @@ class Sampler:
     def fair(self, options: Sequence[T]) -> T:
         """One of the options, preferring what was used less."""
         first, second = self.one_of(options), self.one_of(options)
-        chosen = first if self._used[first] <= self._used[second] else second
+        keys = [id(option) if isinstance(option, dict) else option for option in (first, second)]
+        chosen = int(self._used[keys[0]] > self._used[keys[1]])
+        self._used[keys[chosen]] += 1
+        return second if chosen else first
+
+    # ---- words
+
+    def verb(self, wanted: str | list[str] = "") -> Verb:
+        """One of these verbs, or a verb with the wanted traits and none after a minus, as often as its weight says."""
+        if isinstance(wanted, list):
+            return self.words.verbs[self.fair(wanted)]
+        options = verbs_with(wanted)
+        chosen = min(self.one_of(options), self.one_of(options), key=lambda verb: self._used[verb] / verb.weight)
         self._used[chosen] += 1
         return chosen
 
-    def verb(self, fits: Callable[[Verb], bool]) -> Verb:
-        """A verb for which `fits` holds, as often as its weight says; there must be one."""
-        while True:
-            verb = self.one_of(self._verbs)
-            share = self._used[verb] / verb.weight
-            other = self.one_of(self._verbs)
-            if self._used[other] / other.weight < share:
-                verb = other
-            if fits(verb):
-                self._used[verb] += 1
-                return verb
-
-    def relative_verbs(self) -> list[Verb]:
-        """Verbs for a relative clause: now and then only those with a dative or a preposition."""
-        kind = self.weighted({"any": 0.5, "dative": 0.27, "preposition": 0.23})
-        if kind == "dative":
-            return [verb for verb in self._verbs if verb.case == "dative" and not verb.governs]
-        return [verb for verb in self._verbs if kind == "any" or verb.governs]
+    def adjective(self, wanted: str | list[str]) -> Adjective:
+        """One of these adjectives, or one with the wanted keys and none after a minus."""
+        entries = self.words.adjectives
+        return entries[self.fair(wanted)] if isinstance(wanted, list) else self.fair(adjectives_with(wanted))
 
     def select(self, wanted: str) -> list[Entity]:
         """The nouns and names that `wanted` lists, of those that may be shown."""
         if wanted not in self._selected:
-            found = list(self.words.select(wanted)) if wanted else []
+            found = self.words.select(wanted) if wanted else ()
             unseen = [entity for entity in found if entity.unseen]
             seen = [entity for entity in found if not entity.unseen]
             self._selected[wanted] = (unseen or seen) if self.unseen else seen
         return self._selected[wanted]
 
-    def can_act(self, verb: Verb) -> bool:
-        """True if some people do it, so that pronouns can."""
-        return verb in self._deeds
+    def noun(self, wanted: str, *having: str) -> Noun:
+        """A noun that `wanted` lists and that has all these keys."""
+        nouns = [noun for noun in self.select(wanted) if isinstance(noun, Noun)]
+        return self.fair([noun for noun in nouns if all(getattr(noun, key) for key in having)])
 
-    def anybody_can(self, verb: Verb) -> bool:
-        """True if all people do it."""
-        return "person" in verb.subject.split()
+    # ---- people
 
-    def objects_of(self, verb: Verb) -> list[Entity]:
-        """The nouns that the verb may have as its object."""
-        return self._objects[verb]
-
-    # ---- subjects
-
-    def subject(self, verb: Verb, *, pronouns: float = 0.5, before: bool = True) -> Nominal:
-        """A subject that suits the verb; `before` the verb sie with a plural is they, behind it Sie is you."""
-        people = self.can_act(verb)
-        if verb.subject_is == "plural":
-            return self.as_subject(Pronoun("wir") if self.chance(0.4) else self._two_people())
-        if people and self.chance(pronouns):
-            return self.as_subject(self.pronoun(before=before))
-        if verb.subject_anything and self.chance(0.25):
-            return self.as_subject(Pronoun(self.one_of(("das", "es"))))
-        if people and self.chance(0.06):
-            return self.as_subject(Pronoun("jemand" if not before else self.one_of(("jemand", "niemand"))))
-        if people and self.anybody_can(verb) and self.chance(0.06):
-            return self.as_subject(self._two_people())
-        return self.as_subject(self.entity(self.fair(self.select(verb.subject)), subject=True))
-
-    def pronoun(self, *, before: bool) -> Pronoun:
-        """A personal pronoun as subject."""
-        options = {"ich": 6.0, "wir": 3.5, "er": 3.0, "sie": 3.0, self.addressee: 4.5, "sie, plural": 2.0}
-        if before:
-            options.pop("Sie", None)
-        else:  # mostly a question
-            options |= {"ich": 0.7, "wir": 1.5, self.addressee: 10.0}
-            options.pop("sie, plural")
-        return Pronoun(self.weighted(options))
+    def subject(self, verb: Verb, place: str = "first") -> Nominal:
+        """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
+        sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "people": "acts" in traits(verb)}
+        kind = self.weighted(WEIGHTS["subjects"][next((sort for sort, holds in sorts.items() if holds), "things")])
+        if kind == "niemand" and place != "first":
+            kind = "jemand"
+        if kind in PRONOUNS:
+            return Pronoun(kind)
+        if kind == "pronoun":
+            return self.pronoun(place)
+        if kind == "two" and "anybody" in traits(verb):
+            return self._two_people()
+        return self.entity(self.fair(self.select(verb.subject)))
 
     def as_subject(self, nominal: Nominal) -> Nominal:
         """The nominal, remembered as the subject of the clause that is being made."""
         self.owner = subject_key(nominal)
         return nominal
 
-    def somebody(self, *, pronouns: float = 0.5, before: bool = True) -> Nominal:
-        """A person as subject."""
-        return self.subject(self.words.verbs["arbeiten"], pronouns=pronouns, before=before)
-
-    def acquaintance(self) -> Nominal:
-        """Somebody as the subject of several clauses: a pronoun, a name, a relative, a friend."""
-        if self.chance(0.7):
-            return self.as_subject(self.pronoun(before=True))
-        known = self.fair(
-            self.select("relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia")
-        )
-        phrase = self.entity(known, subject=True)
-        if isinstance(phrase, NounPhrase):
-            phrase.adjectives = ()
-        return self.as_subject(phrase)
-
-    def other_than(self, first: Nominal) -> Nominal:
-        """Somebody else in the scenes of `first`, who can be told from them when both are pronouns."""
-        key = subject_key(first)
-        known = self.select("relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia")
-        personal = key in (*_FIRST, *_SECOND)
-        if personal and self.chance(0.35):
-            others = [option for option in ("ich", "er", "sie", "wir", "du") if option != key]
-            group = _FIRST if key in _FIRST else _SECOND
-            others = [option for option in others if option not in group]
-            return Pronoun(self.one_of([option for option in others if option != "du" or self.addressee == "du"]))
-        while True:
-            phrase = self.entity(self.fair(known), subject=True)
-            if isinstance(phrase, NounPhrase):
-                phrase.adjectives = ()
-                phrase.determiner = {"ihr": "mein", "sein": "mein"}.get(phrase.determiner, phrase.determiner)
-                phrase.possessor = None
-            if personal or subject_key(phrase) != key:
-                return phrase
-
-    def _two_people(self) -> Both:
-        people = [*self.select("relative -Eltern"), *self.select("Anna Lena Maria Paul Peter Tim")]
-        first = self.fair(people)
-        second = self.fair([entity for entity in people if entity is not first])
-        return Both((self.entity(first), self.entity(second)))
-
-    # ---- objects and other nominals
-
-    def entity(self, entity: Entity, *, subject: bool = False, definiteness: str = "definite") -> Nominal:
-        """The entity as somebody or something known: Anna, mein Vater, der Zug."""
-        if isinstance(entity, ProperName):
-            return Name(entity)
-        return self.noun_phrase(entity, definiteness, subject=subject, adjectives=0.12)
-
-    def person(self, *, pronouns: float = 0.0) -> Nominal:
-        """Somebody who is not the subject."""
-        if self.chance(pronouns):
-            return self.object_pronoun()
-        return self.entity(self.fair(self.select("person -figure")))
+    def pronoun(self, place: str = "first") -> Pronoun:
+        """A personal pronoun as subject."""
+        chosen = self.weighted(WEIGHTS["pronouns"][place])
+        if chosen == "addressee" and self.addressee == "Sie" and place == "first":
+            return self.pronoun(place)
+        return Pronoun(self.addressee if chosen == "addressee" else chosen)
 
     def object_pronoun(self) -> Pronoun:
         """A personal pronoun as object, of another person than the subject."""
         taken = next((group for group in (_FIRST, _SECOND) if self.owner in group), ())
-        options = [
-            key
-            for key in _OBJECT_PRONOUNS
-            if key not in taken and (key not in _SECOND or key == self.addressee) and key != "Sie"
-        ]
-        return Pronoun(self.one_of(options))
+        second = () if self.addressee == "Sie" else (self.addressee,)
+        return Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
-    def object(self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False) -> Nominal:
-        """An object that suits the verb."""
-        if entity is None and verb.anything and self.chance(0.12):
-            return Pronoun(self.weighted({"das": 3, "es": 2, "etwas": 1, "nichts": 1, "alles": 0.5}))
-        chosen = entity or self.fair(self._objects[verb])
-        if "person" in chosen.kind_set and entity is None and self.chance(0.45) and verb.takes != "profession":
-            return self.object_pronoun()
-        if isinstance(chosen, ProperName):
-            return Name(chosen)
-        if verb.takes == "profession":
-            return NounPhrase(chosen, "als")
-        if verb.takes == "amount" or (chosen.measure and not chosen.both):
-            return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW[:4]), True)
-        if verb.object_is == "own":
-            plural = verb.object_number == "plural"
-            return NounPhrase(chosen, "der", plural, own=PRONOUNS[self.owner or "er"].get("own", "sein"))
-        definiteness: str = verb.object_is
-        if definiteness == "generic":
-            general = chosen.mass or chosen.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
-            definiteness = "indefinite" if general and self.chance(0.7) else "definite"
-            number = "plural" if definiteness == "indefinite" and not chosen.mass else "singular"
-            phrase = self.noun_phrase(chosen, definiteness, number=number, adjectives=0.05)
-            if phrase.plural and definiteness == "indefinite":
-                phrase.determiner = ""
-            return phrase
-        if definiteness == "either" and ("person" in chosen.kind_set or verb.case == "dative"):
-            definiteness = "definite"
-        elif habitual and definiteness == "either" and verb.aspect == "event":
-            definiteness = "indefinite"
-        return self.noun_phrase(chosen, definiteness, number=verb.object_number)
+    def person(self, *, pronouns: float) -> Nominal:
+        """Somebody who is not the subject."""
+        return self.object_pronoun() if self.chance(pronouns) else self.entity(self.fair(self.select("person -figure")))
+
+    def acquaintance(self, other: Nominal | None = None) -> Nominal:
+        """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
+        key = subject_key(other) if other else ""
+        group = next((group for group in (_FIRST, _SECOND) if key in group), ())
+        while True:
+            known = self.fair(self.select(_ACQUAINTANCES))
+            found: Nominal = self.pronoun()
+            if not self.chance(0.7 if other is None else 0.35 if group else 0):
+                found = NounPhrase(known, "mein", known.plural_only) if isinstance(known, Noun) else Name(known)
+            if subject_key(found) not in (key, *group):
+                return found
+
+    def _two_people(self) -> Both:
+        people = self.select("relative -Eltern Anna Lena Maria Paul Peter Tim")
+        first = self.fair(people)
+        second = self.fair([entity for entity in people if entity is not first])
+        return Both((self.entity(first), self.entity(second)))
 
     # ---- noun phrases
+
+    def entity(self, entity: Entity, *, adjectives: float = 0.12) -> Nominal:
+        """The entity as somebody or something known: Anna, mein Vater, der Zug."""
+        if isinstance(entity, ProperName):
+            return Name(entity)
+        return self.noun_phrase(entity, "definite", adjectives=adjectives)
 
     def noun_phrase(
         self,
@@ -269,110 +229,72 @@ class Sampler:
         number: str = "",
         plurals: float = 0.18,
         adjectives: float = 0.22,
-        subject: bool = False,
     ) -> NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
-        countable = not noun.mass and not noun.plural_only
-        plurals = 0.0 if noun.kind_set & _ONLY_ONE or noun.key.startswith("Ehe") else plurals
-        adjectives *= 0.3 if "person" in noun.kind_set else 1.0
-        plural = noun.plural_only or number == "plural" or (countable and number == "" and self.chance(plurals))
-        if definiteness == "bare" or (noun.kind_set & _BARE):
-            return NounPhrase(noun, "", noun.plural_only or (number == "plural"))
-        if noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4)):
-            determiner, plural = self.weighted(self._mass_determiners(noun, definiteness, subject=subject)), False
-        elif plural:
-            determiner = self.weighted(self._plural_determiners(noun, definiteness, subject=subject))
-        else:
-            determiner = self.weighted(self._singular_determiners(noun, definiteness, subject=subject))
-        phrase = NounPhrase(noun, determiner, plural)
-        if determiner == "mein":
-            phrase.determiner = self.possessive(one=bool(noun.kind_set & {"body"}) or noun.key.startswith("Ehe"))
+        if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
+            return NounPhrase(noun, "", noun.plural_only or number == "plural")
+        single = noun.mass or noun.both or noun.kind_set & {"parent", "body"}
+        plural = noun.plural_only or number == "plural" or (not (single or number) and self.chance(plurals))
+        uncounted = noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4))
+        form = "mass" if uncounted else "plural" if plural else "singular"
+        determiner = self.weighted(determiner_weights(noun, form, definiteness))
+        phrase = NounPhrase(noun, determiner, form == "plural")
+        if determiner == "few":
+            phrase.determiner = self.fair(FEW)
+        elif determiner == "mein":
+            phrase.determiner = self.possessive(one="body" in noun.kind_set)
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        if self.chance(adjectives) and (adjective := self.adjective_for(noun)) is not None:
-            phrase.adjectives = (adjective,)
+        if self.describing[noun] and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1)):
+            phrase.adjectives = (self.fair(self.describing[noun]),)
         return phrase
-
-    def _singular_determiners(self, noun: Noun, definiteness: str, *, subject: bool) -> dict[str, float]:
-        own = 0.0 if noun.shared else 3.0
-        if definiteness == "indefinite":
-            return {"ein": 1}
-        if "relative" in noun.kind_set:
-            return {"mein": 9, "von": 1}
-        if "body" in noun.kind_set:
-            return {"mein": 1}
-        if "known" in noun.kind_set:
-            return {"der": 1}
-        options = {"der": 9.0, "dieser": 0.9, "mein": own, "von": 1.0 if noun.part_of else own * 0.15}
-        if definiteness == "either":
-            options |= {"ein": 2.0, "jeder": 0.3} if subject else {"ein": 6.0}
-        if noun.in_english == "plural":
-            options.pop("ein", None)
-        return options
-
-    def _plural_determiners(self, noun: Noun, definiteness: str, *, subject: bool) -> dict[str, float]:
-        few = {self.fair(FEW[:4]): 1.4} if noun.in_english not in ("pair", "plural", "mass") else {}
-        if definiteness == "indefinite":
-            return {"": 2.0, "viele": 0.7, "einige": 0.4, **few}
-        if "body" in noun.kind_set:
-            return {"mein": 1}
-        own = 0.0 if noun.shared else 2.5
-        if "relative" in noun.kind_set:
-            return {"mein": 8}
-        options = {"der": 7.0, "dieser": 0.5, "mein": own, "alle": 0.25}
-        if definiteness == "either":
-            options |= {"viele": 0.8, "einige": 0.5, **few} if subject else {"": 2.5, "viele": 0.8, **few}
-        return options
-
-    def _mass_determiners(self, noun: Noun, definiteness: str, *, subject: bool) -> dict[str, float]:
-        if "known" in noun.kind_set:
-            return {"der": 1}
-        if definiteness == "definite" or subject:
-            return {"der": 5, "mein": 0.0 if noun.shared else 1.0, "dieser": 0.6}
-        return {"": 5} if definiteness == "indefinite" else {"": 5, "der": 2.5, "mein": 0.0 if noun.shared else 0.8}
 
     def possessive(self, *, one: bool = False) -> str:
         """A possessive, mostly the subject's own; never one that could be two people's; of `one` owner where asked."""
-        own = PRONOUNS.get(self.owner, {}).get("own")
-        if own and self.chance(0.65) and not (one and own in ("unser", "euer", "ihr, plural")):
+        unfit: tuple[str, ...] = _OF_SEVERAL if one else ()
+        own = PRONOUNS.get(self.owner, {}).get("own", "")
+        if own and own not in unfit and self.chance(0.65):
             return str(own)
-        second = {"du": "dein", "ihr": "euer"}.get(self.addressee)
-        options = ["mein", "sein", "unser", *([second] if second else [])]
-        if self.owner not in ("Sie", "sie, plural"):
-            options.append("ihr")
-        if self.owner in ("er", "es", "sie"):  # sein and ihr would be the subject's own as well
-            options = [option for option in options if option not in ("sein", "ihr")]
-        return self.one_of([option for option in options if not one or option not in ("unser", "euer")])
+        second = () if self.addressee == "Sie" else (PRONOUNS[self.addressee]["own"],)
+        unfit += tuple(_MISTAKABLE.get(self.owner, "").split())
+        return self.one_of([option for option in ("mein", "sein", "ihr", "unser", *second) if option not in unfit])
 
     def _possessor(self, noun: Noun) -> Nominal:
         if noun.part_of:
-            whole = self.fair(self.select(noun.part_of))
-            assert isinstance(whole, Noun)
-            return NounPhrase(whole)
+            return NounPhrase(self.noun(noun.part_of))
         person = self.fair(self.select("person -figure -Eltern -Großeltern -Geschwister -Leute"))
         if isinstance(person, ProperName):
             return Name(person)
         return NounPhrase(person, self.possessive() if "relative" in person.kind_set else "der", person.plural_only)
 
-    def adjective_for(self, noun: Noun) -> Adjective | None:
-        """An adjective that may stand before the noun."""
-        options = self._describing.get(noun)
-        return self.fair(options) if options else None
+    # ---- objects
 
-    def fair_row(self, rows: Sequence[T]) -> T:
-        """One of some rows of data, preferring what was used less."""
-        first, second = (int(self.random.random() * len(rows)) for _ in range(2))
-        chosen = first if self._used[id(rows[first])] <= self._used[id(rows[second])] else second
-        self._used[id(rows[chosen])] += 1
-        return rows[chosen]
+    def object(self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False) -> Nominal:
+        """An object that suits the verb."""
+        if entity is None and verb.anything and self.chance(0.12):
+            return Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
+        chosen = entity or self.fair(self.objects[verb])
+        if "person" in chosen.kind_set and entity is None and self.chance(0.45):
+            return self.object_pronoun()
+        if isinstance(chosen, ProperName):
+            return Name(chosen)
+        if verb.takes == "amount" or (chosen.measure and not chosen.both):
+            return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
+        if verb.object_is == "own":
+            own = PRONOUNS[self.owner or "er"].get("own", "sein")
+            return NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
+        if verb.object_is == "generic":
+            return self._generic(chosen)
+        definiteness: str = verb.object_is
+        if definiteness == "either" and ("person" in chosen.kind_set or verb.case == "dative"):
+            definiteness = "definite"
+        elif definiteness == "either" and habitual and verb.aspect == "event":
+            definiteness = "indefinite"
+        return self.noun_phrase(chosen, definiteness, number=verb.object_number)
 
-    def clothes(self) -> Prepositional:
-        """What somebody in a picture has on: in einem blauen Hemd, mit einem Hut."""
-        nouns = [noun for noun in self.select("clothing glasses luggage") if isinstance(noun, Noun) and noun.worn]
-        noun = self.fair(nouns)
-        german, _, english = noun.worn.partition(" ")
-        phrase = NounPhrase(noun, "" if noun.plural_only or noun.mass else "ein", noun.plural_only)
-        colours = [adjective for adjective in self._describing.get(noun, []) if adjective.colour]
-        if colours and self.chance(0.75):
-            phrase.adjectives = (self.fair(colours),)
-        return Prepositional(german, "dative", english, phrase, "attribute")
+    def _generic(self, noun: Noun) -> NounPhrase:
+        """What one likes or hates: Kaffee, Hunde, das Buch."""
+        general = noun.mass or noun.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
+        if general and self.chance(0.7):
+            return NounPhrase(noun, "", plural=not (noun.mass or noun.both))
+        return self.noun_phrase(noun, "definite", number="" if noun.plural_only else "singular", adjectives=0.05)

@@ -1,18 +1,18 @@
 """The splits of the corpus: what is held out, how long sentences are, which marks and capitals are left out."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 
-from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS, picture
-from transformer_mt.corpus.builtin.lexicon import Entity, Verb, lexicon
+from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS, Construction, picture
+from transformer_mt.corpus.builtin.lexicon import lexicon
 from transformer_mt.corpus.builtin.meaning import Clause, Name, NounPhrase, RelativePronoun, Sentence, parts
 from transformer_mt.corpus.builtin.phrasebook import everyday, phrases, shown
 from transformer_mt.corpus.builtin.realise import realise
 from transformer_mt.corpus.builtin.references import with_references
 from transformer_mt.corpus.builtin.sampler import Sampler
-from transformer_mt.corpus.pairs import SentencePair, Tree, words
+from transformer_mt.corpus.pairs import SentencePair, words
 
 SHOWCASE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 SHOWCASE_TRANSLATION = "Can you help me translate this sentence?"
@@ -21,6 +21,7 @@ SHOWCASE_TRANSLATION = "Can you help me translate this sentence?"
 LONGEST_IN_TRAINING = 25
 LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
+_PICTURES = (3, 4, 4, 5, 5, 6, 6)  # clauses of its sentences
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
 _NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in one word only
@@ -66,50 +67,27 @@ def carelessly(pair: SentencePair, random: Random) -> SentencePair:
     """
     point = random.random()
     if point < 0.03:
-        return _written(pair, pair.source[:-1] + "…", pair.target[:-1] + "…")
+        return replace(pair, source=pair.source[:-1] + "…", target=pair.target[:-1] + "…")
     if point > 0.16:
         return pair
-    if "," in pair.source and random.random() < 0.5:
-        pair = _without_commas(pair)
-    return without_mark(pair, capital=random.random() >= 0.25)
+    return without_mark(pair, commas=random.random() < 0.5, capital=random.random() >= 0.25)
 
 
-def without_mark(pair: SentencePair, *, capital: bool) -> SentencePair:
-    """The pair with a source that lacks its final mark, and perhaps its capital."""
-    source = pair.source[:-1] if capital else pair.source[0].lower() + pair.source[1:-1]
-    made = _written(pair, source, pair.target)
-    if made.structure is None:
-        return made
-    return SentencePair(
-        source,
-        made.target,
-        made.links,
-        made.references,
-        made.source_references,
-        (made.structure[0][:-1], made.structure[1]),
-    )
+def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
+    """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
+    kept = [place for place, word in enumerate(words(pair.source)[:-1]) if commas or word != ","]
+    place_of = {old: new for new, old in enumerate(kept)} | {-1: -1}
+    source = pair.source[:-1] if commas else pair.source[:-1].replace(",", "")
+    links = pair.links and tuple((place_of[i], j) for i, j in pair.links)
+    structure = pair.structure
+    if structure:
+        nodes = [node._replace(head=place_of[node.head]) for node in map(structure[0].__getitem__, kept)]
+        german = (node._replace(antecedent=node.antecedent and place_of[node.antecedent]) for node in nodes)
+        structure = (tuple(german), structure[1])
+    return replace(pair, source=source if capital else source[0].lower() + source[1:], links=links, structure=structure)
 
 
-def _written(pair: SentencePair, source: str, target: str) -> SentencePair:
-    return SentencePair(source, target, pair.links, pair.references, pair.source_references, pair.structure)
-
-
-def _without_commas(pair: SentencePair) -> SentencePair:
-    kept: dict[int, int] = {-1: -1}
-    for place, word in enumerate(words(pair.source)):
-        if word != ",":
-            kept[place] = len(kept) - 1
-    links = None if pair.links is None else tuple((kept[i], j) for i, j in pair.links)
-    structure = None
-    if pair.structure is not None:
-        german: Tree = tuple(
-            node._replace(head=kept[node.head], antecedent=None if node.antecedent is None else kept[node.antecedent])
-            for place, node in enumerate(pair.structure[0])
-            if place in kept
-        )
-        structure = (german, pair.structure[1])
-    source = pair.source.replace(",", "")
-    return SentencePair(source, pair.target, links, pair.references, pair.source_references, structure)
+Wanted = Callable[[Sentence, SentencePair], bool]
 
 
 class _Corpus:
@@ -123,20 +101,14 @@ class _Corpus:
         self.german |= {plain(text) for text in (SHOWCASE, *shown())}
         self.english_of_other_splits = {plain(pair.target) for pair in everyday()} | {plain(SHOWCASE_TRANSLATION)}
         self.seen = Sampler(self.random, lambda verb, noun: (verb.key, noun.key) not in self.held_out)
-        self.unseen_pairings = Sampler(self.random, self._prefers_held_out)
+        verbs = {verb for verb, _ in self.held_out}
+        self.held = Sampler(
+            self.random, lambda verb, noun: verb.key not in verbs or (verb.key, noun.key) in self.held_out
+        )
         self.unseen_words = Sampler(self.random, lambda verb, noun: True, unseen=True)
 
-    def _prefers_held_out(self, verb: Verb, noun: Entity) -> bool:
-        return (verb.key, noun.key) in self.held_out or not any(key == verb.key for key, _ in self.held_out)
-
     def split(
-        self,
-        size: int,
-        sampler: Sampler,
-        wanted: Callable[[Sentence, SentencePair], bool],
-        *,
-        make: Callable[[Sampler], Sentence] | None = None,
-        references: bool = True,
+        self, size: int, sampler: Sampler, wanted: Wanted, *, make: Construction | None = None, references: bool = True
     ) -> list[SentencePair]:
         """So many new pairs whose derivation and length are wanted."""
         pairs: list[SentencePair] = []
@@ -146,9 +118,8 @@ class _Corpus:
             sentence = (make or sampler.weighted(CONSTRUCTIONS))(sampler)
             pair = realise(sentence)
             german_key, english_key = plain(pair.source), plain(pair.target)
-            if german_key in self.german or english_key in self.english_of_other_splits:
-                continue
-            if not wanted(sentence, pair):
+            known = german_key in self.german or english_key in self.english_of_other_splits
+            if known or not wanted(sentence, pair):
                 continue
             self.german.add(german_key)
             english.add(english_key)
@@ -162,21 +133,15 @@ class _Corpus:
 
     def ordinary(self, sentence: Sentence, pair: SentencePair) -> bool:
         """What training may show."""
-        return _length(pair) <= LONGEST_IN_TRAINING and not self.shows_held_out(sentence)
+        return _is_short(pair) and not self.shows_held_out(sentence)
 
     def training(self, size: int) -> list[SentencePair]:
         """The phrasebook, each phrase with care and carelessly, and as many sentences as are left, well mixed."""
-        fixed = [
-            made
-            for phrase in phrases()
-            for made in (
-                phrase,
-                phrase,
-                phrase,
-                without_mark(phrase, capital=True),
-                without_mark(phrase, capital=False),
-            )
-        ][: size // 4]
+        fixed: list[SentencePair] = []
+        for phrase in phrases():
+            careless = (without_mark(phrase, capital=capital) for capital in (True, False))
+            fixed += [phrase, phrase, phrase, *careless]
+        del fixed[size // 4 :]
         pairs = fixed + self.split(size - len(fixed), self.seen, self.ordinary, references=False)
         self.random.shuffle(pairs)
         return pairs
@@ -184,15 +149,14 @@ class _Corpus:
     def new(self, size: int, training: list[SentencePair]) -> list[SentencePair]:
         """Sentences of which few differ from one in training by a single word."""
         gaps = {gap for pair in training for gap in with_one_gap(pair.source)}
-        near: Counter[bool] = Counter()
+        near_left = int(_NEAR_DUPLICATES * size)
 
         def wanted(sentence: Sentence, pair: SentencePair) -> bool:
-            if not self.ordinary(sentence, pair):
-                return False
+            nonlocal near_left
             is_near = not gaps.isdisjoint(with_one_gap(pair.source))
-            if is_near and near[True] + 1 > _NEAR_DUPLICATES * size:
+            if (is_near and not near_left) or not self.ordinary(sentence, pair):
                 return False
-            near[is_near] += 1
+            near_left -= is_near
             return True
 
         return self.split(size, self.seen, wanted)
@@ -203,28 +167,22 @@ class _Corpus:
         wanted_of = [size // grades + (grade < size % grades) for grade in range(grades)]
 
         def wanted(sentence: Sentence, pair: SentencePair) -> bool:
-            grade = (_length(pair) - LONGEST_IN_TRAINING - 1) // _GRADE
+            grade = (len(words(pair.source)) - LONGEST_IN_TRAINING - 1) // _GRADE
             if not 0 <= grade < grades or not wanted_of[grade] or self.shows_held_out(sentence):
                 return False
             wanted_of[grade] -= 1
             return True
 
-        def make(sampler: Sampler) -> Sentence:
-            return picture(sampler, sampler.one_of((3, 4, 4, 5, 5, 6, 6)))
-
-        return self.split(size, self.seen, wanted, make=make)
+        return self.split(size, self.seen, wanted, make=lambda sampler: picture(sampler, sampler.one_of(_PICTURES)))
 
 
-def _length(pair: SentencePair) -> int:
-    return len(words(pair.source))
+def _is_short(pair: SentencePair) -> bool:
+    return len(words(pair.source)) <= LONGEST_IN_TRAINING
 
 
 def _shows_unseen_words(sentence: Sentence, pair: SentencePair) -> bool:
-    return _length(pair) <= LONGEST_IN_TRAINING and any(
-        getattr(node, "unseen", False)
-        for part in parts(sentence)
-        for node in (getattr(part, "noun", None), getattr(part, "name", None))
-    )
+    named = (getattr(part, "noun", getattr(part, "name", None)) for part in parts(sentence))
+    return _is_short(pair) and any(getattr(entry, "unseen", False) for entry in named)
 
 
 def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dict[str, list[SentencePair]]:
@@ -234,16 +192,14 @@ def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dic
     arguments give the same corpus everywhere.
     """
     corpus = _Corpus(seed)
-
-    def composition(sentence: Sentence, pair: SentencePair) -> bool:
-        return _length(pair) <= LONGEST_IN_TRAINING and corpus.shows_held_out(sentence)
-
     training = corpus.training(train)
     return {
         "train": training,
         "validation": corpus.split(validation, corpus.seen, corpus.ordinary),
         "test": corpus.new(test, training),
-        "test_composition": corpus.split(test, corpus.unseen_pairings, composition),
+        "test_composition": corpus.split(
+            test, corpus.held, lambda sentence, pair: _is_short(pair) and corpus.shows_held_out(sentence)
+        ),
         "test_length": corpus.long(test),
         "test_everyday": list(everyday()),
         "test_unknown": corpus.split(test, corpus.unseen_words, _shows_unseen_words),
