@@ -69,6 +69,8 @@ def _subject(sampler: Sampler, row: Row, node: Clause, place: str) -> Nominal:
         wanted = node.predicate.adjective.suits
     if not wanted:
         return sampler.subject(node.verb, place)
+    if wanted == "answer":
+        return sampler.pronoun("answer")
     if wanted in PRONOUNS or wanted == "addressee":
         return Pronoun(sampler.addressee if wanted == "addressee" else wanted)
     entities = sampler.select(wanted)
@@ -137,11 +139,14 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> Adverbial
     if kind == "clock" and (verb.timetable or ("deed" in traits(verb) and verb.aspect != "event")):
         return prepositional("um", Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2)))
     if kind == "ago":
-        span = NounPhrase(sampler.noun("period -Minute -Stunde"), sampler.fair(tuple(NUMERALS)[:9]), plural=True)
+        unit = sampler.noun("Woche Monat Jahr" if is_long else "Tag Woche Stunde")
+        span = NounPhrase(unit, sampler.fair(tuple(NUMERALS)[:5]), plural=True)
         return Prepositional("vor", "dative", "ago", span, "time", after=True)
     if kind == "occasion":
         event = NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
-        german, english = sampler.one_of((("nach", "after"), ("vor", "before"), ("während", "during")))
+        german, english = sampler.one_of((("nach", "after"), ("vor", "before")))
+        if verb.key in spans["while"]:
+            german, english = "während", "during"
         return Prepositional(german, "genitive" if german == "während" else "dative", english, event, "time")
     if kind == "day":
         noun = sampler.noun("weekday daytime month season" if is_long else "weekday daytime", "when")
@@ -163,7 +168,7 @@ def _add_objects(sampler: Sampler, node: Clause, row: Row, *, habitual: bool) ->
     elif row.predicate in sampler.words.adverbs["question"]:
         node.predicate = Adverbial(sampler.words.adverbs["question"][row.predicate])
     elif row.predicate:
-        node.predicate = sampler.entity(sampler.fair(sampler.select(row.predicate)))
+        node.predicate = _identified(sampler, sampler.noun(row.predicate))
     elif row.object != "any":
         node.object = _wanted_object(sampler, verb, row.object)
     elif verb.object:
@@ -172,7 +177,17 @@ def _add_objects(sampler: Sampler, node: Clause, row: Row, *, habitual: bool) ->
             noun = sampler.fair(sampler.objects[verb])
             if noun in sampler.words.select(verb.recipient_object or verb.object):
                 node.recipient = sampler.person(pronouns=0.6)
-        node.object = sampler.object(verb, noun, habitual=habitual)
+        node.object = sampler.object(verb, noun, habitual=habitual, known=row.known)
+
+
+def _identified(sampler: Sampler, noun: Noun) -> Nominal:
+    """What something is said to be: mein Bruder, ein Buch; one thing in both languages."""
+    while noun.in_english or noun.plural_only:
+        noun = sampler.noun("thing small relative")
+    phrase = sampler.noun_phrase(noun, "definite", plurals=0)
+    if phrase.determiner in ("der", "dieser") and phrase.possessor is None:
+        phrase.determiner = "ein" if noun.shared or sampler.chance(0.4) else sampler.possessive()
+    return phrase
 
 
 def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> Nominal | None:
@@ -181,7 +196,9 @@ def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> Nominal | None:
     if wanted in PRONOUNS or not wanted:
         return Pronoun(wanted) if wanted else None
     if wanted not in DETERMINERS:
-        return sampler.noun_phrase(sampler.noun(wanted), "indefinite")
+        noun = sampler.noun(wanted)
+        eaten = noun.kind_set & {"food", "fruit", "baked"} and not (noun.mass or noun.both)
+        return sampler.noun_phrase(noun, "indefinite", number="plural" if eaten else "")
     nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
     counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
     noun = sampler.fair(counted or nouns)
@@ -193,6 +210,8 @@ def _profession(sampler: Sampler, subject: Nominal | None) -> NounPhrase:
     """A bare profession that suits the subject's gender and number."""
     key = subject_key(subject)
     female = key == "sie" or (key in ("ich", "du", "Sie") and sampler.chance(0.5))
+    if isinstance(subject, NounPhrase):
+        female = subject.noun.gender == "f"
     nouns = [noun for noun in sampler.select("profession") if isinstance(noun, Noun) and (noun.gender == "f") == female]
     plural = key in ("wir", "ihr", "sie, plural")
     return NounPhrase(sampler.fair(nouns), "" if plural else "als", plural)
@@ -240,7 +259,7 @@ def _add_own_circumstances(sampler: Sampler, node: Clause, extras: float) -> Non
     if node.recipient is not None or not sampler.chance(extras * 0.8):
         return
     kinds = [*where, *where, *(name for name in ("company", "benefit", "by") if getattr(verb, name))]
-    if verb.manner and "gern" not in node.tense and not verb.takes:
+    if verb.manner and "gern" not in node.tense and not verb.takes and not node.adverbials and sampler.chance(0.5):
         kinds.append("manner")
     if kinds:
         node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(kinds)))
@@ -303,7 +322,8 @@ def _bears_negation(node: Clause, when: str) -> bool:
     thing, quality = node.object, node.predicate
     undated = ("time",) if node.tense in ("present", "future") else ()
     crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated)
-    if crowded or _says_how_many(node) or node.tense in ("würde gern", "könnte"):
+    middle = any(isinstance(part, Adverbial) and part.adverb.middle for part in node.adverbials)
+    if crowded or middle or _says_how_many(node) or node.tense in ("würde gern", "könnte"):
         return False
     if isinstance(quality, Quality) and quality.degree == "zu":
         return False

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause
+from transformer_mt.corpus.builtin.german import DETERMINERS
 from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.meaning import (
     JOINERS,
@@ -83,7 +84,10 @@ def compared(sampler: Sampler) -> Sentence:
     if len(entities) < 2:
         return compared(sampler)
     first = sampler.fair(entities)
-    second = sampler.fair([entity for entity in entities if entity is not first])
+    others = [entity for entity in entities if entity.english != first.english]
+    if not others:
+        return compared(sampler)
+    second = sampler.fair(others)
     subject = sampler.as_subject(sampler.entity(first, adjectives=0))
     predicate = Quality(adjective, than=sampler.entity(second, adjectives=0), equal=sampler.chance(0.3))
     return Sentence(Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
@@ -106,21 +110,25 @@ def _seen(sampler: Sampler) -> Clause:
     if verb.object:
         entity = sampler.fair(sampler.objects[verb])
         if "person" in entity.kind_set:
-            node.object = NounPhrase(sampler.noun("figure -Leute"), "ein")
+            others = [noun for noun in sampler.select("figure -Leute") if noun is not sampler.actor]
+            chosen = sampler.fair(others)
+            assert isinstance(chosen, Noun)
+            node.object = NounPhrase(chosen, "ein")
         elif isinstance(entity, Noun) and verb.object_is == "either":
             node.object = sampler.noun_phrase(entity, "indefinite", number=verb.object_number)
         else:
             node.object = sampler.object(verb, entity)
-    for part in node.adverbials:
-        phrase = part.object if isinstance(part, Prepositional) and not part.bare else None
-        if isinstance(phrase, NounPhrase) and _may_be_new(phrase) and sampler.chance(0.5):
-            phrase.determiner = "ein"
+    seen = [part.object for part in node.adverbials if isinstance(part, Prepositional) and not part.bare]
+    for phrase in (*seen, node.object):
+        if isinstance(phrase, NounPhrase) and _may_be_new(phrase):
+            phrase.determiner = "ein" if sampler.chance(0.5) else "der"
     return node
 
 
 def _may_be_new(phrase: NounPhrase) -> bool:
     countable = not phrase.plural and not phrase.noun.mass and "known" not in phrase.noun.kind_set
-    return countable and phrase.determiner in ("der", "dieser") and phrase.possessor is None
+    owned = DETERMINERS.get(phrase.determiner, {}).get("possessive") and "body" not in phrase.noun.kind_set
+    return countable and (phrase.determiner in ("der", "dieser") or bool(owned)) and phrase.possessor is None
 
 
 def _figure(sampler: Sampler) -> NounPhrase:
@@ -141,7 +149,8 @@ def _clothes(sampler: Sampler) -> Prepositional:
     """What somebody has on: in einem blauen Hemd, mit einem Hut."""
     noun = sampler.noun("clothing glasses luggage", "worn")
     german, _, english = noun.worn.partition(" ")
-    phrase = NounPhrase(noun, "" if noun.plural_only or noun.mass else "ein", noun.plural_only)
+    determiner = "" if noun.plural_only or noun.mass else "ein"
+    phrase = NounPhrase(noun, determiner, noun.plural_only, own="ohne" if noun.in_english == "pair" else "")
     colours = [adjective for adjective in sampler.describing[noun] if adjective.colour]
     if colours and sampler.chance(0.75):
         phrase.adjectives = (sampler.fair(colours),)
@@ -155,6 +164,8 @@ def relative(sampler: Sampler) -> Sentence:
     described = [part for part in phrases if part.determiner in ("der", "ein") or (part.plural and not part.determiner)]
     if described and node.recipient is None and node.tense != "gern":
         phrase = sampler.one_of(described)
+        if phrase is node.object:  # whose clause ends the English sentence
+            node.adverbials, node.particle = [], ""
         phrase.relative = _relative(sampler, phrase, node.verb)
     return Sentence(node)
 

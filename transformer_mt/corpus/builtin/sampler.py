@@ -83,6 +83,7 @@ class Sampler:
         self.unseen = unseen
         self.addressee = "du"
         self.owner = ""  # the pronoun that could stand for the subject of the clause being made
+        self.actor: Entity | None = None  # who that is
         self._used: Counter[object] = Counter()
         self._selected: dict[str, list[Entity]] = {}
         self.objects = {
@@ -176,6 +177,7 @@ class Sampler:
     def as_subject(self, nominal: Nominal) -> Nominal:
         """The nominal, remembered as the subject of the clause that is being made."""
         self.owner = subject_key(nominal)
+        self.actor = getattr(nominal, "noun", getattr(nominal, "name", None))
         return nominal
 
     def pronoun(self, place: str = "first") -> Pronoun:
@@ -193,7 +195,9 @@ class Sampler:
 
     def person(self, *, pronouns: float) -> Nominal:
         """Somebody who is not the subject."""
-        return self.object_pronoun() if self.chance(pronouns) else self.entity(self.fair(self.select("person -figure")))
+        if self.chance(pronouns):
+            return self.object_pronoun()
+        return self.entity(self.fair([entity for entity in self.select("person -figure") if entity is not self.actor]))
 
     def acquaintance(self, other: Nominal | None = None) -> Nominal:
         """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
@@ -228,12 +232,12 @@ class Sampler:
         *,
         number: str = "",
         plurals: float = 0.18,
-        adjectives: float = 0.22,
+        adjectives: float = 0.15,
     ) -> NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
         if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
             return NounPhrase(noun, "", noun.plural_only or number == "plural")
-        single = noun.mass or noun.both or noun.kind_set & {"parent", "body"}
+        single = noun.mass or noun.both or noun.in_english == "pair" or noun.kind_set & {"parent", "body"}
         plural = noun.plural_only or number == "plural" or (not (single or number) and self.chance(plurals))
         uncounted = noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4))
         form = "mass" if uncounted else "plural" if plural else "singular"
@@ -245,7 +249,7 @@ class Sampler:
             phrase.determiner = self.possessive(one="body" in noun.kind_set)
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        if self.describing[noun] and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1)):
+        if noun.in_english != "bare" and self.describing[noun] and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1)):
             phrase.adjectives = (self.fair(self.describing[noun]),)
         return phrase
 
@@ -253,11 +257,12 @@ class Sampler:
         """A possessive, mostly the subject's own; never one that could be two people's; of `one` owner where asked."""
         unfit: tuple[str, ...] = _OF_SEVERAL if one else ()
         own = PRONOUNS.get(self.owner, {}).get("own", "")
-        if own and own not in unfit and self.chance(0.65):
+        if own and own not in unfit and self.chance(0.75):
             return str(own)
         second = () if self.addressee == "Sie" else (PRONOUNS[self.addressee]["own"],)
         unfit += tuple(_MISTAKABLE.get(self.owner, "").split())
-        return self.one_of([option for option in ("mein", "sein", "ihr", "unser", *second) if option not in unfit])
+        options = ("mein", "mein", "mein", "unser", *second, *second, "sein", "ihr")
+        return self.one_of([option for option in options if option not in unfit])
 
     def _possessor(self, noun: Noun) -> Nominal:
         if noun.part_of:
@@ -269,9 +274,11 @@ class Sampler:
 
     # ---- objects
 
-    def object(self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False) -> Nominal:
-        """An object that suits the verb."""
-        if entity is None and verb.anything and self.chance(0.12):
+    def object(
+        self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False, known: bool = False
+    ) -> Nominal:
+        """An object that suits the verb; a `known` one where it is asked for."""
+        if entity is None and verb.anything and not verb.governs and self.chance(0.12):
             return Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
         chosen = entity or self.fair(self.objects[verb])
         if "person" in chosen.kind_set and entity is None and self.chance(0.45):
@@ -287,6 +294,8 @@ class Sampler:
             return self._generic(chosen)
         definiteness: str = verb.object_is
         if definiteness == "either" and ("person" in chosen.kind_set or verb.case == "dative"):
+            definiteness = "definite"
+        elif definiteness == "either" and known and not chosen.kind_set & {"food", "drink", "dish"}:
             definiteness = "definite"
         elif definiteness == "either" and habitual and verb.aspect == "event":
             definiteness = "indefinite"
