@@ -282,7 +282,7 @@ def nominal(node: Nominal, case: Case, kein: Origin | None = None) -> list[Word]
             return [Word(german.pronoun(key, case), "PRON", ((node, "pronoun"),))]
         case RelativePronoun(antecedent):
             where = german.column(antecedent.noun, plural=antecedent.plural)
-            return [Word(german.RELATIVE_PRONOUN[case, where], "PRON", ((node, "relative"),))]
+            return [Word(german.relative_pronoun(case, where), "PRON", ((node, "relative"),))]
         case Name(name):
             ending = "" if case != "genitive" else "’" if name.key.endswith(("s", "x", "z")) else "s"
             said = [Word(name.key + ending, "PROPN", ((node, "noun"),))]
@@ -331,7 +331,7 @@ def _noun_phrase(node: NounPhrase, case: Case, kein: Origin | None) -> list[Word
         said += spell(form, "NUM" if row is None else "DET", *origins)
         attach(said, noun, relation)
     for adjective in node.adjectives:
-        form = german.adjective(adjective, key, case, where, comparative=node.comparative)
+        form = german.adjective(adjective, key, case, where, compared=node.comparative)
         said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))
     said.append(noun)
     if node.possessor is not None and not isinstance(node.possessor, Name):
