@@ -46,6 +46,13 @@ def finite(base: str, past: str, tense: str, person: Person) -> str:
     return base if person != "3s" else irregular or with_s(base)
 
 
+def verb_form(base: str, past: str, form: str, person: Person) -> str:
+    """Any form of a verb: base, ing, participle, present or past."""
+    if form == "participle":
+        return participle(base, past)
+    return progressive(base) if form == "ing" else base if form in ("base", "") else finite(base, past, form, person)
+
+
 def participle(base: str, past: str) -> str:
     """The past participle."""
     return past.split()[-1] if past else with_ed(base)

@@ -36,6 +36,11 @@ class Entry:
         assert not unknown, f"{type(self).__name__} {key} has no {sorted(unknown)}"
         vars(self).update(row, key=key)
 
+    @property
+    def german(self) -> str:
+        """The word, without what tells two senses apart."""
+        return self.key.partition(" (")[0]
+
 
 class Noun(Entry):
     """A common noun and its translation."""
@@ -91,11 +96,6 @@ class Adjective(Entry):
     before = predicate = graded = True
     too = passing = colour = definite = indeclinable = False
 
-    @property
-    def german(self) -> str:
-        """The word, without what tells two senses apart."""
-        return self.key.partition(" (")[0]
-
 
 class Verb(Entry):
     """A verb, its translation, and the nouns that suit it."""
@@ -122,7 +122,7 @@ class Verb(Entry):
 
     def __init__(self, key: str, row: dict[str, Any]) -> None:
         super().__init__(key, row)
-        words = [word for word in key.partition(" (")[0].split() if word not in ("sich", *self.fixed.split())]
+        words = [word for word in self.german.split() if word not in ("sich", *self.fixed.split())]
         self.prefix, _, self.infinitive = words[0].rpartition("|")  # the prefix is that of a separable verb, or nothing
         self.governs = " ".join(words[1:])  # the German preposition of its object, or nothing
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Noun, ProperName, Verb, lexicon
 
 PARTICLES = CLOSED["particles"]
 JOINERS = CLOSED["joiners"]
-DEGREES: dict[str, str] = CLOSED["degrees"]
+_THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 
 
 @dataclass(eq=False)
@@ -79,7 +79,7 @@ class Clock:
     half: bool = False
 
 
-Nominal = Union[Pronoun, RelativePronoun, Name, NounPhrase, Both, Clock]
+Nominal = Pronoun | RelativePronoun | Name | NounPhrase | Both | Clock
 
 
 @dataclass(eq=False)
@@ -119,15 +119,15 @@ class Quality:
     measure: NounPhrase | None = None
 
 
-Predicate = Union[Quality, Nominal, Adverbial, Prepositional]
+Predicate = Quality | Nominal | Adverbial | Prepositional
 
 
 @dataclass(eq=False)
 class Clause:
     """A verb with its roles and circumstances, and how it is said.
 
-    `tense` names a verb group of the closed classes; `particle` schon, noch, noch nicht …; `simple` asks for the English
-    simple present, as in clauses with wenn; `reported` for the tense of what was said.
+    `tense` names a verb group of the closed classes; `particle` is schon, noch, noch nicht …; `simple` asks for the
+    English simple present, as in clauses with wenn; `reported` for the tense of what was said.
     """
 
     verb: Verb
@@ -149,14 +149,38 @@ class Clause:
         return [adverbial for adverbial in self.adverbials if adverbial.slot in slots]
 
     @property
+    def small_word(self) -> dict[str, Any]:
+        """What the closed classes say of its particle."""
+        row: dict[str, Any] = PARTICLES.get(self.particle, {})
+        return row
+
+    @property
+    def says_nicht(self) -> bool:
+        """True if it is negated, by itself or by its particle."""
+        return self.negated or "negates" in self.small_word
+
+    @property
     def takes_kein(self) -> bool:
         """True where kein says the negation: the object, predicate or fixed noun is indefinite."""
-        if not (self.negated or PARTICLES.get(self.particle, {}).get("negates")) or "gern" in self.tense:
+        if not self.says_nicht or "gern" in self.tense:
             return False
-        if fixed_noun(self.verb):
-            return True
         direct = self.object if not self.verb.governs else None
-        return is_indefinite(direct) or is_indefinite(self.predicate)
+        return fixed_noun(self.verb) is not None or is_indefinite(direct) or is_indefinite(self.predicate)
+
+    @property
+    def impersonal(self) -> bool:
+        """True where es stands for nothing: Es regnet."""
+        return isinstance(self.subject, Pronoun) and self.subject.key == "es" and self.verb.subject == ""
+
+    @property
+    def english_subject(self) -> Nominal | None:
+        """The subject; where the two languages see it the other way round (gefallen, like), the German object."""
+        return self.object if self.verb.swap else self.subject
+
+    @property
+    def english_object(self) -> Nominal | None:
+        """The object, likewise."""
+        return self.subject if self.verb.swap else self.object
 
 
 @dataclass(eq=False)
@@ -176,6 +200,15 @@ class Joined:
     english: str = ""  # where it is not the usual translation
     within: bool = False  # und that goes on with the subordinate clause before it
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """What the closed classes say of the joiner; question words join as ob does."""
+        english = self.english
+        if self.joiner not in JOINERS:
+            english = lexicon().adverbs["question"][self.joiner].english
+        row: dict[str, Any] = JOINERS.get(self.joiner, JOINERS["ob"])
+        return row | {"english": english} if english else row
+
 
 @dataclass(eq=False)
 class Sentence:
@@ -192,8 +225,10 @@ class Sentence:
     joined: tuple[Joined, ...] = ()
     opening: "str | Name | None" = None
 
-
-Node = Union[Sentence, Clause, Infinitive, Joined, Nominal, Adverbial, Prepositional, Quality]
+    def resumes(self, place: int) -> bool:
+        """True if the clause joined at `place` resumes the main clause behind a subordinate one."""
+        subordinate = place and self.joined[place - 1].row["order"] == "verb_last"
+        return bool(subordinate) and not self.joined[place].within
 
 
 def parts(node: object) -> Iterator[object]:
@@ -239,17 +274,24 @@ def english_plural(node: NounPhrase) -> bool:
 def subject_key(nominal: Nominal | None) -> str:
     """The personal pronoun that could stand for a subject."""
     match nominal:
-        case Pronoun(key) if key in PRONOUNS:
+        case Pronoun(key):
             return key if "reflexive" in PRONOUNS[key] else "er"
         case RelativePronoun(antecedent):
             return subject_key(antecedent)
         case NounPhrase(plural=True) | Both():
             return "sie, plural"
-        case NounPhrase(noun):
-            return {"m": "er", "f": "sie", "n": "es"}[noun.gender]
-        case Name(name):
-            return {"m": "er", "f": "sie", "n": "es"}[name.gender]
+        case NounPhrase(named) | Name(named):
+            return _THIRD_PERSON[named.gender]
     return "er"
+
+
+def taken_up(nominal: Nominal) -> Nominal:
+    """The pronoun by which a nominal is taken up."""
+    if isinstance(nominal, Pronoun):
+        return Pronoun(nominal.key, nominal.thing)
+    key = subject_key(nominal)
+    thing = isinstance(nominal, NounPhrase) and not nominal.noun.kind_set & {"person", "pet"}
+    return Pronoun(key, thing and key != "sie, plural")
 
 
 def fixed_noun(verb: Verb) -> Noun | None:
@@ -263,31 +305,6 @@ def relative_of(nominal: object) -> Relative | None:
     return nominal.relative if isinstance(nominal, NounPhrase) else None
 
 
-def joiner_row(key: str) -> dict[str, Any]:
-    """What the closed classes say of a joiner; question words join as ob does."""
-    if key in JOINERS:
-        row: dict[str, Any] = JOINERS[key]
-        return row
-    return {"english": lexicon().adverbs["question"][key].english, "order": "verb_last", "complement": True}
-
-
-def ends_subordinate(sentence: Sentence, place: int) -> bool:
-    """Whether the joined clause at `place` goes on with the main clause behind a subordinate one, whose comma it takes."""
-    before = sentence.joined[place - 1] if place else None
-    return (
-        before is not None and joiner_row(before.joiner)["order"] == "verb_last" and not sentence.joined[place].within
-    )
-
-
-def taken_up(nominal: Nominal) -> Nominal:
-    """The pronoun by which a nominal is taken up."""
-    if isinstance(nominal, Pronoun):
-        return Pronoun(nominal.key, nominal.thing)
-    key = subject_key(nominal)
-    named = isinstance(nominal, NounPhrase) and not nominal.noun.kind_set & {"person", "pet"}
-    return Pronoun(key, thing=named and key in ("er", "sie", "es"))
-
-
 def is_light(nominal: object) -> bool:
     """True for the pronouns that stand at the front of the German middle field."""
     return isinstance(nominal, Pronoun) and "new" not in PRONOUNS[nominal.key]
@@ -297,18 +314,19 @@ def is_indefinite(nominal: object) -> bool:
     """True for what is negated by kein."""
     if not isinstance(nominal, NounPhrase) or nominal.possessor is not None:
         return False
-    return bool(DETERMINERS.get(nominal.determiner, {}).get("indefinite"))
+    return "indefinite" in DETERMINERS.get(nominal.determiner, ())
 
 
 def is_new(nominal: object) -> bool:
     """True for what stands behind manner and place: Er hat in der Stadt drei Bücher gekauft."""
-    if isinstance(nominal, Pronoun):
-        return "new" in PRONOUNS[nominal.key]
-    if isinstance(nominal, Both):
-        return all(map(is_new, nominal.parts))
-    if not isinstance(nominal, NounPhrase):
-        return False
-    return is_indefinite(nominal) or nominal.determiner in NUMERALS or "new" in DETERMINERS[nominal.determiner]
+    match nominal:
+        case Pronoun(key):
+            return "new" in PRONOUNS[key]
+        case Both(parts):
+            return all(map(is_new, parts))
+        case NounPhrase(determiner=key):
+            return is_indefinite(nominal) or key in NUMERALS or "new" in DETERMINERS[key]
+    return False
 
 
 def is_person(nominal: Nominal) -> bool:

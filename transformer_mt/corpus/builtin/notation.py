@@ -12,7 +12,6 @@ from functools import cache
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Entity, Noun, Verb, lexicon
 from transformer_mt.corpus.builtin.meaning import (
-    DEGREES,
     PARTICLES,
     Adverbial,
     Clause,
@@ -28,6 +27,7 @@ from transformer_mt.corpus.builtin.meaning import (
 )
 
 _PREPOSITIONS = CLOSED["prepositions"]
+_DEGREES = CLOSED["degrees"]
 _GROUPS = CLOSED["verb_groups"]
 _PAST_MODALS = {"können": "konnte", "müssen": "musste", "wollen": "wollte", "dürfen": "durfte", "sollen": "sollte"}
 
@@ -104,7 +104,7 @@ class Reader:
         degree, _, rest = item.partition(" ")
         if item in adjectives:
             return Quality(adjectives[item])
-        if degree in DEGREES and rest in adjectives:
+        if degree in _DEGREES and rest in adjectives:
             return Quality(adjectives[rest], degree)
         if " als " in item and item.partition(" als ")[0] in adjectives:
             adjective, _, other = item.partition(" als ")
@@ -230,7 +230,7 @@ def _combined(tense: str, item: str) -> str:
 def _adverb(item: str, node: Clause) -> Adverbial | None:
     """The adverb of that key, perhaps with a degree; of those in several slots, manner where the verb takes it."""
     degree, _, key = item.partition(" ")
-    if item in _adverbs() or degree not in DEGREES:
+    if item in _adverbs() or degree not in _DEGREES:
         degree, key = "", item
     found = _adverbs().get(key, ())
     manner = [entry for entry in found if entry.slot == "manner" and key in node.verb.manner.split()]

@@ -1,0 +1,233 @@
+"""Syntax: how a derivation is said. What both languages do alike stands here, the rest with each of them."""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from transformer_mt.corpus.builtin import meaning as m
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case, table
+from transformer_mt.corpus.builtin.words import Said, Word, attach, before, mark, root_of, spell
+
+Places = defaultdict[str, Said]
+
+
+class Part(NamedTuple):
+    """A part of a clause: what it says, its place, its relation to the verb, its words."""
+
+    node: object
+    place: str
+    relation: str
+    said: Said
+
+
+class Language(ABC):
+    """Says derivations; the rows of `order.toml` put the parts of clauses in their places."""
+
+    name: str
+    plain_case: Case  # of predicates and of what something is compared with
+
+    def __init__(self) -> None:
+        rows: dict[str, str] = table("order")[self.name]
+
+        def places(row: str) -> list[str]:
+            return [place for part in row.split() for place in (places(rows[part]) if part in rows else [part])]
+
+        self._orders = {name: places(row) for name, row in rows.items()}
+
+    # ---- sentences
+
+    def sentence(self, node: m.Sentence) -> Said:
+        """The sentence without its final mark."""
+        said = self.clause(node.clause, *self.main_order(node))
+        root = root_of(said)
+        if node.before is not None:
+            said = before([*self.joined(node.before), mark(",")], said, "advcl")
+        for place, joined in enumerate(node.joined):
+            comma = [mark(",")] if self.name in joined.row["comma"] or node.resumes(place) else []
+            relation = "ccomp" if "complement" in joined.row else CLOSED["joining"][joined.row["order"]].split()[2]
+            said += [*comma, *attach(self.joined(joined), root, relation)]
+        if isinstance(node.opening, m.Name):
+            return before([*self.nominal(node.opening, "nominative"), mark(",")], said, "vocative")
+        if node.opening is not None:
+            opening = spell(self.closed("openings", node.opening), "INTJ", (node, "opening"))
+            return before([*opening, mark(",")], said, "discourse")
+        return said
+
+    def joined(self, node: m.Joined) -> Said:
+        """A clause behind the word that joins it to another."""
+        part_of_speech, relation, _ = CLOSED["joining"][node.row["order"]].split()
+        said = self.clause(node.clause, *self.joined_order(node))
+        return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
+
+    # ---- clauses
+
+    def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
+        """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
+        places: Places = defaultdict(list)
+        head, top = self.verbs(node, order, places)
+        if node.predicate is not None:
+            described = self.phrase(node.predicate, self.plain_case, node if self.negated(node) else None)
+            if node.verb.key == "sein":
+                head = make_copula(head, root_of(described), places)
+            else:
+                attach(described, head, "xcomp")
+        if top is None:
+            top = head
+        else:
+            head.head, head.relation = top, "xcomp"
+        for part in self.parts(node, order, first):
+            if part.relation:
+                attach(part.said, top if part.relation in ("nsubj", "expl", "advmod") else head, part.relation)
+            places["front" if part.node is not None and part.node is first else part.place] += part.said
+        if node.predicate is not None:
+            places["front" if node.predicate is first else "predicate"] += described
+        return [word for place in self._orders[order] for word in places[place]]
+
+    def parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
+        """The parts of the clause beside verb and predicate."""
+        yield from self.subject(node, order)
+        yield from self.objects(node, first)
+        yield from self.small_words(node, order)
+        for adverbial in node.adverbials:
+            relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
+            yield Part(adverbial, self.place(adverbial), relation, self.phrase(adverbial, self.plain_case))
+        if isinstance(node.complement, m.Infinitive):
+            yield Part(None, "after", "xcomp", self.set_off(self.infinitive(node.complement)))
+        elif node.complement is not None:
+            yield Part(None, "after", "ccomp", self.set_off(self.joined(node.complement)))
+
+    def relative(self, node: m.Nominal, noun: Word) -> Said:
+        """The relative clause of a nominal, or nothing."""
+        relative = m.relative_of(node)
+        if relative is None:
+            return []
+        said = self.clause(relative.clause, *self.relative_order(relative))
+        for word in said:
+            if any(isinstance(part, m.RelativePronoun) for part, _ in word.origins):
+                word.antecedent = noun
+        return self.set_off(attach(said, noun, "acl:relcl"))
+
+    # ---- what stands in them
+
+    def closed(self, name: str, key: str) -> str:
+        """A word of a closed class; rows that are a word are the English one, and the key is the German one."""
+        row = CLOSED[name][key]
+        word: str = (row if isinstance(row, dict) else {"english": row}).get(self.name, key)
+        return word
+
+    def phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
+        """A predicate or adverbial."""
+        match node:
+            case m.Quality():
+                return self._quality(node)
+            case m.Adverbial():
+                return self._adverb(node)
+            case m.Prepositional():
+                return self.prepositional(node)
+        return self.nominal(node, case, negated)
+
+    def nominal(self, node: m.Nominal, case: Case, negated: m.Clause | None = None) -> Said:
+        """A nominal in a case; it takes up the negation of the clause `negated`."""
+        match node:
+            case m.Pronoun():
+                return [Word(self.pronoun(node, case, negated), "PRON", ((node, "pronoun"),))]
+            case m.RelativePronoun(antecedent):
+                return [Word(self.relative_pronoun(antecedent, case), "PRON", ((node, "relative"),))]
+            case m.Name():
+                return self.proper_name(node, case)
+            case m.Clock():
+                return self.clock(node)
+            case m.Both():
+                return self._both(node, case)
+        return self.noun_phrase(node, case, negated)
+
+    def _adverb(self, node: m.Adverbial) -> Said:
+        """Its words, linked one by one with those of the other language where there are as many."""
+        one_by_one = len(node.adverb.key.split()) == len(node.adverb.english.split())
+        said = spell(getattr(node.adverb, self.name), "ADV", relation="advmod", last=True)
+        for place, word in enumerate(said):
+            word.origins = ((node, f"word {place if one_by_one else 0}"),)
+        return before(self._degree(node), said, "advmod")
+
+    def _degree(self, node: m.Adverbial | m.Quality) -> Said:
+        return spell(self.closed("degrees", node.degree), "ADV", (node, "degree")) if node.degree else []
+
+    def _quality(self, node: m.Quality) -> Said:
+        """The adjective with its degree or measure, and what it is compared with."""
+        row = CLOSED["comparison"][self.name]
+        compared = node.than is not None and not node.equal
+        text = self.comparative(node.adjective) if compared else getattr(node.adjective, self.name)
+        said = spell(text, "ADJ", (node, "adjective"), relation="advmod", last=True)
+        main = said[-1]
+        said = before(self._degree(node), said, "advmod")
+        if node.measure is not None:
+            said = before(self.nominal(node.measure, "accusative"), said, row["measure"])
+        if node.than is not None:
+            than = Word(row["as" if node.equal else "than"], row["part_of_speech"], ((node, "than"),))
+            other = before([than], self.nominal(node.than, self.plain_case), "case")
+            so = [Word(row["so"], "ADV", ((node, "as"),))] if node.equal else []
+            said = [*before(so, said, "advmod"), *attach(other, main, "obl")]
+        return said
+
+    def _both(self, node: m.Both, case: Case) -> Said:
+        said, *others = (self.nominal(part, case) for part in node.parts)
+        root = root_of(said)
+        for other in others[:-1]:
+            said = [*said, mark(","), *attach(other, root, "conj")]
+        joiner = Word(self.closed("joiners", node.joiner), "CCONJ", ((node, "and"),))
+        return [*said, *attach(before([joiner], others[-1], "cc"), root, "conj")]
+
+    # ---- what each language says its own way: its orders, each with what the clause starts with if not the subject …
+
+    @abstractmethod
+    def main_order(self, node: m.Sentence) -> tuple[str, object]: ...
+    @abstractmethod
+    def joined_order(self, node: m.Joined) -> tuple[str, object]: ...
+    @abstractmethod
+    def relative_order(self, node: m.Relative) -> tuple[str, object]: ...
+
+    # … the parts of a clause; `verbs` returns the full verb and, if another takes it with to, that one …
+
+    @abstractmethod
+    def verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]: ...
+    @abstractmethod
+    def negated(self, node: m.Clause) -> bool: ...
+    @abstractmethod
+    def subject(self, node: m.Clause, order: str) -> Iterator[Part]: ...
+    @abstractmethod
+    def objects(self, node: m.Clause, first: object) -> Iterator[Part]: ...
+    @abstractmethod
+    def small_words(self, node: m.Clause, order: str) -> Iterator[Part]: ...
+    @abstractmethod
+    def place(self, node: m.Adverbial | m.Prepositional) -> str: ...
+    @abstractmethod
+    def infinitive(self, node: m.Infinitive) -> Said: ...
+    @abstractmethod
+    def set_off(self, clause: Said) -> Said: ...
+
+    # … and the forms of its words.
+
+    @abstractmethod
+    def comparative(self, entry: Adjective) -> str: ...
+    @abstractmethod
+    def pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str: ...
+    @abstractmethod
+    def relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str: ...
+    @abstractmethod
+    def proper_name(self, node: m.Name, case: Case) -> Said: ...
+    @abstractmethod
+    def clock(self, node: m.Clock) -> Said: ...
+    @abstractmethod
+    def prepositional(self, node: m.Prepositional) -> Said: ...
+    @abstractmethod
+    def noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said: ...
+
+
+def make_copula(verb: Word, predicate: Word, places: Places) -> Word:
+    """Let what depends on the verb depend on its predicate, which is the head of a clause with sein or be."""
+    for word in (word for said in places.values() for word in said):
+        if word.head is verb:
+            word.head = predicate
+    verb.head, verb.relation, verb.part_of_speech = predicate, "cop", "AUX"
+    return predicate
