@@ -185,7 +185,8 @@ class German(Language):
         """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""
         where = german.column(node.noun, plural=node.plural)
         noun = Word(german.noun(node.noun, case, plural=node.plural), "NOUN", ((node, "noun"),))
-        key, origins = node.determiner, [(node, "determiner")]
+        key = node.determiner
+        origins: list[Origin] = [(node, "determiner")]
         owner = [] if node.possessor is None else self.nominal(node.possessor, "genitive")
         if isinstance(node.possessor, m.Name):
             key, said = "", attach(owner, noun, "nmod:poss")
