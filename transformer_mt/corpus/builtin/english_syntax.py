@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from transformer_mt.corpus.builtin import english
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person, has_preterite
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
 
@@ -15,10 +15,11 @@ class English(Language):
 
     name = "english"
     plain_case: Case = "accusative"
+    comparative = staticmethod(english.comparative)
 
     # ---- clauses
 
-    def main_order(self, node: m.Sentence) -> tuple[str, object]:
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
         """Questions start with what is asked; statements with adverbs of time and of the whole sentence alone."""
         of_the_verb = isinstance(node.first, m.Adverbial) and node.first.adverb.middle
         starts = node.form == "question" or getattr(node.first, "slot", "") in ("time", "sentence")
@@ -26,15 +27,15 @@ class English(Language):
         order = "declarative" if node.form == "statement" or (node.form == "question" and asks_subject) else node.form
         return order, node.first if starts and not of_the_verb else None
 
-    def joined_order(self, node: m.Joined) -> tuple[str, object]:
+    def _joined_order(self, node: m.Joined) -> tuple[str, object]:
         """(Because) he is tired; (if) he comes."""
         return "simple" if "simple" in node.row else "declarative", None
 
-    def relative_order(self, node: m.Relative) -> tuple[str, object]:
+    def _relative_order(self, node: m.Relative) -> tuple[str, object]:
         """(The man) whom I helped; who helped me."""
         return "declarative", None if node.front is node.clause.english_subject else node.front
 
-    def tense(self, node: m.Clause, order: str) -> str:
+    def _tense(self, node: m.Clause, order: str) -> str:
         """The verb group of the clause; what somebody said is reported in the past."""
         tense = self._direct_tense(node, simple=order == "simple")
         reported: str = CLOSED["reported"].get(tense, tense)
@@ -59,11 +60,11 @@ class English(Language):
         lasting = verb.aspect in ("state", "habit") or node.takes_kein
         return "present" if simple or node.simple or lasting or repeated or timed else "progressive"
 
-    def verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
+    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
         """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
         base, *rest = node.verb.english.split()
         dated = order not in ("infinitive", "command")
-        group = CLOSED["verb_groups"][self.tense(node, order)]["english"].split() if dated else ["V.base"]
+        group = CLOSED["verb_groups"][self._tense(node, order)]["english"].split() if dated else ["V.base"]
         person = self._person(node)
         said = [self._verb_word(node, part, person) for part in group]
         main, top = said[-1], said[-3] if "to" in group else None  # want, supposed: what takes the verb with to
@@ -126,18 +127,18 @@ class English(Language):
         thing = node.english_object
         return node.says_nicht or (isinstance(thing, m.Pronoun) and "negative" in PRONOUNS[thing.key])
 
-    def negated(self, node: m.Clause) -> bool:
+    def _negated(self, node: m.Clause) -> bool:
         """True where nominals are said with any, anything."""
         return self._says_not(node) and "gern" not in node.tense
 
-    def parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
+    def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
         """The parts; wie heißt du is what is your name."""
-        for part in super().parts(node, order, first):
+        for part in super()._parts(node, order, first):
             if node.verb.named and part.node is first and isinstance(first, m.Adverbial):
                 part.said[0].text = "what"
             yield part
 
-    def subject(self, node: m.Clause, order: str) -> Iterator[Part]:
+    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
         """The subject; there of what there is, my name of heißen."""
         subject = node.english_subject
         if subject is None or order in ("infinitive", "command"):
@@ -151,7 +152,7 @@ class English(Language):
             relation = "expl" if node.impersonal else "nsubj"
             yield Part(subject, "subject", relation, self.nominal(subject, "nominative"))
 
-    def objects(self, node: m.Clause, first: object) -> Iterator[Part]:
+    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
         """Recipient, particle, reflexive pronoun, object; a preposition stays behind: what are you waiting for?"""
         verb, thing, recipient = node.verb, node.english_object, node.recipient
         light = m.is_light(thing) and not verb.preposition
@@ -170,7 +171,7 @@ class English(Language):
         linked = () if verb.governs else ((node, "verb"),)
         preposition = spell(verb.preposition, "ADP", (node, "preposition"), *linked)
         relation = "obl" if preposition else "obj"
-        said = self.nominal(thing, "accusative", node if self.negated(node) else None)
+        said = self.nominal(thing, "accusative", node if self._negated(node) else None)
         if isinstance(thing, m.Pronoun) and thing.key == "was" and verb.asks:  # how much does it cost?
             said = spell(verb.asks, "ADV", (thing, "pronoun"))
         said = before(preposition, said, "case")
@@ -180,13 +181,13 @@ class English(Language):
         else:
             yield Part(thing, "light" if light else "object", relation, said)
 
-    def small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
+    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
         """Already, yet, please, and the from of woher."""
         row = node.small_word
         if order == "question" and node.particle == "schon" and node.tense == "past":
             row = {"end": "yet"}
-        for place in row.keys() & {"middle", "end"}:
-            yield Part(None, place, "advmod", spell(row[place], "ADV", (node, "particle")))
+        for place in ("middle", "end"):
+            yield Part(None, place, "advmod", spell(row.get(place, ""), "ADV", (node, "particle")))
         for adverbial in node.adverbials:
             if isinstance(adverbial, m.Adverbial) and adverbial.adverb.stranded:
                 yield Part(None, "end", "advmod", spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0")))
@@ -194,46 +195,38 @@ class English(Language):
             place = "please" if order == "command" else "middle"
             yield Part(None, place, "discourse", spell("please", "INTJ", (node, "please")))
 
-    def place(self, node: m.Adverbial | m.Prepositional) -> str:
+    def _place(self, node: m.Adverbial | m.Prepositional) -> str:
         """Frequency stands in the middle, probably before not."""
         if isinstance(node, m.Adverbial) and node.adverb.middle:
             return "before_not"
         return "middle" if node.slot == "frequency" else node.slot
 
-    def infinitive(self, node: m.Infinitive) -> Said:
+    def _infinitive(self, node: m.Infinitive) -> Said:
         """(Try) not to laugh; (help) laugh."""
-        said = self.clause(node.clause, "infinitive")
+        said = super()._infinitive(node)
         if node.bare:
             return said
         place = next(place for place, word in enumerate(said) if (node.clause, "verb") in word.origins)
         to = Word("to", "PART", ((node.clause, "to"),), root_of(said), "mark")
         return [*said[:place], to, *said[place:]]
 
-    def set_off(self, clause: Said) -> Said:
-        """Subordinate clauses have no commas."""
-        return clause
-
     # ---- what stands in them
 
-    def comparative(self, entry: Adjective) -> str:
-        """Bigger, more interesting."""
-        return english.comparative(entry)
-
-    def pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str:
+    def _pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str:
         """I, me; nobody, but not … anyone."""
         forms: list[str] = PRONOUNS["es" if node.thing else node.key]["english"].split()
         personal = "reflexive" in PRONOUNS[node.key]
         return forms[case != "nominative" and (personal or negated is not None)]
 
-    def relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str:
+    def _relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str:
         """Who, whom, that."""
         return "that" if not m.is_person(antecedent) else "who" if case == "nominative" else "whom"
 
-    def proper_name(self, node: m.Name, case: Case) -> Said:
+    def _proper_name(self, node: m.Name, case: Case) -> Said:
         """New York."""
         return spell(node.name.english, "PROPN", (node, "noun"), relation="flat")
 
-    def clock(self, node: m.Clock) -> Said:
+    def _clock(self, node: m.Clock) -> Said:
         """Eight o'clock; half past seven."""
         if not node.half:
             numeral = Word(NUMERALS[node.hour], "NUM", ((node, "numeral"),))
@@ -242,7 +235,7 @@ class English(Language):
         numeral = Word(hours[hours.index(NUMERALS[node.hour]) - 1], "NUM", ((node, "numeral"),))
         return before(spell("half past", "ADP", (node, "half")), [numeral], "case")
 
-    def prepositional(self, node: m.Prepositional) -> Said:
+    def _prepositional(self, node: m.Prepositional) -> Said:
         """In the park; by train; three days ago."""
         said = self.nominal(node.object, "accusative")
         if node.bare:
@@ -250,7 +243,7 @@ class English(Language):
         preposition = attach(spell(node.english, "ADP", (node, "preposition")), root_of(said), "case")
         return [*said, *preposition] if node.after else [*preposition, *said]
 
-    def noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
         possessive = node.possessor is not None or "possessive" in DETERMINERS.get(node.determiner, ())
         text = node.noun.owned if possessive else ""
@@ -264,11 +257,11 @@ class English(Language):
             described = [*attach(said, noun, "amod"), *described]
         said = [*self._determiner(node, described[0].text, noun, negated), *described]
         if node.attribute is not None:
-            said += attach(self.prepositional(node.attribute), noun, "nmod")
+            said += attach(self._prepositional(node.attribute), noun, "nmod")
         if node.possessor is not None and not m.is_person(node.possessor):
             of = [Word("of", "ADP", ((node.possessor, "determiner"),))]
             said += attach(before(of, self.nominal(node.possessor, "accusative"), "case"), noun, "nmod")
-        return [*said, *self.relative(node, noun)]
+        return [*said, *self._relative(node, noun)]
 
     def _determiner(self, node: m.NounPhrase, following: str, noun: Word, negated: m.Clause | None) -> Said:
         origin = (node, "determiner")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from transformer_mt.corpus.builtin import german
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, mark, root_of, spell
 
@@ -16,10 +16,11 @@ class German(Language):
 
     name = "german"
     plain_case: Case = "nominative"
+    comparative = staticmethod(german.comparative)
 
     # ---- clauses
 
-    def main_order(self, node: m.Sentence) -> tuple[str, object]:
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
         """Wen hast du gesehen? Hast du ihn gesehen? (Wenn es regnet,) bleibe ich."""
         if node.form == "command":
             return "command", None
@@ -27,16 +28,16 @@ class German(Language):
             return "verb_first", None
         return "verb_second", node.first or node.clause.subject or node.clause.object
 
-    def joined_order(self, node: m.Joined) -> tuple[str, object]:
+    def _joined_order(self, node: m.Joined) -> tuple[str, object]:
         """(Weil) er müde ist; (und) er schläft; (deshalb) schläft er."""
         order = node.row["order"]
         return "verb_last" if node.within else order, node.clause.subject if order == "verb_second" else None
 
-    def relative_order(self, node: m.Relative) -> tuple[str, object]:
+    def _relative_order(self, node: m.Relative) -> tuple[str, object]:
         """(Der Mann,) dem ich geholfen habe."""
         return "verb_last", node.front
 
-    def verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
+    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
         """Put the finite verb and what stands at the end of the clause in their places."""
         verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
         main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
@@ -62,11 +63,11 @@ class German(Language):
             places["end_verb"] = attach(spell(verb.prefix, "ADP", as_verb), main, "compound:prt")
         return main, None
 
-    def negated(self, node: m.Clause) -> bool:
+    def _negated(self, node: m.Clause) -> bool:
         """True where nominals take up the negation."""
         return node.takes_kein
 
-    def subject(self, node: m.Clause, order: str) -> Iterator[Part]:
+    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
         """The subject, which infinitives and commands to du and ihr do not say."""
         subject = node.subject
         to_sie = isinstance(subject, m.Pronoun) and subject.key == "Sie"
@@ -74,9 +75,9 @@ class German(Language):
             place = "light_subject" if m.is_light(subject) else "object" if node.verb.swap else "subject"
             said = self.nominal(subject, "nominative")
             relation = "expl" if node.impersonal else "nsubj"
-            yield Part(subject, place, relation, [*said, *self.relative(subject, root_of(said))])
+            yield Part(subject, place, relation, [*said, *self._relative(subject, root_of(said))])
 
-    def objects(self, node: m.Clause, first: object) -> Iterator[Part]:
+    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
         """Object, reflexive pronoun and recipient; their relative clauses stand behind the clause."""
         verb, thing, recipient = node.verb, node.object, node.recipient
         if thing is not None and verb.governs:
@@ -98,9 +99,9 @@ class German(Language):
     def _with_relative(self, node: m.Nominal, place: str, relation: str, said: Said) -> Iterator[Part]:
         noun = root_of(said)
         yield Part(node, place, relation, said)
-        yield Part(node, "after", "", self.relative(node, noun))
+        yield Part(node, "after", "", self._relative(node, noun))
 
-    def small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
+    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
         """Bitte, gern, nicht, words such as schon and noch, and the fixed words of a verb."""
         row, kein = node.small_word, node.takes_kein
         if node.please:
@@ -123,33 +124,21 @@ class German(Language):
         elif node.verb.fixed:
             yield Part(None, "predicate", "compound:prt", spell(node.verb.fixed, "ADV", (node, "verb")))
 
-    def place(self, node: m.Adverbial | m.Prepositional) -> str:
-        """The slot of an adverbial is its place."""
-        return node.slot
-
-    def infinitive(self, node: m.Infinitive) -> Said:
-        """(Er versucht,) ein Buch zu lesen."""
-        return self.clause(node.clause, "infinitive")
-
-    def set_off(self, clause: Said) -> Said:
+    def _set_off(self, clause: Said) -> Said:
         """Subordinate clauses stand between commas."""
         return [mark(","), *clause, mark(",")]
 
     # ---- what stands in them
 
-    def comparative(self, entry: Adjective) -> str:
-        """Größer."""
-        return german.comparative(entry)
-
-    def pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str:
+    def _pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str:
         """Ich, mich, mir."""
         return german.pronoun(node.key, case)
 
-    def relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str:
+    def _relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str:
         """Der, den, dem."""
         return german.relative_pronoun(case, german.column(antecedent.noun, plural=antecedent.plural))
 
-    def proper_name(self, node: m.Name, case: Case) -> Said:
+    def _proper_name(self, node: m.Name, case: Case) -> Said:
         """Anna; Annas; die Schweiz."""
         ending = "" if case != "genitive" else "’" if node.name.key.endswith(("s", "x", "z")) else "s"
         said = [Word(node.name.key + ending, "PROPN", ((node, "noun"),))]
@@ -158,14 +147,14 @@ class German(Language):
         article = german.determiner("der", case, "f" if node.name.article == "die" else "m")
         return before([Word(article, "DET")], said, "det")
 
-    def clock(self, node: m.Clock) -> Said:
+    def _clock(self, node: m.Clock) -> Said:
         """Acht Uhr; halb acht."""
         numeral = Word(node.hour, "NUM", ((node, "numeral"),))
         if node.half:
             return before([Word("halb", "ADJ", ((node, "half"),))], [numeral], "amod")
         return before([numeral], [Word("Uhr", "NOUN", ((node, "clock"),))], "nummod")
 
-    def prepositional(self, node: m.Prepositional) -> Said:
+    def _prepositional(self, node: m.Prepositional) -> Said:
         """A preposition, if there is one (ein Glas Wasser), and what it governs."""
         if not node.preposition:
             return self.nominal(node.object, node.case)
@@ -175,13 +164,13 @@ class German(Language):
         """Im for in dem, unless a relative clause needs the article's stress."""
         said = self.nominal(governed, case)
         contracted = CLOSED["contractions"].get(f"{text} {said[0].text}")
-        if contracted and len(said) > 1 and m.relative_of(governed) is None:
+        if contracted and len(said) > 1 and getattr(governed, "relative", None) is None:
             said[0] = Word(contracted, "ADP", (origin, *said[0].origins), said[0].head, "case")
             return said
         preposition = attach([Word(text, "ADP", (origin,))], root_of(said), "case")
         return [*said, *preposition] if text in _POSTPOSITIONS else [*preposition, *said]
 
-    def noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""
         where = german.column(node.noun, plural=node.plural)
         noun = Word(german.noun(node.noun, case, plural=node.plural), "NOUN", ((node, "noun"),))
@@ -204,7 +193,7 @@ class German(Language):
         if not isinstance(node.possessor, m.Name):
             said += attach(owner, noun, "nmod")
         if node.attribute is not None:
-            said += attach(self.prepositional(node.attribute), noun, "nmod")
+            said += attach(self._prepositional(node.attribute), noun, "nmod")
         return said
 
 

@@ -1,48 +1,49 @@
-"""Meaning: the nodes of a derivation, which both languages say. Nodes are compared by identity."""
+"""Meaning: the nodes of a derivation, which both languages say, and what one can tell of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, dataclass_transform
 
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Noun, ProperName, Verb, lexicon
 
-PARTICLES = CLOSED["particles"]
-JOINERS = CLOSED["joiners"]
+PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
+JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 
 
-@dataclass(eq=False)
-class Pronoun:
-    """A pronoun of the closed class, by its German nominative: ich, "sie, plural", wer, nichts, das.
+@dataclass_transform(eq_default=False)
+class Node:
+    """A part of a derivation, a data class; nodes are compared by identity."""
 
-    Er and sie are it in English where they stand for a thing.
-    """
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False)(cls)
+
+
+# ---- nominals
+
+
+class Pronoun(Node):
+    """A pronoun of the closed class, by its German nominative: ich, "sie, plural", wer, nichts, das."""
 
     key: str
-    thing: bool = False
+    thing: bool = False  # er and sie are it in English
 
 
-@dataclass(eq=False)
-class RelativePronoun:
+class RelativePronoun(Node):
     """The pronoun of a relative clause."""
 
     antecedent: "NounPhrase"
 
 
-@dataclass(eq=False)
-class Name:
+class Name(Node):
     """A proper name."""
 
     name: ProperName
 
 
-@dataclass(eq=False)
-class NounPhrase:
-    """Determiner, adjectives, noun, possessor, a phrase that describes it, a relative clause.
-
-    The determiner is a key of the closed class or a numeral, "" for none.
-    """
+class NounPhrase(Node):
+    """A noun and what stands with it; the determiner is a key of the closed class or a numeral, "" for none."""
 
     noun: Noun
     determiner: str = "der"
@@ -55,24 +56,21 @@ class NounPhrase:
     relative: "Relative | None" = None
 
 
-@dataclass(eq=False)
-class Relative:
+class Relative(Node):
     """A relative clause; `front` is the part of it that holds the relative pronoun."""
 
     clause: "Clause"
     front: object
 
 
-@dataclass(eq=False)
-class Both:
+class Both(Node):
     """Several nominals joined by und or oder."""
 
     parts: "tuple[Nominal, ...]"
     joiner: str = "und"
 
 
-@dataclass(eq=False)
-class Clock:
+class Clock(Node):
     """A time of day: acht Uhr, eight o'clock; halb acht, half past seven."""
 
     hour: str
@@ -81,9 +79,10 @@ class Clock:
 
 Nominal = Pronoun | RelativePronoun | Name | NounPhrase | Both | Clock
 
+# ---- what is said of them, and circumstances
 
-@dataclass(eq=False)
-class Adverbial:
+
+class Adverbial(Node):
     """An adverb or fixed phrase of the lexicon, perhaps with very or too."""
 
     adverb: Adverb
@@ -95,8 +94,7 @@ class Adverbial:
         return self.adverb.slot
 
 
-@dataclass(eq=False)
-class Prepositional:
+class Prepositional(Node):
     """A preposition of each language and what it governs; `slot` is its place in the sentence."""
 
     preposition: str
@@ -108,8 +106,7 @@ class Prepositional:
     after: bool = False  # English behind its object: three days ago
 
 
-@dataclass(eq=False)
-class Quality:
+class Quality(Node):
     """An adjective as predicate: müde, sehr müde, größer als …, so groß wie …, zwanzig Jahre alt."""
 
     adjective: Adjective
@@ -121,14 +118,11 @@ class Quality:
 
 Predicate = Quality | Nominal | Adverbial | Prepositional
 
+# ---- clauses
 
-@dataclass(eq=False)
-class Clause:
-    """A verb with its roles and circumstances, and how it is said.
 
-    `tense` names a verb group of the closed classes; `particle` is schon, noch, noch nicht …; `simple` asks for the
-    English simple present, as in clauses with wenn; `reported` for the tense of what was said.
-    """
+class Clause(Node):
+    """A verb with its roles and circumstances, and how it is said."""
 
     verb: Verb
     subject: Nominal | None = None
@@ -137,12 +131,12 @@ class Clause:
     predicate: Predicate | None = None
     adverbials: list[Adverbial | Prepositional] = field(default_factory=list)
     complement: "Joined | Infinitive | None" = None
-    tense: str = "present"
-    particle: str = ""
+    tense: str = "present"  # a verb group of the closed classes
+    particle: str = ""  # schon, noch, noch nicht …
     negated: bool = False
     please: bool = False
-    simple: bool = False
-    reported: bool = False
+    simple: bool = False  # in the English simple present, as after wenn
+    reported: bool = False  # in the tense of what was said
 
     def in_slot(self, *slots: str) -> list[Adverbial | Prepositional]:
         """The adverbials that stand in these slots."""
@@ -151,8 +145,7 @@ class Clause:
     @property
     def small_word(self) -> dict[str, Any]:
         """What the closed classes say of its particle."""
-        row: dict[str, Any] = PARTICLES.get(self.particle, {})
-        return row
+        return PARTICLES.get(self.particle, {})
 
     @property
     def says_nicht(self) -> bool:
@@ -170,7 +163,7 @@ class Clause:
     @property
     def impersonal(self) -> bool:
         """True where es stands for nothing: Es regnet."""
-        return isinstance(self.subject, Pronoun) and self.subject.key == "es" and self.verb.subject == ""
+        return isinstance(self.subject, Pronoun) and self.subject.key == "es" and not self.verb.subject
 
     @property
     def english_subject(self) -> Nominal | None:
@@ -183,16 +176,14 @@ class Clause:
         return self.subject if self.verb.swap else self.object
 
 
-@dataclass(eq=False)
-class Infinitive:
+class Infinitive(Node):
     """A clause with zu, or behind helfen and in the English of few other verbs without "to"."""
 
     clause: Clause
     bare: bool = False
 
 
-@dataclass(eq=False)
-class Joined:
+class Joined(Node):
     """A clause and the word that joins it to another."""
 
     joiner: str
@@ -203,72 +194,38 @@ class Joined:
     @property
     def row(self) -> dict[str, Any]:
         """What the closed classes say of the joiner; question words join as ob does."""
-        english = self.english
-        if self.joiner not in JOINERS:
-            english = lexicon().adverbs["question"][self.joiner].english
-        row: dict[str, Any] = JOINERS.get(self.joiner, JOINERS["ob"])
+        row, english = JOINERS.get(self.joiner), self.english
+        if row is None:
+            row, english = JOINERS["ob"], lexicon().adverbs["question"][self.joiner].english
         return row | {"english": english} if english else row
 
 
-@dataclass(eq=False)
-class Sentence:
-    """A main clause as statement, question or command, and the clauses joined to it.
-
-    `first` is the part that the German starts with or that is asked for; `before` a subordinate clause that opens the
-    sentence; `opening` what stands before a comma, in both languages: Ja; Anna.
-    """
+class Sentence(Node):
+    """A main clause as statement, question or command, and the clauses joined to it."""
 
     clause: Clause
     form: str = "statement"
-    first: object = None
-    before: Joined | None = None
+    first: object = None  # the part that the German starts with or that is asked for
+    before: Joined | None = None  # a subordinate clause that opens the sentence
     joined: tuple[Joined, ...] = ()
-    opening: "str | Name | None" = None
+    opening: str | Name | None = None  # what stands before a comma, in both languages: Ja; Anna
 
     def resumes(self, place: int) -> bool:
         """True if the clause joined at `place` resumes the main clause behind a subordinate one."""
-        subordinate = place and self.joined[place - 1].row["order"] == "verb_last"
-        return bool(subordinate) and not self.joined[place].within
+        subordinate = place > 0 and self.joined[place - 1].row["order"] == "verb_last"
+        return subordinate and not self.joined[place].within
 
 
-def parts(node: object) -> Iterator[object]:
+def parts(node: Node) -> Iterator[Node]:
     """The node and every node below it."""
     yield node
-    for value in vars(node).values():
+    for value in vars(node).values() if not isinstance(node, RelativePronoun) else ():
         for part in value if isinstance(value, (tuple, list)) else (value,):
-            if type(part).__module__ == __name__ and not isinstance(node, RelativePronoun):
+            if isinstance(part, Node):
                 yield from parts(part)
 
 
-def german_person(nominal: Nominal) -> Person:
-    """The person and number of a German verb whose subject this is."""
-    match nominal:
-        case Pronoun(key):
-            person: Person = PRONOUNS[key].get("person", "3s")
-            return person
-        case RelativePronoun(antecedent):
-            return german_person(antecedent)
-        case NounPhrase(plural=True) | Both():
-            return "3p"
-    return "3s"
-
-
-def english_person(nominal: Nominal) -> Person:
-    """The same for English: everyone is singular, man is you, the police are several."""
-    match nominal:
-        case Pronoun(key):
-            person: Person = PRONOUNS[key].get("english_person", german_person(nominal))
-            return person
-        case RelativePronoun(antecedent):
-            return english_person(antecedent)
-        case NounPhrase():
-            return "3p" if english_plural(nominal) else "3s"
-    return german_person(nominal)
-
-
-def english_plural(node: NounPhrase) -> bool:
-    """Whether the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
-    return {"plural": True, "pair": True, "mass": False}.get(node.noun.in_english, node.plural)
+# ---- what one can tell of a nominal
 
 
 def subject_key(nominal: Nominal | None) -> str:
@@ -285,7 +242,29 @@ def subject_key(nominal: Nominal | None) -> str:
     return "er"
 
 
-def taken_up(nominal: Nominal) -> Nominal:
+def german_person(nominal: Nominal) -> Person:
+    """The person and number of a German verb whose subject this is."""
+    key = nominal.key if isinstance(nominal, Pronoun) else subject_key(nominal)
+    person: Person = PRONOUNS[key].get("person", "3s")
+    return person
+
+
+def english_person(nominal: Nominal) -> Person:
+    """The same for English: everyone is singular, man is you, the police are several."""
+    nominal = nominal.antecedent if isinstance(nominal, RelativePronoun) else nominal
+    if isinstance(nominal, NounPhrase):
+        return "3p" if english_plural(nominal) else "3s"
+    row = PRONOUNS[nominal.key] if isinstance(nominal, Pronoun) else {}
+    person: Person = row.get("english_person") or german_person(nominal)
+    return person
+
+
+def english_plural(node: NounPhrase) -> bool:
+    """Whether the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
+    return {"plural": True, "pair": True, "mass": False}.get(node.noun.in_english, node.plural)
+
+
+def taken_up(nominal: Nominal) -> Pronoun:
     """The pronoun by which a nominal is taken up."""
     if isinstance(nominal, Pronoun):
         return Pronoun(nominal.key, nominal.thing)
@@ -298,11 +277,6 @@ def fixed_noun(verb: Verb) -> Noun | None:
     """The noun among the fixed words of a verb that kein negates: Hunger haben, keinen Hunger haben."""
     found = lexicon().nouns.get(verb.fixed)
     return found if found is not None and found.fixed_noun else None
-
-
-def relative_of(nominal: object) -> Relative | None:
-    """The relative clause of a noun phrase."""
-    return nominal.relative if isinstance(nominal, NounPhrase) else None
 
 
 def is_light(nominal: object) -> bool:
@@ -322,8 +296,8 @@ def is_new(nominal: object) -> bool:
     match nominal:
         case Pronoun(key):
             return "new" in PRONOUNS[key]
-        case Both(parts):
-            return all(map(is_new, parts))
+        case Both(both):
+            return all(map(is_new, both))
         case NounPhrase(determiner=key):
             return is_indefinite(nominal) or key in NUMERALS or "new" in DETERMINERS[key]
     return False
@@ -332,8 +306,6 @@ def is_new(nominal: object) -> bool:
 def is_person(nominal: Nominal) -> bool:
     """True for people, who are who and whom and take 's."""
     match nominal:
-        case NounPhrase(noun):
-            return "person" in noun.kind_set
-        case Name(name):
-            return name.kind == "person"
+        case NounPhrase(named) | Name(named):
+            return "person" in named.kind_set
     return isinstance(nominal, (Pronoun, Both))

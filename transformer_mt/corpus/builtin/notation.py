@@ -9,22 +9,9 @@ at the second mention a pronoun. A preposition and a nominal are an adverbial; @
 from collections.abc import Callable
 from functools import cache
 
+from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Case, Entity, Noun, Verb, lexicon
-from transformer_mt.corpus.builtin.meaning import (
-    PARTICLES,
-    Adverbial,
-    Clause,
-    Clock,
-    Name,
-    Nominal,
-    NounPhrase,
-    Prepositional,
-    Pronoun,
-    Quality,
-    subject_key,
-    taken_up,
-)
 
 _PREPOSITIONS, _GROUPS, _DEGREES = CLOSED["prepositions"], CLOSED["verb_groups"], CLOSED["degrees"]
 _COMBINED: dict[str, str] = CLOSED["combined"]
@@ -38,33 +25,33 @@ Chooser = Callable[[str, Verb | None], Entity]
 class Reader:
     """Reads clauses; the letters stand for people and things, and are pronouns once they have been mentioned."""
 
-    def __init__(self, choose: Chooser, letters: dict[str, Nominal] | None = None) -> None:
+    def __init__(self, choose: Chooser, letters: dict[str, m.Nominal] | None = None) -> None:
         self._choose = choose
         self._letters = letters or {}
-        self._known: dict[str, Nominal] = {}
+        self._known: dict[str, m.Nominal] = {}
         self._verb: Verb | None = None
         self.owner = "er"
 
-    def clause(self, text: str) -> Clause:
+    def clause(self, text: str) -> m.Clause:
         """The clause that `text` writes. Raises `ValueError` for an item that is none."""
         items = [item.strip() for item in text.split(";")]
         verbs = [lexicon().verbs[item] for item in items if item in lexicon().verbs]
         if not verbs:
             raise ValueError(f"no verb in {text!r}")
         self._verb = min(verbs, key=lambda verb: verb.key in _GROUPS)  # wollen is a verb where no other is
-        node = Clause(self._verb)
+        node = m.Clause(self._verb)
         items.remove(node.verb.key)
         for item in items:
             self._add(node, item)
         return node
 
-    def _add(self, node: Clause, item: str) -> None:
+    def _add(self, node: m.Clause, item: str) -> None:
         first, _, rest = item.partition(" ")
         if item in _FLAGS:
             setattr(node, _FLAGS[item], True)
         elif item in _GROUPS:
             node.tense = _COMBINED.get(f"{node.tense} {item}") or _COMBINED.get(f"{item} {node.tense}", item)
-        elif item in PARTICLES:
+        elif item in m.PARTICLES:
             node.particle = item
         elif (adverb := _adverb(item, node)) is not None:
             node.adverbials.append(adverb)
@@ -73,10 +60,10 @@ class Reader:
         elif item.startswith("@"):
             day = self._choose(item[1:], None)
             assert isinstance(day, Noun), f"{item} names nobody"
-            node.adverbials.append(prepositional(day.when.split()[0], NounPhrase(day)))
+            node.adverbials.append(prepositional(day.when.split()[0], m.NounPhrase(day)))
         elif first in _PREPOSITIONS and rest:
             governed = self.nominal(rest)
-            goals = governed.noun.goal.split()[:1] if isinstance(governed, NounPhrase) else []
+            goals = governed.noun.goal.split()[:1] if isinstance(governed, m.NounPhrase) else []
             leads = bool(node.verb.goal) and first in ("zu", "nach", *goals)
             node.adverbials.append(prepositional(first, governed, goal=leads))
         elif first == "to":
@@ -84,61 +71,61 @@ class Reader:
         else:
             self._role(node, self.nominal(item))
 
-    def _role(self, node: Clause, nominal: Nominal) -> None:
+    def _role(self, node: m.Clause, nominal: m.Nominal) -> None:
         """The next role that is free: subject, predicate of to be, object."""
         if node.subject is None:
             node.subject = nominal
-            self.owner = subject_key(nominal)
+            self.owner = m.subject_key(nominal)
         elif node.verb.key in ("sein", "werden", "bleiben"):
             node.predicate = nominal
         else:
-            if isinstance(nominal, NounPhrase) and nominal.determiner == "kein":
+            if isinstance(nominal, m.NounPhrase) and nominal.determiner == "kein":
                 nominal.determiner = "" if nominal.plural or nominal.noun.mass else "ein"
                 node.negated = True
             node.object = nominal
 
-    def _quality(self, item: str) -> Quality | None:
+    def _quality(self, item: str) -> m.Quality | None:
         """Müde; sehr müde; groß als B; so groß wie B; zwanzig Jahr alt."""
         adjectives = lexicon().adjectives
         if item.endswith(" Jahr alt"):
-            return Quality(adjectives["alt"], measure=self._noun_phrase(item.split()[:-1]))
+            return m.Quality(adjectives["alt"], measure=self._noun_phrase(item.split()[:-1]))
         for joiner in (" als ", " wie "):
             key, _, other = item.removeprefix("so ").partition(joiner)
             if other and key in adjectives:
-                return Quality(adjectives[key], than=self.nominal(other), equal=joiner == " wie ")
+                return m.Quality(adjectives[key], than=self.nominal(other), equal=joiner == " wie ")
         degree, _, key = item.partition(" ") if item not in adjectives else ("", "", item)
-        return Quality(adjectives[key], degree) if key in adjectives and degree in ("", *_DEGREES) else None
+        return m.Quality(adjectives[key], degree) if key in adjectives and degree in ("", *_DEGREES) else None
 
-    def nominal(self, text: str) -> Nominal:
+    def nominal(self, text: str) -> m.Nominal:
         """A nominal by itself."""
         if text in self._letters:
             thing = self._known.get(text) or self._letters[text]
-            self._known[text] = taken_up(thing)
+            self._known[text] = m.taken_up(thing)
             return thing
         if text in PRONOUNS:
-            return Pronoun(text)
+            return m.Pronoun(text)
         if text in lexicon().names:
-            return Name(lexicon().names[text])
+            return m.Name(lexicon().names[text])
         owner, owned, rest = text.partition("'s ")
         if owned:
-            return self._noun_phrase([_possessive(subject_key(self._letters[owner])), *rest.split()])
+            return self._noun_phrase([_possessive(m.subject_key(self._letters[owner])), *rest.split()])
         words = text.split()
         if len(words) == 1 and text.startswith("<"):
             entity = self._choose(text[1:-1], self._verb)
-            return NounPhrase(entity, "") if isinstance(entity, Noun) else Name(entity)
+            return m.NounPhrase(entity, "") if isinstance(entity, Noun) else m.Name(entity)
         half = words[0] == "halb"
         hour = words[half]
         hour = list(NUMERALS)[int(hour) - 2] if hour.isdecimal() else hour
         if half or (hour in NUMERALS and words[-1] == "Uhr"):
-            return Clock(hour, half)
+            return m.Clock(hour, half)
         return self._noun_phrase(words)
 
-    def _noun_phrase(self, words: list[str]) -> NounPhrase:
+    def _noun_phrase(self, words: list[str]) -> m.NounPhrase:
         nouns, contents = lexicon().nouns, None
         for place, word in enumerate(words[:-1]):
             if word in nouns and (nouns[word].holds or nouns[word].of):  # ein Glas Wasser, eine Gruppe von Kindern
                 inside = self._noun_phrase(["0", words[-1]])
-                contents = Prepositional("von" if nouns[word].of else "", "dative", "of", inside, "attribute")
+                contents = m.Prepositional("von" if nouns[word].of else "", "dative", "of", inside, "attribute")
                 words = words[: place + 1]
         determiner, *middle, last = words
         determiner = {"0": "", "own": _possessive(self.owner)}.get(determiner, determiner)
@@ -150,20 +137,20 @@ class Reader:
             raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
         plural = last != key or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
         adjectives = tuple(lexicon().adjectives[word] for word in middle)
-        return NounPhrase(noun, determiner, plural, adjectives, attribute=contents)
+        return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents)
 
 
 def _possessive(key: str) -> str:
     return str(PRONOUNS[key].get("own", "sein"))
 
 
-def prepositional(preposition: str, governed: Nominal, *, goal: bool = False) -> Prepositional:
+def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) -> m.Prepositional:
     """A preposition with what it governs, translated as the noun wants it."""
     row = _PREPOSITIONS[preposition]
     case: Case = row["goal"] if goal and "goal" in row else row["case"]
-    if isinstance(governed, Clock):
-        return Prepositional(preposition, case, "at", governed, "time")
-    if isinstance(governed, NounPhrase):
+    if isinstance(governed, m.Clock):
+        return m.Prepositional(preposition, case, "at", governed, "time")
+    if isinstance(governed, m.NounPhrase):
         noun, plain = governed.noun, governed.determiner == "der" and not governed.adjectives
         if noun.path.startswith(preposition + " "):
             case = "accusative"
@@ -171,15 +158,15 @@ def prepositional(preposition: str, governed: Nominal, *, goal: bool = False) ->
             german, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
             if german == preposition:  # bare: at school, to work
                 bare = plain and role in noun.bare.split()
-                return Prepositional(preposition, case, english, governed, _SLOTS.get(role, "place"), bare)
+                return m.Prepositional(preposition, case, english, governed, _SLOTS.get(role, "place"), bare)
         if preposition == "mit" and "ride" in noun.kind_set and not governed.adjectives:
-            return Prepositional(preposition, case, "by", governed, "company", bare=True)
+            return m.Prepositional(preposition, case, "by", governed, "company", bare=True)
     if goal:
-        return Prepositional(preposition, case, "to", governed, "goal")
-    return Prepositional(preposition, case, row["english"], governed, row.get("slot", "place"))
+        return m.Prepositional(preposition, case, "to", governed, "goal")
+    return m.Prepositional(preposition, case, row["english"], governed, row.get("slot", "place"))
 
 
-def _adverb(item: str, node: Clause) -> Adverbial | None:
+def _adverb(item: str, node: m.Clause) -> m.Adverbial | None:
     """The adverb of that key, perhaps with a degree; of those in several slots, manner where the verb takes it."""
     degree, _, key = item.partition(" ")
     if item in _adverbs() or degree not in _DEGREES:
@@ -188,7 +175,7 @@ def _adverb(item: str, node: Clause) -> Adverbial | None:
     manner = [entry for entry in found if entry.slot == "manner" and key in node.verb.manner.split()]
     if not found or (key in lexicon().adjectives and not manner and node.verb.infinitive in ("sein", "werden")):
         return None
-    return Adverbial((manner or found)[0], degree)
+    return m.Adverbial((manner or found)[0], degree)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from transformer_mt.corpus.builtin import meaning as m
@@ -26,6 +26,7 @@ class Language(ABC):
 
     name: str
     plain_case: Case  # of predicates and of what something is compared with
+    comparative: Callable[[Adjective], str]
 
     def __init__(self) -> None:
         rows: dict[str, str] = table("order")[self.name]
@@ -39,7 +40,7 @@ class Language(ABC):
 
     def sentence(self, node: m.Sentence) -> Said:
         """The sentence without its final mark."""
-        said = self.clause(node.clause, *self.main_order(node))
+        said = self.clause(node.clause, *self._main_order(node))
         root = root_of(said)
         if node.before is not None:
             said = before([*self.joined(node.before), mark(",")], said, "advcl")
@@ -57,7 +58,7 @@ class Language(ABC):
     def joined(self, node: m.Joined) -> Said:
         """A clause behind the word that joins it to another."""
         part_of_speech, relation, _ = CLOSED["joining"][node.row["order"]].split()
-        said = self.clause(node.clause, *self.joined_order(node))
+        said = self.clause(node.clause, *self._joined_order(node))
         return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
 
     # ---- clauses
@@ -65,9 +66,9 @@ class Language(ABC):
     def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
         """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
         places: Places = defaultdict(list)
-        head, top = self.verbs(node, order, places)
+        head, top = self._verbs(node, order, places)
         if node.predicate is not None:
-            described = self.phrase(node.predicate, self.plain_case, node if self.negated(node) else None)
+            described = self._phrase(node.predicate, self.plain_case, node if self._negated(node) else None)
             if node.verb.key == "sein":
                 head = make_copula(head, root_of(described), places)
             else:
@@ -76,7 +77,7 @@ class Language(ABC):
             top = head
         else:
             head.head, head.relation = top, "xcomp"
-        for part in self.parts(node, order, first):
+        for part in self._parts(node, order, first):
             if part.relation:
                 attach(part.said, top if part.relation in ("nsubj", "expl", "advmod") else head, part.relation)
             places["front" if part.node is not None and part.node is first else part.place] += part.said
@@ -84,29 +85,41 @@ class Language(ABC):
             places["front" if node.predicate is first else "predicate"] += described
         return [word for place in self._orders[order] for word in places[place]]
 
-    def parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
+    def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
         """The parts of the clause beside verb and predicate."""
-        yield from self.subject(node, order)
-        yield from self.objects(node, first)
-        yield from self.small_words(node, order)
+        yield from self._subject(node, order)
+        yield from self._objects(node, first)
+        yield from self._small_words(node, order)
         for adverbial in node.adverbials:
             relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
-            yield Part(adverbial, self.place(adverbial), relation, self.phrase(adverbial, self.plain_case))
+            yield Part(adverbial, self._place(adverbial), relation, self._phrase(adverbial, self.plain_case))
         if isinstance(node.complement, m.Infinitive):
-            yield Part(None, "after", "xcomp", self.set_off(self.infinitive(node.complement)))
+            yield Part(None, "after", "xcomp", self._set_off(self._infinitive(node.complement)))
         elif node.complement is not None:
-            yield Part(None, "after", "ccomp", self.set_off(self.joined(node.complement)))
+            yield Part(None, "after", "ccomp", self._set_off(self.joined(node.complement)))
 
-    def relative(self, node: m.Nominal, noun: Word) -> Said:
+    def _place(self, node: m.Adverbial | m.Prepositional) -> str:
+        """That of an adverbial: its slot, where the language has no other."""
+        return node.slot
+
+    def _infinitive(self, node: m.Infinitive) -> Said:
+        """An infinitive clause."""
+        return self.clause(node.clause, "infinitive")
+
+    def _set_off(self, clause: Said) -> Said:
+        """A subordinate clause with what it stands between."""
+        return clause
+
+    def _relative(self, node: m.Nominal, noun: Word) -> Said:
         """The relative clause of a nominal, or nothing."""
-        relative = m.relative_of(node)
+        relative = node.relative if isinstance(node, m.NounPhrase) else None
         if relative is None:
             return []
-        said = self.clause(relative.clause, *self.relative_order(relative))
+        said = self.clause(relative.clause, *self._relative_order(relative))
         for word in said:
             if any(isinstance(part, m.RelativePronoun) for part, _ in word.origins):
                 word.antecedent = noun
-        return self.set_off(attach(said, noun, "acl:relcl"))
+        return self._set_off(attach(said, noun, "acl:relcl"))
 
     # ---- what stands in them
 
@@ -116,7 +129,7 @@ class Language(ABC):
         word: str = (row if isinstance(row, dict) else {"english": row}).get(self.name, key)
         return word
 
-    def phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
+    def _phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
         """A predicate or adverbial."""
         match node:
             case m.Quality():
@@ -124,23 +137,23 @@ class Language(ABC):
             case m.Adverbial():
                 return self._adverb(node)
             case m.Prepositional():
-                return self.prepositional(node)
+                return self._prepositional(node)
         return self.nominal(node, case, negated)
 
     def nominal(self, node: m.Nominal, case: Case, negated: m.Clause | None = None) -> Said:
         """A nominal in a case; it takes up the negation of the clause `negated`."""
         match node:
             case m.Pronoun():
-                return [Word(self.pronoun(node, case, negated), "PRON", ((node, "pronoun"),))]
+                return [Word(self._pronoun(node, case, negated), "PRON", ((node, "pronoun"),))]
             case m.RelativePronoun(antecedent):
-                return [Word(self.relative_pronoun(antecedent, case), "PRON", ((node, "relative"),))]
+                return [Word(self._relative_pronoun(antecedent, case), "PRON", ((node, "relative"),))]
             case m.Name():
-                return self.proper_name(node, case)
+                return self._proper_name(node, case)
             case m.Clock():
-                return self.clock(node)
+                return self._clock(node)
             case m.Both():
                 return self._both(node, case)
-        return self.noun_phrase(node, case, negated)
+        return self._noun_phrase(node, case, negated)
 
     def _adverb(self, node: m.Adverbial) -> Said:
         """Its words, linked one by one with those of the other language where there are as many."""
@@ -181,47 +194,39 @@ class Language(ABC):
     # ---- what each language says its own way: its orders, each with what the clause starts with if not the subject …
 
     @abstractmethod
-    def main_order(self, node: m.Sentence) -> tuple[str, object]: ...
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]: ...
     @abstractmethod
-    def joined_order(self, node: m.Joined) -> tuple[str, object]: ...
+    def _joined_order(self, node: m.Joined) -> tuple[str, object]: ...
     @abstractmethod
-    def relative_order(self, node: m.Relative) -> tuple[str, object]: ...
+    def _relative_order(self, node: m.Relative) -> tuple[str, object]: ...
 
     # … the parts of a clause; `verbs` returns the full verb and, if another takes it with to, that one …
 
     @abstractmethod
-    def verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]: ...
+    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]: ...
     @abstractmethod
-    def negated(self, node: m.Clause) -> bool: ...
+    def _negated(self, node: m.Clause) -> bool: ...
     @abstractmethod
-    def subject(self, node: m.Clause, order: str) -> Iterator[Part]: ...
+    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]: ...
     @abstractmethod
-    def objects(self, node: m.Clause, first: object) -> Iterator[Part]: ...
+    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]: ...
     @abstractmethod
-    def small_words(self, node: m.Clause, order: str) -> Iterator[Part]: ...
-    @abstractmethod
-    def place(self, node: m.Adverbial | m.Prepositional) -> str: ...
-    @abstractmethod
-    def infinitive(self, node: m.Infinitive) -> Said: ...
-    @abstractmethod
-    def set_off(self, clause: Said) -> Said: ...
+    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]: ...
 
     # … and the forms of its words.
 
     @abstractmethod
-    def comparative(self, entry: Adjective) -> str: ...
+    def _pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str: ...
     @abstractmethod
-    def pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str: ...
+    def _relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str: ...
     @abstractmethod
-    def relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str: ...
+    def _proper_name(self, node: m.Name, case: Case) -> Said: ...
     @abstractmethod
-    def proper_name(self, node: m.Name, case: Case) -> Said: ...
+    def _clock(self, node: m.Clock) -> Said: ...
     @abstractmethod
-    def clock(self, node: m.Clock) -> Said: ...
+    def _prepositional(self, node: m.Prepositional) -> Said: ...
     @abstractmethod
-    def prepositional(self, node: m.Prepositional) -> Said: ...
-    @abstractmethod
-    def noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said: ...
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said: ...
 
 
 def make_copula(verb: Word, predicate: Word, places: Places) -> Word:
