@@ -150,7 +150,7 @@ class English(Language):
             yield Part(subject, "subject", "nsubj", before(self._possessor(subject), name, "nmod:poss"))
         else:
             relation = "expl" if node.impersonal else "nsubj"
-            yield Part(subject, "subject", relation, self.nominal(subject, "nominative"))
+            yield Part(subject, "subject", relation, self.phrase(subject, "nominative"))
 
     def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
         """Recipient, particle, reflexive pronoun, object; a preposition stays behind: what are you waiting for?"""
@@ -158,7 +158,7 @@ class English(Language):
         light = m.is_light(thing) and not verb.preposition
         if recipient is not None:
             to = spell(verb.recipient_preposition or ("to" if light else ""), "ADP", (recipient, "to"))
-            said = before(to, self.nominal(recipient, "accusative"), "case")
+            said = before(to, self.phrase(recipient, "accusative"), "case")
             yield Part(recipient, "to_recipient" if to else "recipient", "obl" if to else "iobj", said)
         if verb.particle:
             place = "to_recipient" if verb.particle_last else "verb_particle"
@@ -171,7 +171,7 @@ class English(Language):
         linked = () if verb.governs else ((node, "verb"),)
         preposition = spell(verb.preposition, "ADP", (node, "preposition"), *linked)
         relation = "obl" if preposition else "obj"
-        said = self.nominal(thing, "accusative", node if self._negated(node) else None)
+        said = self.phrase(thing, "accusative", node if self._negated(node) else None)
         if isinstance(thing, m.Pronoun) and thing.key == "was" and verb.asks:  # how much does it cost?
             said = spell(verb.asks, "ADV", (thing, "pronoun"))
         said = before(preposition, said, "case")
@@ -237,7 +237,7 @@ class English(Language):
 
     def _prepositional(self, node: m.Prepositional) -> Said:
         """In the park; by train; three days ago."""
-        said = self.nominal(node.object, "accusative")
+        said = self.phrase(node.object, "accusative")
         if node.bare:
             said = [word for word in said if word.relation != "det"]
         preposition = attach(spell(node.english, "ADP", (node, "preposition")), root_of(said), "case")
@@ -260,7 +260,7 @@ class English(Language):
             said += attach(self._prepositional(node.attribute), noun, "nmod")
         if node.possessor is not None and not m.is_person(node.possessor):
             of = [Word("of", "ADP", ((node.possessor, "determiner"),))]
-            said += attach(before(of, self.nominal(node.possessor, "accusative"), "case"), noun, "nmod")
+            said += attach(before(of, self.phrase(node.possessor, "accusative"), "case"), noun, "nmod")
         return [*said, *self._relative(node, noun)]
 
     def _determiner(self, node: m.NounPhrase, following: str, noun: Word, negated: m.Clause | None) -> Said:
@@ -291,7 +291,7 @@ class English(Language):
         if isinstance(owner, m.Pronoun):
             own = DETERMINERS[PRONOUNS[m.subject_key(owner)].get("own", "sein")]["english"].split()[0]
             return [Word(own, "PRON", ((owner, "pronoun"),))]
-        said = self.nominal(owner, "accusative")
+        said = self.phrase(owner, "accusative")
         said[-1].text = english.possessive(said[-1].text)
         return said
 

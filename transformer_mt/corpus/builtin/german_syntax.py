@@ -73,7 +73,7 @@ class German(Language):
         to_sie = isinstance(subject, m.Pronoun) and subject.key == "Sie"
         if subject is not None and order != "infinitive" and (order != "command" or to_sie):
             place = "light_subject" if m.is_light(subject) else "object" if node.verb.swap else "subject"
-            said = self.nominal(subject, "nominative")
+            said = self.phrase(subject, "nominative")
             relation = "expl" if node.impersonal else "nsubj"
             yield Part(subject, place, relation, [*said, *self._relative(subject, root_of(said))])
 
@@ -85,7 +85,7 @@ class German(Language):
             yield from self._with_relative(thing, "prepositional", "obl", said)
         elif thing is not None:
             place = "light" if m.is_light(thing) else "new_object" if m.is_new(thing) else "object"
-            said = self.nominal(thing, verb.case, node if node.takes_kein else None)
+            said = self.phrase(thing, verb.case, node if node.takes_kein else None)
             yield from self._with_relative(thing, place, "iobj" if verb.case == "dative" else "obj", said)
         if verb.reflexive:
             form = german.reflexive(m.subject_key(node.subject), verb.reflexive)
@@ -94,7 +94,7 @@ class German(Language):
             yield Part(None, "light" if light else "reflexive", "expl:pv", said)
         if recipient is not None:
             place = "light" if m.is_light(recipient) else "recipient"
-            yield from self._with_relative(recipient, place, "iobj", self.nominal(recipient, "dative"))
+            yield from self._with_relative(recipient, place, "iobj", self.phrase(recipient, "dative"))
 
     def _with_relative(self, node: m.Nominal, place: str, relation: str, said: Said) -> Iterator[Part]:
         noun = root_of(said)
@@ -157,12 +157,12 @@ class German(Language):
     def _prepositional(self, node: m.Prepositional) -> Said:
         """A preposition, if there is one (ein Glas Wasser), and what it governs."""
         if not node.preposition:
-            return self.nominal(node.object, node.case)
+            return self.phrase(node.object, node.case)
         return self._governed(node.preposition, (node, "preposition"), node.object, node.case)
 
     def _governed(self, text: str, origin: Origin, governed: m.Nominal, case: Case) -> Said:
         """Im for in dem, unless a relative clause needs the article's stress."""
-        said = self.nominal(governed, case)
+        said = self.phrase(governed, case)
         contracted = CLOSED["contractions"].get(f"{text} {said[0].text}")
         if contracted and len(said) > 1 and getattr(governed, "relative", None) is None:
             said[0] = Word(contracted, "ADP", (origin, *said[0].origins), said[0].head, "case")
@@ -176,7 +176,7 @@ class German(Language):
         noun = Word(german.noun(node.noun, case, plural=node.plural), "NOUN", ((node, "noun"),))
         key = node.determiner
         origins: list[Origin] = [(node, "determiner")]
-        owner = [] if node.possessor is None else self.nominal(node.possessor, "genitive")
+        owner = [] if node.possessor is None else self.phrase(node.possessor, "genitive")
         if isinstance(node.possessor, m.Name):
             key, said = "", attach(owner, noun, "nmod:poss")
         else:

@@ -13,7 +13,7 @@ Case = Literal["nominative", "accusative", "dative", "genitive"]
 CASES: tuple[Case, ...] = ("nominative", "accusative", "dative", "genitive")
 
 _GENDERS: dict[str, Gender] = {"der": "m", "die": "f", "das": "n"}
-_RENAMED = {"from": "origin", "with": "said_with"}  # keys that Python reserves
+_RENAMED = {"from": "origin", "with": "tenses", "kinds": "kind_set", "without": "without_set"}
 
 
 def table(name: str) -> dict[str, Any]:
@@ -31,10 +31,11 @@ class Entry:
     unseen = False
 
     def __init__(self, key: str, row: dict[str, Any]) -> None:
-        row = {_RENAMED.get(name, name): value for name, value in row.items()}
-        unknown = {name for name in row if not hasattr(self, name)}
-        assert not unknown, f"{type(self).__name__} {key} has no {sorted(unknown)}"
-        vars(self).update(row, key=key)
+        self.key = key
+        for name, value in row.items():
+            name = _RENAMED.get(name, name)
+            default = getattr(self, name)
+            setattr(self, name, frozenset(value.split()) if isinstance(default, frozenset) else value)
 
     @property
     def german(self) -> str:
@@ -46,15 +47,11 @@ class Noun(Entry):
     """A common noun and its translation."""
 
     article = "die"
-    kinds = plural = genitive = english_plural = in_english = owned = ""
+    kind_set: frozenset[str] = frozenset()
+    plural = genitive = english_plural = in_english = owned = ""
     place = goal = spot = path = origin = when = bare = ""
     worn = holds = of = part_of = ""
     mass = both = measure = weak = plural_only = shared = fixed_noun = False
-
-    @cached_property
-    def kind_set(self) -> frozenset[str]:
-        """The kinds, one by one."""
-        return frozenset(self.kinds.split())
 
     @property
     def gender(self) -> Gender:
@@ -80,13 +77,9 @@ Entity = Noun | ProperName
 class Adverb(Entry):
     """An adverb or fixed phrase; `slot` is its place in the sentence."""
 
-    slot = said_with = stranded = ""
+    slot = stranded = ""
+    tenses: frozenset[str] = frozenset()  # where it may be said
     middle = False
-
-    @cached_property
-    def tenses(self) -> frozenset[str]:
-        """Where it may be said."""
-        return frozenset(self.said_with.split())
 
 
 class Adjective(Entry):
@@ -117,7 +110,8 @@ class Verb(Entry):
     needs_recipient = needs_place = company = benefit = False
     # how it is used
     aspect: Literal["state", "habit", "activity", "event"] = "activity"
-    without = complements = ahead = ""
+    complements = ahead = ""
+    without_set: frozenset[str] = frozenset()  # the ways of saying when that make no sense
     timetable = able = command = would = gern = seen = False
 
     def __init__(self, key: str, row: dict[str, Any]) -> None:
@@ -125,11 +119,6 @@ class Verb(Entry):
         words = [word for word in self.german.split() if word not in ("sich", *self.fixed.split())]
         self.prefix, _, self.infinitive = words[0].rpartition("|")  # the prefix is that of a separable verb, or nothing
         self.governs = " ".join(words[1:])  # the German preposition of its object, or nothing
-
-    @cached_property
-    def without_set(self) -> frozenset[str]:
-        """The ways of saying when that make no sense."""
-        return frozenset(self.without.split())
 
 
 E = TypeVar("E", bound=Entry)

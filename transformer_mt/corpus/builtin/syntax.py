@@ -49,7 +49,7 @@ class Language(ABC):
             relation = "ccomp" if "complement" in joined.row else CLOSED["joining"][joined.row["order"]].split()[2]
             said += [*comma, *attach(self.joined(joined), root, relation)]
         if isinstance(node.opening, m.Name):
-            return before([*self.nominal(node.opening, "nominative"), mark(",")], said, "vocative")
+            return before([*self.phrase(node.opening, "nominative"), mark(",")], said, "vocative")
         if node.opening is not None:
             opening = spell(self.closed("openings", node.opening), "INTJ", (node, "opening"))
             return before([*opening, mark(",")], said, "discourse")
@@ -68,7 +68,7 @@ class Language(ABC):
         places: Places = defaultdict(list)
         head, top = self._verbs(node, order, places)
         if node.predicate is not None:
-            described = self._phrase(node.predicate, self.plain_case, node if self._negated(node) else None)
+            described = self.phrase(node.predicate, self.plain_case, node if self._negated(node) else None)
             if node.verb.key == "sein":
                 head = make_copula(head, root_of(described), places)
             else:
@@ -92,7 +92,7 @@ class Language(ABC):
         yield from self._small_words(node, order)
         for adverbial in node.adverbials:
             relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
-            yield Part(adverbial, self._place(adverbial), relation, self._phrase(adverbial, self.plain_case))
+            yield Part(adverbial, self._place(adverbial), relation, self.phrase(adverbial, self.plain_case))
         if isinstance(node.complement, m.Infinitive):
             yield Part(None, "after", "xcomp", self._set_off(self._infinitive(node.complement)))
         elif node.complement is not None:
@@ -129,19 +129,8 @@ class Language(ABC):
         word: str = (row if isinstance(row, dict) else {"english": row}).get(self.name, key)
         return word
 
-    def _phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
-        """A predicate or adverbial."""
-        match node:
-            case m.Quality():
-                return self._quality(node)
-            case m.Adverbial():
-                return self._adverb(node)
-            case m.Prepositional():
-                return self._prepositional(node)
-        return self.nominal(node, case, negated)
-
-    def nominal(self, node: m.Nominal, case: Case, negated: m.Clause | None = None) -> Said:
-        """A nominal in a case; it takes up the negation of the clause `negated`."""
+    def phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
+        """A nominal in a case, or another predicate; it takes up the negation of the clause `negated`."""
         match node:
             case m.Pronoun():
                 return [Word(self._pronoun(node, case, negated), "PRON", ((node, "pronoun"),))]
@@ -153,7 +142,13 @@ class Language(ABC):
                 return self._clock(node)
             case m.Both():
                 return self._both(node, case)
-        return self._noun_phrase(node, case, negated)
+            case m.NounPhrase():
+                return self._noun_phrase(node, case, negated)
+            case m.Prepositional():
+                return self._prepositional(node)
+            case m.Adverbial():
+                return self._adverb(node)
+        return self._quality(node)
 
     def _adverb(self, node: m.Adverbial) -> Said:
         """Its words, linked one by one with those of the other language where there are as many."""
@@ -175,16 +170,16 @@ class Language(ABC):
         main = said[-1]
         said = before(self._degree(node), said, "advmod")
         if node.measure is not None:
-            said = before(self.nominal(node.measure, "accusative"), said, row["measure"])
+            said = before(self.phrase(node.measure, "accusative"), said, row["measure"])
         if node.than is not None:
             than = Word(row["as" if node.equal else "than"], row["part_of_speech"], ((node, "than"),))
-            other = before([than], self.nominal(node.than, self.plain_case), "case")
+            other = before([than], self.phrase(node.than, self.plain_case), "case")
             so = [Word(row["so"], "ADV", ((node, "as"),))] if node.equal else []
             said = [*before(so, said, "advmod"), *attach(other, main, "obl")]
         return said
 
     def _both(self, node: m.Both, case: Case) -> Said:
-        said, *others = (self.nominal(part, case) for part in node.parts)
+        said, *others = (self.phrase(part, case) for part in node.parts)
         root = root_of(said)
         for other in others[:-1]:
             said = [*said, mark(","), *attach(other, root, "conj")]
