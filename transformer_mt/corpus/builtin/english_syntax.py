@@ -15,6 +15,7 @@ class English(Language):
 
     name = "english"
     plain_case: Case = "accusative"
+    relative_order = "declarative"
     comparative = staticmethod(english.comparative)
 
     # ---- clauses
@@ -30,10 +31,6 @@ class English(Language):
     def _joined_order(self, node: m.Joined) -> tuple[str, object]:
         """(Because) he is tired; (if) he comes."""
         return "simple" if "simple" in node.row else "declarative", None
-
-    def _relative_order(self, node: m.Relative) -> tuple[str, object]:
-        """(The man) whom I helped; who helped me."""
-        return "declarative", None if node.front is node.clause.english_subject else node.front
 
     def _tense(self, node: m.Clause, order: str) -> str:
         """The verb group of the clause; what somebody said is reported in the past."""
@@ -63,9 +60,11 @@ class English(Language):
     def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
         """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
         base, *rest = node.verb.english.split()
-        dated = order not in ("infinitive", "command")
+        finite = (node, "finite")
+        dated = order in ("declarative", "simple", "question")
         group = CLOSED["verb_groups"][self._tense(node, order)]["english"].split() if dated else ["V.base"]
-        person = self._person(node)
+        agrees = node.object if node.verb.key == "geben (es)" else node.english_subject  # there are two dogs
+        person = "3s" if node.verb.named or agrees is None else m.english_person(agrees)
         said = [self._verb_word(node, part, person) for part in group]
         main, top = said[-1], said[-3] if "to" in group else None  # want, supposed: what takes the verb with to
         for word in said[:-1]:
@@ -73,47 +72,38 @@ class English(Language):
         if top is not None:
             top.head, top.relation, top.part_of_speech = None, "root", "VERB"
         negated = self._says_not(node) and not (node.verb.key == "geben (es)" and node.takes_kein)
-        full = said[0] is top or (said[0] is main and not (base == "be" and dated))
-        operator = [] if full else said[:1]
-        if full and order != "infinitive" and (negated or order == "question"):
-            form = group[0].partition(".")[2]
-            said[0].text = base if said[0] is main else group[0].partition(".")[0]
-            do = english.verb_form("do", "", form, person)
-            operator = [Word(do, "AUX", ((node, "finite"),) if dated else (), top or main, "aux")]
-        if said[0] is main and (full is not bool(operator) or not dated):
-            main.origins = ((node, "finite"), (node, "verb"))
-        places["operator"] = operator
-        places["auxiliaries"] = [word for word in said[:-1] if word not in operator]
-        places["verb"] = [word for word in said[-1:] if word not in operator]
+        auxiliary = said[0] not in (main, top) or (base == "be" and dated and said[0] is main)
+        takes_do = not auxiliary and (order == "question" or (negated and not order.endswith("infinitive")))
+        if takes_do:  # do not want, does he read
+            first, _, form = group[0].partition(".")
+            said[0].text = base if first == "V" else first
+            text = english.verb_form("do", "", form, person)
+            places["operator"] = [Word(text, "AUX", (finite,) if dated else (), top or main, "aux")]
+        elif auxiliary:
+            places["operator"] = [said.pop(0)]
+        if len(group) == 1 and not (takes_do and dated):
+            main.origins += (finite,)
+        places["auxiliaries"], places["verb"] = said[:-1], said[-1:]
         if negated:
-            places["not"] = self._not(node, operator if order != "question" else [], top or main)
-        if not rest:
-            return main, top
-        told = spell(" ".join(rest), "ADJ" if base in ("be", "get") else "NOUN", (node, "verb"), relation="dep")
-        if base == "be":  # be hungry
-            main = make_copula(main, told[0], places)
-        else:  # have breakfast
-            attach(told, main, "obj")
-        places["verb"] += told
+            places["not"] = self._not(node, places["operator"] if order != "question" else [], top or main)
+        if order == "infinitive":
+            places["to"] = [Word("to", "PART", ((node, "to"),), main, "mark")]
+        if rest:  # be hungry, have breakfast
+            told = spell(" ".join(rest), "ADJ" if base in ("be", "get") else "NOUN", (node, "verb"), relation="dep")
+            main = make_copula(main, told[0], places) if base == "be" else main
+            places["verb"] += told if base == "be" else attach(told, main, "obj")
         return main, top
-
-    def _person(self, node: m.Clause) -> Person:
-        """What the verb agrees with: there are two dogs; my name is Anna."""
-        agrees = node.object if node.verb.key == "geben (es)" else node.english_subject
-        return "3s" if node.verb.named or agrees is None else m.english_person(agrees)
 
     def _verb_word(self, node: m.Clause, part: str, person: Person) -> Word:
         """A word of a verb group; like is linked with gern, the others with the German finite verb."""
         word, _, form = part.partition(".")
         if word == "V":
-            word, verb = node.verb.english.split()[0], node.verb
-            speech = "AUX" if word == "be" else "VERB"
-            return Word(english.verb_form(word, verb.past, form, person), speech, ((node, "verb"),))
+            word, past = node.verb.english.split()[0], node.verb.past
+            text = english.verb_form(word, past, form, person)
+            return Word(text, "AUX" if word == "be" else "VERB", ((node, "verb"),))
         role = "gladly" if "gern" in node.tense and word != "would" else "finite"
-        text = english.verb_form(word, "", form, person)
-        if word == "to":
-            return Word(text, "PART", ((node, role),), relation="mark")
-        return Word(text, "AUX", ((node, role),), relation="aux")
+        speech, relation = ("PART", "mark") if word == "to" else ("AUX", "aux")
+        return Word(english.verb_form(word, "", form, person), speech, ((node, role),), relation=relation)
 
     def _not(self, node: m.Clause, operator: Said, head: Word) -> Said:
         """Not, which nichts says with the object; with can, one word."""
@@ -124,6 +114,7 @@ class English(Language):
         return [Word("not", "PART", (origin,), head, "advmod")]
 
     def _says_not(self, node: m.Clause) -> bool:
+        """True also for nichts and niemand as object: I do not see anything."""
         thing = node.english_object
         return node.says_nicht or (isinstance(thing, m.Pronoun) and "negative" in PRONOUNS[thing.key])
 
@@ -141,7 +132,7 @@ class English(Language):
     def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
         """The subject; there of what there is, my name of heißen."""
         subject = node.english_subject
-        if subject is None or order in ("infinitive", "command"):
+        if subject is None or order.endswith(("infinitive", "command")):
             return
         if node.verb.key == "geben (es)":
             yield Part(subject, "subject", "expl", [Word("there", "PRON", ((subject, "pronoun"),))])
@@ -200,15 +191,6 @@ class English(Language):
         if isinstance(node, m.Adverbial) and node.adverb.middle:
             return "before_not"
         return "middle" if node.slot == "frequency" else node.slot
-
-    def _infinitive(self, node: m.Infinitive) -> Said:
-        """(Try) not to laugh; (help) laugh."""
-        said = super()._infinitive(node)
-        if node.bare:
-            return said
-        place = next(place for place, word in enumerate(said) if (node.clause, "verb") in word.origins)
-        to = Word("to", "PART", ((node.clause, "to"),), root_of(said), "mark")
-        return [*said[:place], to, *said[place:]]
 
     # ---- what stands in them
 

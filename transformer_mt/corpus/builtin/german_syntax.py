@@ -16,6 +16,7 @@ class German(Language):
 
     name = "german"
     plain_case: Case = "nominative"
+    relative_order = "verb_last"
     comparative = staticmethod(german.comparative)
 
     # ---- clauses
@@ -33,15 +34,11 @@ class German(Language):
         order = node.row["order"]
         return "verb_last" if node.within else order, node.clause.subject if order == "verb_second" else None
 
-    def _relative_order(self, node: m.Relative) -> tuple[str, object]:
-        """(Der Mann,) dem ich geholfen habe."""
-        return "verb_last", node.front
-
     def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
         """Put the finite verb and what stands at the end of the clause in their places."""
         verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
         main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
-        if order == "infinitive":
+        if order.endswith("infinitive"):
             *zu, main.text = german.zu_infinitive(verb)
             places["end_verb"] = [*(Word(text, "PART", ((node, "to"),), main, "mark") for text in zu), main]
             main.origins = (as_verb,) if zu else (as_verb, (node, "to"))
@@ -71,7 +68,7 @@ class German(Language):
         """The subject, which infinitives and commands to du and ihr do not say."""
         subject = node.subject
         to_sie = isinstance(subject, m.Pronoun) and subject.key == "Sie"
-        if subject is not None and order != "infinitive" and (order != "command" or to_sie):
+        if subject is not None and not order.endswith("infinitive") and (order != "command" or to_sie):
             place = "light_subject" if m.is_light(subject) else "object" if node.verb.swap else "subject"
             said = self.phrase(subject, "nominative")
             relation = "expl" if node.impersonal else "nsubj"

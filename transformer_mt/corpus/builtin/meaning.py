@@ -64,9 +64,9 @@ class Relative(Node):
 
 
 class Both(Node):
-    """Several nominals joined by und or oder."""
+    """Two nominals joined by und or oder."""
 
-    parts: "tuple[Nominal, ...]"
+    parts: "tuple[Nominal, Nominal]"
     joiner: str = "und"
 
 

@@ -1,9 +1,9 @@
 """The notation in which rows of data write derivations: "A; lesen; ein interessant Buch; im Park; past".
 
 A clause is a list of items. Verbs, adverbs, tenses and small words are named by their keys; a nominal is a determiner
-(0 for none, own for the subject's possessive), adjectives and a noun in citation form, "+pl" for the plural, <kind> for
-any noun of a kind. The first nominal is the subject, the next the object or, with to, the recipient. A and B are people,
-the second time a pronoun. A preposition and a nominal are an adverbial; @kind is any noun that says when.
+(0 for none, own for the subject's possessive), adjectives and a noun in citation form, "+pl" for the plural, <kind>
+for any noun of a kind. The first nominal is the subject, the next the object or, with to, the recipient. A and B are
+people, the second time a pronoun. A preposition and a nominal are an adverbial; @kind is any noun that says when.
 """
 
 from collections.abc import Callable

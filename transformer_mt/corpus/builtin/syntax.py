@@ -26,6 +26,7 @@ class Language(ABC):
 
     name: str
     plain_case: Case  # of predicates and of what something is compared with
+    relative_order: str
     comparative: Callable[[Adjective], str]
 
     def __init__(self) -> None:
@@ -94,17 +95,14 @@ class Language(ABC):
             relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
             yield Part(adverbial, self._place(adverbial), relation, self.phrase(adverbial, self.plain_case))
         if isinstance(node.complement, m.Infinitive):
-            yield Part(None, "after", "xcomp", self._set_off(self._infinitive(node.complement)))
+            order = "bare_infinitive" if node.complement.bare else "infinitive"
+            yield Part(None, "after", "xcomp", self._set_off(self.clause(node.complement.clause, order)))
         elif node.complement is not None:
             yield Part(None, "after", "ccomp", self._set_off(self.joined(node.complement)))
 
     def _place(self, node: m.Adverbial | m.Prepositional) -> str:
         """That of an adverbial: its slot, where the language has no other."""
         return node.slot
-
-    def _infinitive(self, node: m.Infinitive) -> Said:
-        """An infinitive clause."""
-        return self.clause(node.clause, "infinitive")
 
     def _set_off(self, clause: Said) -> Said:
         """A subordinate clause with what it stands between."""
@@ -115,7 +113,7 @@ class Language(ABC):
         relative = node.relative if isinstance(node, m.NounPhrase) else None
         if relative is None:
             return []
-        said = self.clause(relative.clause, *self._relative_order(relative))
+        said = self.clause(relative.clause, self.relative_order, relative.front)
         for word in said:
             if any(isinstance(part, m.RelativePronoun) for part, _ in word.origins):
                 word.antecedent = noun
@@ -179,12 +177,9 @@ class Language(ABC):
         return said
 
     def _both(self, node: m.Both, case: Case) -> Said:
-        said, *others = (self.phrase(part, case) for part in node.parts)
-        root = root_of(said)
-        for other in others[:-1]:
-            said = [*said, mark(","), *attach(other, root, "conj")]
+        said, other = (self.phrase(part, case) for part in node.parts)
         joiner = Word(self.closed("joiners", node.joiner), "CCONJ", ((node, "and"),))
-        return [*said, *attach(before([joiner], others[-1], "cc"), root, "conj")]
+        return [*said, *attach(before([joiner], other, "cc"), root_of(said), "conj")]
 
     # ---- what each language says its own way: its orders, each with what the clause starts with if not the subject …
 
@@ -192,8 +187,6 @@ class Language(ABC):
     def _main_order(self, node: m.Sentence) -> tuple[str, object]: ...
     @abstractmethod
     def _joined_order(self, node: m.Joined) -> tuple[str, object]: ...
-    @abstractmethod
-    def _relative_order(self, node: m.Relative) -> tuple[str, object]: ...
 
     # … the parts of a clause; `verbs` returns the full verb and, if another takes it with to, that one …
 
