@@ -6,7 +6,7 @@ from transformer_mt.corpus.builtin import english
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person, has_preterite
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
-from transformer_mt.corpus.builtin.syntax import Language, Part, Places, make_copula
+from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
 
 
@@ -194,28 +194,23 @@ class English(Language):
 
     # ---- what stands in them
 
-    def _pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str:
-        """I, me; nobody, but not … anyone."""
-        forms: list[str] = PRONOUNS["es" if node.thing else node.key]["english"].split()
-        personal = "reflexive" in PRONOUNS[node.key]
-        return forms[case != "nominative" and (personal or negated is not None)]
-
-    def _relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str:
-        """Who, whom, that."""
-        return "that" if not m.is_person(antecedent) else "who" if case == "nominative" else "whom"
-
-    def _proper_name(self, node: m.Name, case: Case) -> Said:
-        """New York."""
-        return spell(node.name.english, "PROPN", (node, "noun"), relation="flat")
-
-    def _clock(self, node: m.Clock) -> Said:
-        """Eight o'clock; half past seven."""
-        if not node.half:
-            numeral = Word(NUMERALS[node.hour], "NUM", ((node, "numeral"),))
-            return [numeral, Word("o'clock", "ADV", ((node, "clock"),), numeral, "advmod")]
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
+        """I, me; not … anyone; who, whom, that; Anna; eight o'clock, half past seven."""
+        match node:
+            case m.Pronoun(key, thing):
+                forms = PRONOUNS["es" if thing else key]["english"].split()
+                other = case != "nominative" and ("reflexive" in PRONOUNS[key] or negated is not None)
+                return [Word(forms[other], "PRON", ((node, "pronoun"),))]
+            case m.RelativePronoun(antecedent):
+                text = "that" if not m.is_person(antecedent) else "who" if case == "nominative" else "whom"
+                return [Word(text, "PRON", ((node, "relative"),))]
+            case m.Name(name):
+                return spell(name.english, "PROPN", (node, "noun"), relation="flat")
         hours = ["one", *NUMERALS.values()]
-        numeral = Word(hours[hours.index(NUMERALS[node.hour]) - 1], "NUM", ((node, "numeral"),))
-        return before(spell("half past", "ADP", (node, "half")), [numeral], "case")
+        numeral = Word(hours[hours.index(NUMERALS[node.hour]) - node.half], "NUM", ((node, "numeral"),))
+        if node.half:
+            return before(spell("half past", "ADP", (node, "half")), [numeral], "case")
+        return [numeral, Word("o'clock", "ADV", ((node, "clock"),), numeral, "advmod")]
 
     def _prepositional(self, node: m.Prepositional) -> Said:
         """In the park; by train; three days ago."""

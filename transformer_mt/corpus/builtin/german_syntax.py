@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from transformer_mt.corpus.builtin import german
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
-from transformer_mt.corpus.builtin.syntax import Language, Part, Places
+from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, mark, root_of, spell
 
 _POSTPOSITIONS = frozenset(("entlang", "hinauf", "hinunter"))
@@ -127,25 +127,18 @@ class German(Language):
 
     # ---- what stands in them
 
-    def _pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str:
-        """Ich, mich, mir."""
-        return german.pronoun(node.key, case)
-
-    def _relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str:
-        """Der, den, dem."""
-        return german.relative_pronoun(case, german.column(antecedent.noun, plural=antecedent.plural))
-
-    def _proper_name(self, node: m.Name, case: Case) -> Said:
-        """Anna; Annas; die Schweiz."""
-        ending = "" if case != "genitive" else "’" if node.name.key.endswith(("s", "x", "z")) else "s"
-        said = [Word(node.name.key + ending, "PROPN", ((node, "noun"),))]
-        if not node.name.article:
-            return said
-        article = german.determiner("der", case, "f" if node.name.article == "die" else "m")
-        return before([Word(article, "DET")], said, "det")
-
-    def _clock(self, node: m.Clock) -> Said:
-        """Acht Uhr; halb acht."""
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
+        """Ich, mich; (der Mann,) der, den; Anna, Annas, die Schweiz; acht Uhr, halb acht."""
+        match node:
+            case m.Pronoun(key):
+                return [Word(german.pronoun(key, case), "PRON", ((node, "pronoun"),))]
+            case m.RelativePronoun(m.NounPhrase(noun, plural=plural)):
+                text = german.relative_pronoun(case, german.column(noun, plural=plural))
+                return [Word(text, "PRON", ((node, "relative"),))]
+            case m.Name(name):
+                ending = "" if case != "genitive" else "’" if name.key.endswith(("s", "x", "z")) else "s"
+                article = german.determiner("der", case, "f" if name.article == "die" else "m") if name.article else ""
+                return before(spell(article, "DET"), [Word(name.key + ending, "PROPN", ((node, "noun"),))], "det")
         numeral = Word(node.hour, "NUM", ((node, "numeral"),))
         if node.half:
             return before([Word("halb", "ADJ", ((node, "half"),))], [numeral], "amod")

@@ -10,6 +10,7 @@ from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case, table
 from transformer_mt.corpus.builtin.words import Said, Word, attach, before, mark, root_of, spell
 
 Places = defaultdict[str, Said]
+Short = m.Pronoun | m.RelativePronoun | m.Name | m.Clock
 
 
 class Part(NamedTuple):
@@ -130,14 +131,6 @@ class Language(ABC):
     def phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
         """A nominal in a case, or another predicate; it takes up the negation of the clause `negated`."""
         match node:
-            case m.Pronoun():
-                return [Word(self._pronoun(node, case, negated), "PRON", ((node, "pronoun"),))]
-            case m.RelativePronoun(antecedent):
-                return [Word(self._relative_pronoun(antecedent, case), "PRON", ((node, "relative"),))]
-            case m.Name():
-                return self._proper_name(node, case)
-            case m.Clock():
-                return self._clock(node)
             case m.Both():
                 return self._both(node, case)
             case m.NounPhrase():
@@ -146,7 +139,9 @@ class Language(ABC):
                 return self._prepositional(node)
             case m.Adverbial():
                 return self._adverb(node)
-        return self._quality(node)
+            case m.Quality():
+                return self._quality(node)
+        return self._short(node, case, negated)
 
     def _adverb(self, node: m.Adverbial) -> Said:
         """Its words, linked one by one with those of the other language where there are as many."""
@@ -204,13 +199,7 @@ class Language(ABC):
     # … and the forms of its words.
 
     @abstractmethod
-    def _pronoun(self, node: m.Pronoun, case: Case, negated: m.Clause | None) -> str: ...
-    @abstractmethod
-    def _relative_pronoun(self, antecedent: m.NounPhrase, case: Case) -> str: ...
-    @abstractmethod
-    def _proper_name(self, node: m.Name, case: Case) -> Said: ...
-    @abstractmethod
-    def _clock(self, node: m.Clock) -> Said: ...
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said: ...
     @abstractmethod
     def _prepositional(self, node: m.Prepositional) -> Said: ...
     @abstractmethod
