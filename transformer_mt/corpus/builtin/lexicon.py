@@ -140,6 +140,9 @@ class Lexicon:
             slot: _entries(Adverb, rows, slot="goal" if slot == "origin" else slot)
             for slot, rows in table("adverbs").items()
         }
+        entities: list[Entity] = [*self.nouns.values(), *self.names.values()]
+        self._called = {entity: {entity.key, *entity.kind_set} for entity in entities}
+        self._known = frozenset[str]().union(*self._called.values())
         self._selected: dict[str, tuple[Entity, ...]] = {}
 
     def select(self, wanted: str) -> tuple[Entity, ...]:
@@ -148,12 +151,10 @@ class Lexicon:
             items = wanted.split()
             excluded = {item[1:] for item in items if item.startswith("-")}
             included = {item for item in items if not item.startswith("-")}
-            entities: list[Entity] = [*self.nouns.values(), *self.names.values()]
-            called = {entity: {entity.key, *entity.kind_set} for entity in entities}
-            unknown = (included | excluded).difference(*called.values())
+            unknown = (included | excluded) - self._known
             assert not unknown, f"the lexicon knows no noun and no kind {sorted(unknown)}"
             self._selected[wanted] = tuple(
-                entity for entity, names in called.items() if included & names and not excluded & names
+                entity for entity, names in self._called.items() if included & names and not excluded & names
             )
         return self._selected[wanted]
 
