@@ -178,7 +178,8 @@ class English(Language):
         if order == "question" and node.particle == "schon" and node.tense == "past":
             row = {"end": "yet"}
         for place in ("middle", "end"):
-            yield Part(None, place, "advmod", spell(row.get(place, ""), "ADV", (node, "particle")))
+            if place in row:
+                yield Part(None, place, "advmod", spell(row[place], "ADV", (node, "particle")))
         for adverbial in node.adverbials:
             if isinstance(adverbial, m.Adverbial) and adverbial.adverb.stranded:
                 yield Part(None, "end", "advmod", spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0")))

@@ -85,7 +85,7 @@ class Language(ABC):
             places["front" if part.node is not None and part.node is first else part.place] += part.said
         if node.predicate is not None:
             places["front" if node.predicate is first else "predicate"] += described
-        return [word for place in self._orders[order] for word in places[place]]
+        return [word for place in self._orders[order] if place in places for word in places[place]]
 
     def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
         """The parts of the clause beside verb and predicate."""

@@ -38,7 +38,7 @@ def mark(text: str) -> Word:
 def spell(text: str, part_of_speech: str, *origins: Origin, relation: str = "fixed", last: bool = False) -> Said:
     """The words of `text`, all with the same origins, which depend on the first or the `last` of them."""
     said = [Word(word, part_of_speech, origins) for word in text.split()]
-    for word in said:
+    for word in said if len(said) > 1 else ():
         head = said[-1 if last else 0]
         if word is not head:
             word.head, word.relation = head, relation
@@ -47,7 +47,10 @@ def spell(text: str, part_of_speech: str, *origins: Origin, relation: str = "fix
 
 def root_of(said: Iterable[Word]) -> Word:
     """The word of a phrase on which the others depend."""
-    return next(word for word in said if word.head is None and word.relation != "punct")
+    for word in said:
+        if word.head is None and word.relation != "punct":
+            return word
+    raise ValueError("a phrase without a root")
 
 
 def attach(said: Said, head: Word, relation: str) -> Said:
@@ -60,7 +63,7 @@ def attach(said: Said, head: Word, relation: str) -> Said:
 
 def before(added: Said, said: Said, relation: str) -> Said:
     """The phrase with another before it, which depends on its root."""
-    return [*attach(added, root_of(said), relation), *said]
+    return [*attach(added, root_of(said), relation), *said] if added else said
 
 
 def tidy(sentence: Iterable[Word]) -> Said:
