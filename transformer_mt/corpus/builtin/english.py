@@ -1,65 +1,24 @@
 """English morphology: plurals, verb forms, comparatives, a and an."""
 
 from transformer_mt.corpus.builtin.german import PERSONS, Person
-from transformer_mt.corpus.builtin.lexicon import Adjective, Noun
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Noun
 
 _VOWELS = "aeiou"
-# Verbs whose last syllable is stressed, or the only one, double their consonant: run, running.
-_DOUBLING = frozenset(
-    [
-        "run",
-        "swim",
-        "put",
-        "get",
-        "forget",
-        "begin",
-        "travel",
-        "sit",
-        "set",
-        "cut",
-        "hug",
-        "jog",
-        "stop",
-        "plan",
-        "chat",
-        "shop",
-        "hit",
-        "win",
-        "dig",
-        "rob",
-        "step",
-        "clap",
-        "drop",
-        "grab",
-        "skip",
-        "slip",
-        "wrap",
-        "cancel",
-        "drag",
-        "pet",
-        "hop",
-        "let",
-        "fit",
-    ]
-)
-_IRREGULAR_PRESENT = {"be": "is", "have": "has", "go": "goes", "do": "does"}
-BE_PRESENT = dict(zip(PERSONS, ["am", "are", "is", "are", "are", "are"], strict=True))
-BE_PAST = dict(zip(PERSONS, ["was", "were", "was", "were", "were", "were"], strict=True))
-# Of the auxiliaries and of verbs that a verb group names.
-_PAST = {"do": "did", "have": "had", "be": "was"}
+_SPELLING = CLOSED["spelling"]
+_DOUBLING = frozenset(_SPELLING["doubling"].split())
+_IRREGULAR: dict[str, dict[str, str]] = CLOSED["english_verbs"]
 
 
 def article(following: str) -> str:
     """The indefinite article before the word `following`."""
-    silent_h = following.startswith(("hour", "honest"))
-    consonant = following.startswith(("uni", "use", "eu", "one"))
-    return "an" if silent_h or (following[0].lower() in _VOWELS and not consonant) else "a"
+    vowel = following[0].lower() in _VOWELS and not following.startswith(tuple(_SPELLING["a"]))
+    return "an" if vowel or following.startswith(tuple(_SPELLING["an"])) else "a"
 
 
 def noun(entry: Noun, *, plural: bool) -> str:
     """The noun, singular or plural."""
-    if entry.in_english in ("plural", "pair") or (entry.plural_only and plural):
-        return entry.english_plural or (entry.english if entry.in_english else with_s(entry.english))
+    if entry.in_english in ("plural", "pair", "mass"):
+        return entry.english_plural or entry.english
     return entry.english_plural or with_s(entry.english) if plural else entry.english
 
 
@@ -79,11 +38,19 @@ def possessive(owner: str) -> str:
 
 def finite(base: str, past: str, tense: str, person: Person) -> str:
     """The simple present or simple past of a verb; `past` holds its irregular forms."""
+    irregular = _IRREGULAR.get(base, {}).get(tense, "")
     if base == "be":
-        return (BE_PAST if tense == "past" else BE_PRESENT)[person]
+        return irregular.split()[PERSONS.index(person)]
     if tense == "past":
-        return past.split()[0] if past else _PAST.get(base) or with_ed(base)
-    return base if person != "3s" else _IRREGULAR_PRESENT.get(base) or with_s(base)
+        return irregular or (past.split()[0] if past else with_ed(base))
+    return base if person != "3s" else irregular or with_s(base)
+
+
+def verb_form(base: str, past: str, form: str, person: Person) -> str:
+    """Any form of a verb: base, ing, participle, present or past."""
+    if form == "participle":
+        return participle(base, past)
+    return progressive(base) if form == "ing" else base if form in ("base", "") else finite(base, past, form, person)
 
 
 def participle(base: str, past: str) -> str:
@@ -97,7 +64,7 @@ def with_ed(base: str) -> str:
         return base + "d"
     if base.endswith("y") and base[-2] not in _VOWELS:
         return base[:-1] + "ied"
-    return base + (base[-1] if base in _DOUBLING else "") + "ed"
+    return _doubled(base) + "ed"
 
 
 def progressive(base: str) -> str:
@@ -106,7 +73,11 @@ def progressive(base: str) -> str:
         return base[:-2] + "ying"
     if base.endswith("e") and not base.endswith(("ee", "be")):
         return base[:-1] + "ing"
-    return base + (base[-1] if base in _DOUBLING else "") + "ing"
+    return _doubled(base) + "ing"
+
+
+def _doubled(base: str) -> str:
+    return base + base[-1] if base in _DOUBLING else base
 
 
 def comparative(entry: Adjective) -> str:
@@ -116,7 +87,5 @@ def comparative(entry: Adjective) -> str:
         return f"more {word}" if entry.better == "more" else entry.better
     if word.endswith("y"):
         return word[:-1] + "ier"
-    if word.endswith("e"):
-        return word + "r"
-    doubled = len(word) > 2 and word[-1] in "gtdn" and word[-2] in _VOWELS and word[-3] not in _VOWELS
-    return word + (word[-1] if doubled else "") + "er"
+    doubled = word[-1] in "gtdn" and word[-2] in _VOWELS and word[-3] not in _VOWELS
+    return word + (word[-1] if doubled else "") + ("r" if word.endswith("e") else "er")

@@ -1,248 +1,186 @@
 """The notation in which rows of data write derivations: "A; lesen; ein interessant Buch; im Park; past".
 
-A clause is a list of items. Verbs, adverbs, tenses and small words are named by their keys; a nominal is a determiner (0
-for none, own for the subject's possessive), adjectives and a noun in citation form, "+pl" for the plural, <kind> for any
-noun of a kind. The first nominal is the subject, the next the object or, with to, the recipient; A and B are people, at
-the second mention a pronoun. A preposition and a nominal are an adverbial.
+A clause is a list of items. Verbs, adverbs, tenses and small words are named by their keys; a nominal is a determiner
+(0 for none, own for the subject's possessive), adjectives and a noun in citation form, "+pl" for the plural, <kind>
+for any noun of a kind. The first nominal is the subject, the next the object or, with to, the recipient. A and B are
+people, the second time a pronoun. A preposition and a nominal are an adverbial; @kind is any noun that says when.
 """
 
 from collections.abc import Callable
 from functools import cache
 
+from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Entity, Noun, Verb, lexicon
-from transformer_mt.corpus.builtin.meaning import (
-    DEGREES,
-    PARTICLES,
-    Adverbial,
-    Clause,
-    Clock,
-    Name,
-    Nominal,
-    NounPhrase,
-    Prepositional,
-    Pronoun,
-    Quality,
-    subject_key,
-    taken_up,
-)
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Case, Entity, Noun, Verb, lexicon
 
-_PREPOSITIONS = CLOSED["prepositions"]
-_GROUPS = CLOSED["verb_groups"]
-_PAST_MODALS = {"können": "konnte", "müssen": "musste", "wollen": "wollte", "dürfen": "durfte", "sollen": "sollte"}
+_PREPOSITIONS, _GROUPS, _DEGREES = CLOSED["prepositions"], CLOSED["verb_groups"], CLOSED["degrees"]
+_COMBINED: dict[str, str] = CLOSED["combined"]
+_FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
+_SLOTS = {"when": "time", "goal": "goal", "path": "path", "origin": "goal"}
 
-# What chooses where a row leaves a choice: a noun of a kind, a person for a letter, a place for a verb.
+# What chooses where a row leaves a choice: a noun or name of a kind, which suits the verb.
 Chooser = Callable[[str, Verb | None], Entity]
 
 
 class Reader:
-    """Reads clauses; `people` are those that the letters stand for, and are pronouns once they have been mentioned."""
+    """Reads clauses; the letters stand for people and things, and are pronouns once they have been mentioned."""
 
-    def __init__(self, choose: Chooser, letters: dict[str, Nominal] | None = None) -> None:
+    def __init__(self, choose: Chooser, letters: dict[str, m.Nominal] | None = None) -> None:
         self._choose = choose
         self._letters = letters or {}
+        self._known: dict[str, m.Nominal] = {}
         self._verb: Verb | None = None
-        self._known: dict[str, Nominal] = {}
         self.owner = "er"
 
-    def clause(self, text: str) -> Clause:
+    def clause(self, text: str) -> m.Clause:
         """The clause that `text` writes. Raises `ValueError` for an item that is none."""
         items = [item.strip() for item in text.split(";")]
-        verbs = lexicon().verbs
-        verb = next((verbs[item] for item in items if item in verbs and item not in _GROUPS), None)
-        verb = verb or next((verbs[item] for item in items if item in verbs), None)
-        if verb is None:
+        verbs = [lexicon().verbs[item] for item in items if item in lexicon().verbs]
+        if not verbs:
             raise ValueError(f"no verb in {text!r}")
-        node = Clause(verb)
-        self._verb = verb
-        items.remove(verb.key)
+        self._verb = min(verbs, key=lambda verb: verb.key in _GROUPS)  # wollen is a verb where no other is
+        node = m.Clause(self._verb)
+        items.remove(node.verb.key)
         for item in items:
             self._add(node, item)
         return node
 
-    def _add(self, node: Clause, item: str) -> None:
-        if item == "nicht":
-            node.negated = True
-        elif item in ("könnte", "würde") or (item in _GROUPS and item not in ("gern",)):
-            node.tense = _combined(node.tense, item)
-        elif item == "gern":
-            node.tense = "würde gern" if node.tense == "würde" else "gern"
-        elif item == "bitte":
-            node.please = True
-        elif item in ("habit", "reported"):
-            node.simple, node.reported = node.simple or item == "habit", node.reported or item == "reported"
-        elif item.startswith("@"):
-            node.adverbials.append(self._circumstance(node, item))
-        elif item in PARTICLES:
+    def _add(self, node: m.Clause, item: str) -> None:
+        first, _, rest = item.partition(" ")
+        if item in _FLAGS:
+            setattr(node, _FLAGS[item], True)
+        elif item in _GROUPS:
+            node.tense = _COMBINED.get(f"{node.tense} {item}") or _COMBINED.get(f"{item} {node.tense}", item)
+        elif item in m.PARTICLES:
             node.particle = item
         elif (adverb := _adverb(item, node)) is not None:
             node.adverbials.append(adverb)
         elif (quality := self._quality(item)) is not None:
             node.predicate = quality
-        elif item.partition(" ")[0] in _PREPOSITIONS and " " in item:
-            node.adverbials.append(self._prepositional(node, item))
-        elif item.startswith("to "):
-            node.recipient = self.nominal(item[3:])
+        elif item.startswith("@"):
+            day = self._choose(item[1:], None)
+            assert isinstance(day, Noun), f"{item} names nobody"
+            node.adverbials.append(prepositional(day.when.split()[0], m.NounPhrase(day)))
+        elif first in _PREPOSITIONS and rest:
+            governed = self.nominal(rest)
+            goals = governed.noun.goal.split()[:1] if isinstance(governed, m.NounPhrase) else []
+            leads = bool(node.verb.goal) and first in ("zu", "nach", *goals)
+            node.adverbials.append(prepositional(first, governed, goal=leads))
+        elif first == "to":
+            node.recipient = self.nominal(rest)
         else:
             self._role(node, self.nominal(item))
 
-    def _role(self, node: Clause, nominal: Nominal) -> None:
+    def _role(self, node: m.Clause, nominal: m.Nominal) -> None:
         """The next role that is free: subject, predicate of to be, object."""
         if node.subject is None:
             node.subject = nominal
-            self.owner = subject_key(nominal)
+            self.owner = m.subject_key(nominal)
         elif node.verb.key in ("sein", "werden", "bleiben"):
             node.predicate = nominal
         else:
-            if isinstance(nominal, NounPhrase) and nominal.determiner == "kein":
+            if isinstance(nominal, m.NounPhrase) and nominal.determiner == "kein":
                 nominal.determiner = "" if nominal.plural or nominal.noun.mass else "ein"
                 node.negated = True
             node.object = nominal
 
-    def _quality(self, item: str) -> Quality | None:
+    def _quality(self, item: str) -> m.Quality | None:
+        """Müde; sehr müde; groß als B; so groß wie B; zwanzig Jahr alt."""
         adjectives = lexicon().adjectives
-        degree, _, rest = item.partition(" ")
-        if item in adjectives:
-            return Quality(adjectives[item])
-        if degree in DEGREES and rest in adjectives:
-            return Quality(adjectives[rest], degree)
-        if " als " in item and item.partition(" als ")[0] in adjectives:
-            adjective, _, other = item.partition(" als ")
-            return Quality(adjectives[adjective], than=self.nominal(other))
-        if item.startswith("so ") and " wie " in item:
-            adjective, _, other = item.removeprefix("so ").partition(" wie ")
-            return Quality(adjectives[adjective], than=self.nominal(other), equal=True)
         if item.endswith(" Jahr alt"):
-            return Quality(adjectives["alt"], measure=self._noun_phrase(item.split()[:-1]))
-        return None
+            return m.Quality(adjectives["alt"], measure=self._noun_phrase(item.split()[:-1]))
+        for joiner in (" als ", " wie "):
+            key, _, other = item.removeprefix("so ").partition(joiner)
+            if other and key in adjectives:
+                return m.Quality(adjectives[key], than=self.nominal(other), equal=joiner == " wie ")
+        degree, _, key = item.partition(" ") if item not in adjectives else ("", "", item)
+        return m.Quality(adjectives[key], degree) if key in adjectives and degree in ("", *_DEGREES) else None
 
-    def nominal(self, text: str) -> Nominal:
+    def nominal(self, text: str) -> m.Nominal:
         """A nominal by itself."""
         if text in self._letters:
             thing = self._known.get(text) or self._letters[text]
-            self._known[text] = taken_up(thing)
+            self._known[text] = m.taken_up(thing)
             return thing
         if text in PRONOUNS:
-            return Pronoun(text)
+            return m.Pronoun(text)
         if text in lexicon().names:
-            return Name(lexicon().names[text])
+            return m.Name(lexicon().names[text])
         owner, owned, rest = text.partition("'s ")
         if owned:
-            return self._noun_phrase([PRONOUNS[subject_key(self._letters[owner])].get("own", "sein"), *rest.split()])
+            return self._noun_phrase([_possessive(m.subject_key(self._letters[owner])), *rest.split()])
         words = text.split()
         if len(words) == 1 and text.startswith("<"):
             entity = self._choose(text[1:-1], self._verb)
-            return NounPhrase(entity, "") if isinstance(entity, Noun) else Name(entity)
-        if words[0] == "halb" or (words[-1] == "Uhr" and (words[0].isdecimal() or words[0] in NUMERALS)):
-            hour = words[1] if words[0] == "halb" else words[0]
-            if hour.isdecimal():
-                hour = list(NUMERALS)[int(hour) - 2]
-            return Clock(hour, half=words[0] == "halb")
+            return m.NounPhrase(entity, "") if isinstance(entity, Noun) else m.Name(entity)
+        half = words[0] == "halb"
+        hour = words[half]
+        hour = list(NUMERALS)[int(hour) - 2] if hour.isdecimal() else hour
+        if half or (hour in NUMERALS and words[-1] == "Uhr"):
+            return m.Clock(hour, half)
         return self._noun_phrase(words)
 
-    def _noun_phrase(self, words: list[str]) -> NounPhrase:
-        contents: Prepositional | None = None
+    def _noun_phrase(self, words: list[str]) -> m.NounPhrase:
+        nouns, contents = lexicon().nouns, None
         for place, word in enumerate(words[:-1]):
-            noun = lexicon().nouns.get(word)
-            if noun is not None and (noun.holds or noun.of):  # ein Glas Wasser, eine Gruppe von Kindern
+            if word in nouns and (nouns[word].holds or nouns[word].of):  # ein Glas Wasser, eine Gruppe von Kindern
                 inside = self._noun_phrase(["0", words[-1]])
-                contents = Prepositional("von" if noun.of else "", "dative", "of", inside, "attribute")
+                contents = m.Prepositional("von" if nouns[word].of else "", "dative", "of", inside, "attribute")
                 words = words[: place + 1]
         determiner, *middle, last = words
-        if determiner == "zu":
-            determiner, *middle = "zu viel", *middle[1:]
-        determiner = {"0": "", "own": PRONOUNS[self.owner].get("own", "sein")}.get(determiner, determiner)
+        determiner = {"0": "", "own": _possessive(self.owner)}.get(determiner, determiner)
         if determiner not in DETERMINERS and determiner not in NUMERALS:
             raise ValueError(f"{' '.join(words)!r} starts with no determiner")
         key = last.removesuffix("+pl")
-        chosen = self._choose(key[1:-1], self._verb) if key.startswith("<") else lexicon().nouns[key]
-        if not isinstance(chosen, Noun):
+        noun = self._choose(key[1:-1], self._verb) if key.startswith("<") else nouns[key]
+        if not isinstance(noun, Noun):
             raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
-        noun = chosen
-        adjectives: tuple[Adjective, ...] = tuple(lexicon().adjectives[word] for word in middle)
-        plural = last.endswith("+pl") or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
-        return NounPhrase(noun, determiner, plural, adjectives, attribute=contents)
-
-    def _prepositional(self, node: Clause, item: str) -> Prepositional:
-        preposition, _, rest = item.partition(" ")
-        governed = self.nominal(rest)
-        noun = governed.noun if isinstance(governed, NounPhrase) else None
-        return prepositional(preposition, governed, goal=bool(node.verb.goal) and _leads(preposition, noun))
-
-    def _circumstance(self, node: Clause, item: str) -> Prepositional:
-        """@clock, @weekday, @month, @place, @goal: any that suits."""
-        role = item[1:]
-        if role == "clock":
-            return prepositional("um", Clock(self._choose_hour()))
-        entity = self._choose(getattr(node.verb, role) if role in ("place", "goal") else role, None)
-        if not isinstance(entity, Noun):
-            return prepositional("nach" if role == "goal" else "in", Name(entity), goal=role == "goal")
-        preposition = getattr(entity, role if role in ("place", "goal") else "when").split()[0]
-        return prepositional(preposition, NounPhrase(entity), goal=role == "goal")
-
-    def _choose_hour(self) -> str:
-        return next(key for key, english in NUMERALS.items() if english == "eight")
+        plural = last != key or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
+        adjectives = tuple(lexicon().adjectives[word] for word in middle)
+        return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents)
 
 
-def _leads(preposition: str, noun: Noun | None) -> bool:
-    return preposition in ("zu", "nach") or (noun is not None and noun.goal.split()[:1] == [preposition])
+def _possessive(key: str) -> str:
+    return str(PRONOUNS[key].get("own", "sein"))
 
 
-def prepositional(preposition: str, governed: Nominal, *, goal: bool = False) -> Prepositional:
+def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) -> m.Prepositional:
     """A preposition with what it governs, translated as the noun wants it."""
     row = _PREPOSITIONS[preposition]
     case: Case = row["goal"] if goal and "goal" in row else row["case"]
-    along = isinstance(governed, NounPhrase) and governed.noun.path.startswith(preposition + " ")
-    if along:
-        case = "accusative"
-    noun = governed.noun if isinstance(governed, NounPhrase) else None
-    english: str = row["english"]
-    slot = {"mit": "company", "für": "company", "ohne": "company", "wegen": "reason"}.get(preposition, "place")
-    if isinstance(governed, Clock):
-        return Prepositional(preposition, case, "at", governed, "time")
-    if isinstance(governed, NounPhrase) and noun is not None:
+    if isinstance(governed, m.Clock):
+        return m.Prepositional(preposition, case, "at", governed, "time")
+    if isinstance(governed, m.NounPhrase):
+        noun, plain = governed.noun, governed.determiner == "der" and not governed.adjectives
+        if noun.path.startswith(preposition + " "):
+            case = "accusative"
         for role in ("when", "goal") if goal else ("when", "place", "spot", "path", "origin"):
-            german, _, translated = getattr(noun, role).partition(" | ")[0].partition(" ")
-            if german == preposition:
-                slot = {"when": "time", "goal": "goal", "path": "path", "origin": "goal"}.get(role, "place")
-                return Prepositional(preposition, case, translated, governed, slot, _is_bare(governed, role))
+            german, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
+            if german == preposition:  # bare: at school, to work
+                bare = plain and role in noun.bare.split()
+                return m.Prepositional(preposition, case, english, governed, _SLOTS.get(role, "place"), bare)
         if preposition == "mit" and "ride" in noun.kind_set and not governed.adjectives:
-            return Prepositional(preposition, case, "by", governed, slot, bare=True)
-    return Prepositional(preposition, case, "to" if goal else english, governed, "goal" if goal else slot)
+            return m.Prepositional(preposition, case, "by", governed, "company", bare=True)
+    if goal:
+        return m.Prepositional(preposition, case, "to", governed, "goal")
+    return m.Prepositional(preposition, case, row["english"], governed, row.get("slot", "place"))
 
 
-def _is_bare(phrase: NounPhrase, role: str) -> bool:
-    """Whether English has no article where German has: at school, to work."""
-    plain = phrase.determiner == "der" and not phrase.adjectives
-    return plain and role in phrase.noun.bare.split()
-
-
-def _combined(tense: str, item: str) -> str:
-    """Past and a modal verb together are the modal verb's preterite."""
-    for one, other in ((tense, item), (item, tense)):
-        if one == "past" and other in _PAST_MODALS:
-            return _PAST_MODALS[other]
-        if one == "past" and other == "progressive":
-            return "past progressive"
-    return "würde gern" if tense == "gern" and item == "würde" else item
-
-
-def _adverb(item: str, node: Clause) -> Adverbial | None:
+def _adverb(item: str, node: m.Clause) -> m.Adverbial | None:
     """The adverb of that key, perhaps with a degree; of those in several slots, manner where the verb takes it."""
     degree, _, key = item.partition(" ")
-    if item in _adverbs() or degree not in DEGREES:
+    if item in _adverbs() or degree not in _DEGREES:
         degree, key = "", item
-    found = _adverbs().get(key, ())
+    found = _adverbs().get(key, [])
     manner = [entry for entry in found if entry.slot == "manner" and key in node.verb.manner.split()]
     if not found or (key in lexicon().adjectives and not manner and node.verb.infinitive in ("sein", "werden")):
         return None
-    return Adverbial((manner or list(found))[0], degree)
+    return m.Adverbial((manner or found)[0], degree)
 
 
 @cache
-def _adverbs() -> dict[str, tuple[Adverb, ...]]:
-    found: dict[str, tuple[Adverb, ...]] = {}
-    for group in lexicon().adverbs.values():
-        for key, entry in group.items():
-            found[key] = (*found.get(key, ()), entry)
+def _adverbs() -> dict[str, list[Adverb]]:
+    found: dict[str, list[Adverb]] = {}
+    for entry in (entry for group in lexicon().adverbs.values() for entry in group.values()):
+        found.setdefault(entry.key, []).append(entry)
     return found

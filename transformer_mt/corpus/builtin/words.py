@@ -27,17 +27,33 @@ class Word:
     antecedent: "Word | None" = None
 
 
+Said = list[Word]
+
+
 def mark(text: str) -> Word:
     """A comma or another mark."""
     return Word(text, "PUNCT", relation="punct")
 
 
+def spell(text: str, part_of_speech: str, *origins: Origin, relation: str = "fixed", last: bool = False) -> Said:
+    """The words of `text`, all with the same origins, which depend on the first or the `last` of them."""
+    said = [Word(word, part_of_speech, origins) for word in text.split()]
+    for word in said if len(said) > 1 else ():
+        head = said[-1 if last else 0]
+        if word is not head:
+            word.head, word.relation = head, relation
+    return said
+
+
 def root_of(said: Iterable[Word]) -> Word:
     """The word of a phrase on which the others depend."""
-    return next(word for word in said if word.head is None and word.relation != "punct")
+    for word in said:
+        if word.head is None and word.relation != "punct":
+            return word
+    raise ValueError("a phrase without a root")
 
 
-def attach(said: list[Word], head: Word, relation: str) -> list[Word]:
+def attach(said: Said, head: Word, relation: str) -> Said:
     """Make a phrase depend on a word that is not in it."""
     if said:
         root = root_of(said)
@@ -45,24 +61,18 @@ def attach(said: list[Word], head: Word, relation: str) -> list[Word]:
     return said
 
 
-def spell(text: str, part_of_speech: str, *origins: Origin, relation: str = "fixed") -> list[Word]:
-    """The words of `text`, all with the same origins; the later ones depend on the first."""
-    said = [Word(word, part_of_speech, origins) for word in text.split()]
-    for word in said[1:]:
-        word.head, word.relation = said[0], relation
-    return said
+def before(added: Said, said: Said, relation: str) -> Said:
+    """The phrase with another before it, which depends on its root."""
+    return [*attach(added, root_of(said), relation), *said] if added else said
 
 
-def tidy(sentence: Iterable[Word]) -> list[Word]:
+def tidy(sentence: Iterable[Word]) -> Said:
     """Leave out every comma that stands at the start, at the end, or directly after another comma."""
-    kept: list[Word] = []
+    kept: Said = []
     for word in sentence:
-        if word.text == "," and (not kept or kept[-1].text == ","):
-            continue
-        kept.append(word)
-    while kept and kept[-1].text == ",":
-        kept.pop()
-    return kept
+        if word.text != "," or (kept and kept[-1].text != ","):
+            kept.append(word)
+    return kept[:-1] if kept[-1].text == "," else kept
 
 
 def text_of(sentence: Iterable[Word]) -> str:
@@ -71,7 +81,7 @@ def text_of(sentence: Iterable[Word]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def links(german: list[Word], english: list[Word]) -> tuple[tuple[int, int], ...]:
+def links(german: Said, english: Said) -> tuple[tuple[int, int], ...]:
     """Which words share an origin. Marks have none."""
     places: dict[Origin, list[int]] = {}
     for place, word in enumerate(english):
@@ -81,16 +91,14 @@ def links(german: list[Word], english: list[Word]) -> tuple[tuple[int, int], ...
     return tuple(sorted(found))
 
 
-def tree(sentence: list[Word]) -> Tree:
+def tree(sentence: Said) -> Tree:
     """The structure of a sentence; marks hang on its root."""
     places = {id(word): place for place, word in enumerate(sentence)}
-    root = places[id(root_of(sentence))]
-    return tuple(
-        Node(
-            word.part_of_speech,
-            word.relation,
-            (root if word.relation == "punct" else -1) if word.head is None else places[id(word.head)],
-            None if word.antecedent is None else places[id(word.antecedent)],
-        )
-        for word in sentence
-    )
+    heads = {"root": -1, "punct": places[id(root_of(sentence))]}
+
+    def node(word: Word) -> Node:
+        head = heads[word.relation] if word.head is None else places[id(word.head)]
+        antecedent = None if word.antecedent is None else places[id(word.antecedent)]
+        return Node(word.part_of_speech, word.relation, head, antecedent)
+
+    return tuple(map(node, sentence))
