@@ -210,7 +210,7 @@ def pattern(sampler: Sampler) -> Sentence:
     row = sampler.fair(PATTERNS)
     text, front, form = sampler.one_of(row["say"]), row.get("front", ""), row.get("form", "statement")
     node = _read(Reader(_chooser(sampler), _letters(sampler, row, text)), text)
-    if form == "question" and not front and sampler.chance(0.7):
+    if form == "question" and not front and sampler.chance(0.7) and getattr(node.subject, "key", "") != "Sie":
         form = "statement"
     return Sentence(node, form, (getattr(node, front, None) or node.adverbials[-1]) if front else None)
 

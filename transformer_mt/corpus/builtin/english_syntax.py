@@ -41,20 +41,26 @@ class English(Language):
     def _direct_tense(self, node: m.Clause, *, simple: bool) -> str:
         """Where the German has its present or its perfect, English has two tenses each."""
         verb, particle = node.verb, node.small_word
+        adverbs = [part for part in node.adverbials if isinstance(part, m.Adverbial)]
         if verb.infinitive == "möchten":
             return "wish"
-        if node.tense == "past" and "perfect" in particle and not has_preterite(verb):
+        hoped = any(part.slot == "sentence" and part.adverb.key == "hoffentlich" for part in adverbs)
+        if node.tense == "past" and ("perfect" in particle or hoped) and not has_preterite(verb):
+            return "perfect"
+        if node.tense == "present" and any(getattr(part, "preposition", "") == "seit" for part in node.adverbials):
             return "perfect"
         if node.tense != "present" or verb.english.split()[0] == "be":
             return node.tense
         if "progressive" in particle:
             return "progressive"
-        said_with = [part.adverb.tenses for part in node.adverbials if isinstance(part, m.Adverbial)]
+        said_with = [part.adverb.tenses for part in adverbs]
         if verb.ahead and {"future"} in said_with and not simple:
             return "future"
         repeated = bool(node.in_slot("frequency")) or any("habit" in tenses for tenses in said_with)
-        timed = verb.timetable and any(isinstance(getattr(part, "object", None), m.Clock) for part in node.adverbials)
-        lasting = verb.aspect in ("state", "habit") or node.takes_kein
+        at_what_time = any(isinstance(getattr(part, "object", None), m.Clock) for part in node.adverbials)
+        timed = verb.timetable and (at_what_time or any(part.adverb.key == "wann" for part in adverbs))
+        nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
+        lasting = verb.aspect in ("state", "habit") or nothing
         return "present" if simple or node.simple or lasting or repeated or timed else "progressive"
 
     def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
@@ -78,7 +84,7 @@ class English(Language):
             first, _, form = group[0].partition(".")
             said[0].text = base if first == "V" else first
             text = english.verb_form("do", "", form, person)
-            places["operator"] = [Word(text, "AUX", (finite,) if dated else (), top or main, "aux")]
+            places["operator"] = [Word(text, "AUX", (finite,), top or main, "aux")]
         elif auxiliary:
             places["operator"] = [said.pop(0)]
         if len(group) == 1 and not (takes_do and dated):
@@ -89,9 +95,10 @@ class English(Language):
         if order == "infinitive":
             places["to"] = [Word("to", "PART", ((node, "to"),), main, "mark")]
         if rest:  # be hungry, have breakfast
-            told = spell(" ".join(rest), "ADJ" if base in ("be", "get") else "NOUN", (node, "verb"), relation="dep")
+            speech = "ADJ" if base in ("be", "get") else "ADV" if node.verb.preposition else "NOUN"
+            told = spell(" ".join(rest), speech, (node, "verb"), relation="dep")
             main = make_copula(main, told[0], places) if base == "be" else main
-            places["verb"] += told if base == "be" else attach(told, main, "obj")
+            places["verb"] += told if base == "be" else attach(told, main, "advmod" if speech == "ADV" else "obj")
         return main, top
 
     def _verb_word(self, node: m.Clause, part: str, person: Person) -> Word:
@@ -100,10 +107,12 @@ class English(Language):
         if word == "V":
             word, past = node.verb.english.split()[0], node.verb.past
             text = english.verb_form(word, past, form, person)
-            return Word(text, "AUX" if word == "be" else "VERB", ((node, "verb"),))
+            copula = word == "be" and node.verb.key != "geben (es)"
+            return Word(text, "AUX" if copula else "VERB", ((node, "verb"),))
         role = "gladly" if "gern" in node.tense and word != "would" else "finite"
         speech, relation = ("PART", "mark") if word == "to" else ("AUX", "aux")
-        return Word(english.verb_form(word, "", form, person), speech, ((node, role),), relation=relation)
+        ongoing = [(node, "particle")] if word == "be" and "progressive" in node.small_word else []
+        return Word(english.verb_form(word, "", form, person), speech, ((node, role), *ongoing), relation=relation)
 
     def _not(self, node: m.Clause, operator: Said, head: Word) -> Said:
         """Not, which nichts says with the object; with can, one word."""
@@ -161,7 +170,7 @@ class English(Language):
             return
         linked = () if verb.governs else ((node, "verb"),)
         preposition = spell(verb.preposition, "ADP", (node, "preposition"), *linked)
-        relation = "obl" if preposition else "obj"
+        relation = "obl" if preposition else "nsubj" if verb.key == "geben (es)" else "obj"
         said = self.phrase(thing, "accusative", node if self._negated(node) else None)
         if isinstance(thing, m.Pronoun) and thing.key == "was" and verb.asks:  # how much does it cost?
             said = spell(verb.asks, "ADV", (thing, "pronoun"))
@@ -177,12 +186,14 @@ class English(Language):
         row = node.small_word
         if order == "question" and node.particle == "schon" and node.tense == "past":
             row = {"end": "yet"}
+        if node.particle == "noch" and self._says_not(node):  # noch nichts: not anything yet
+            row = {"end": "yet"}
         for place in ("middle", "end"):
             if place in row:
                 yield Part(None, place, "advmod", spell(row[place], "ADV", (node, "particle")))
         for adverbial in node.adverbials:
             if isinstance(adverbial, m.Adverbial) and adverbial.adverb.stranded:
-                yield Part(None, "end", "advmod", spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0")))
+                yield Part(None, "end", "compound:prt", spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0")))
         if node.please:
             place = "please" if order == "command" else "middle"
             yield Part(None, place, "discourse", spell("please", "INTJ", (node, "please")))
@@ -236,14 +247,14 @@ class English(Language):
         said = [*self._determiner(node, described[0].text, noun, negated), *described]
         if node.attribute is not None:
             said += attach(self._prepositional(node.attribute), noun, "nmod")
-        if node.possessor is not None and not m.is_person(node.possessor):
+        if node.possessor is not None and not _takes_s(node.possessor):
             of = [Word("of", "ADP", ((node.possessor, "determiner"),))]
             said += attach(before(of, self.phrase(node.possessor, "accusative"), "case"), noun, "nmod")
         return [*said, *self._relative(node, noun)]
 
     def _determiner(self, node: m.NounPhrase, following: str, noun: Word, negated: m.Clause | None) -> Said:
         origin = (node, "determiner")
-        if node.possessor is not None and m.is_person(node.possessor):
+        if node.possessor is not None and _takes_s(node.possessor):
             return attach(self._possessor(node.possessor), noun, "nmod:poss")
         if node.determiner in NUMERALS:
             prefix = "a " if node.determiner in ("hundert", "tausend") else ""
@@ -255,7 +266,10 @@ class English(Language):
         elif in_english == "pair" and node.determiner == "ein":
             text = "a pair of"
         elif text == "-":
-            text = "the" if in_english == "the" else "any" if negated is not None and m.is_indefinite(node) else ""
+            denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)
+            text = "the" if in_english == "the" else "any" if denied else ""
+        elif text == "many" and not m.english_plural(node):
+            text = "a lot of"
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
             text = "" if says_article else english.article(following)
@@ -272,6 +286,12 @@ class English(Language):
         said = self.phrase(owner, "accusative")
         said[-1].text = english.possessive(said[-1].text)
         return said
+
+
+def _takes_s(owner: m.Nominal) -> bool:
+    """Anna's book, the children's; but the book of my parents."""
+    ends = isinstance(owner, m.NounPhrase) and m.english_plural(owner) and not owner.noun.english_plural
+    return m.is_person(owner) and not ends
 
 
 ENGLISH = English()

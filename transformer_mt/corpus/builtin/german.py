@@ -118,7 +118,7 @@ def finite(verb: Verb | str, tense: str, person: Person) -> str:
         return verb.du_er.split()[person == "3s"]
     stem = _stem(infinitive)
     if person == "1s":
-        return (stem.removesuffix("el") + "l" if stem.endswith("el") else stem) + "e"
+        return (stem.removesuffix("el") + "l" if verb.infinitive.endswith("eln") else stem) + "e"
     changed = verb.vowel if verb.vowel and person != "2p" else stem
     if _needs_e(stem) and changed == stem:
         changed += "e"
@@ -141,9 +141,9 @@ def imperative(verb: Verb, person: Person) -> str:
     if verb.vowel and not any(umlaut in verb.vowel for umlaut in "äö"):
         return verb.vowel
     stem = _stem(verb.infinitive)
-    if stem.endswith("el"):
+    if verb.infinitive.endswith("eln"):
         return stem[:-2] + "le"
-    return stem + ("e" if _needs_e(stem) or stem.endswith(("er", "ig", "lg", "is", "tz")) else "")
+    return stem + ("e" if _needs_e(stem) or stem.endswith(("er", "dig", "lg", "is")) else "")
 
 
 def participle(verb: Verb) -> str:

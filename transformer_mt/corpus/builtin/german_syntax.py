@@ -60,6 +60,11 @@ class German(Language):
             places["end_verb"] = attach(spell(verb.prefix, "ADP", as_verb), main, "compound:prt")
         return main, None
 
+    def _place(self, node: m.Adverbial | m.Prepositional) -> str:
+        """Hier and dort stand before nicht."""
+        here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort", "da")
+        return "frequency" if here else node.slot
+
     def _negated(self, node: m.Clause) -> bool:
         """True where nominals take up the negation."""
         return node.takes_kein
@@ -119,7 +124,7 @@ class German(Language):
             article = [Word(german.determiner("kein", "accusative", where), "DET", ((node, "not"),))] if kein else []
             yield Part(None, "new_object", "obj", before(article, said, "det"))
         elif node.verb.fixed:
-            yield Part(None, "predicate", "compound:prt", spell(node.verb.fixed, "ADV", (node, "verb")))
+            yield Part(None, "fixed", "compound:prt", spell(node.verb.fixed, "ADV", (node, "verb")))
 
     def _set_off(self, clause: Said) -> Said:
         """Subordinate clauses stand between commas."""

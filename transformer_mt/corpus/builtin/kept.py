@@ -18,7 +18,7 @@ Splits = dict[str, list[SentencePair]]
 
 
 def kept_corpus(*, train: int, validation: int, test: int, seed: int) -> Splits:
-    """What `generate_corpus` makes, from the cache where it is there; a cache that cannot be written is done without."""
+    """What `generate_corpus` makes, from the cache if it is there; a cache that cannot be written is done without."""
     import pyarrow as pa
 
     schema = pa.schema([("split", pa.string()), ("pair", pa.string())])

@@ -64,7 +64,11 @@ class Reader:
         elif first in _PREPOSITIONS and rest:
             governed = self.nominal(rest)
             goals = governed.noun.goal.split()[:1] if isinstance(governed, m.NounPhrase) else []
-            leads = bool(node.verb.goal) and first in ("zu", "nach", *goals)
+            if isinstance(governed, m.Name) and governed.name.article:
+                goals = ["in"]
+            if node.verb.onto and isinstance(governed, m.NounPhrase):
+                goals = governed.noun.spot.split()[:1]
+            leads = bool(node.verb.goal or node.verb.onto) and first in ("zu", "nach", *goals)
             node.adverbials.append(prepositional(first, governed, goal=leads))
         elif first == "to":
             node.recipient = self.nominal(rest)
@@ -154,11 +158,14 @@ def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) 
         noun, plain = governed.noun, governed.determiner == "der" and not governed.adjectives
         if noun.path.startswith(preposition + " "):
             case = "accusative"
-        for role in ("when", "goal") if goal else ("when", "place", "spot", "path", "origin"):
+        if preposition == "seit" and "period" in noun.kind_set:
+            return m.Prepositional(preposition, case, "for", governed, "time")
+        for role in ("when", "goal", "spot") if goal else ("when", "place", "spot", "path", "origin"):
             german, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
             if german == preposition:  # bare: at school, to work
                 bare = plain and role in noun.bare.split()
-                return m.Prepositional(preposition, case, english, governed, _SLOTS.get(role, "place"), bare)
+                slot = "goal" if goal else _SLOTS.get(role, "place")
+                return m.Prepositional(preposition, case, english, governed, _SLOTS.get(role, slot), bare)
         if preposition == "mit" and "ride" in noun.kind_set and not governed.adjectives:
             return m.Prepositional(preposition, case, "by", governed, "company", bare=True)
     if goal:

@@ -57,7 +57,8 @@ def verbs_with(wanted: str) -> list[Verb]:
 def adjectives_with(wanted: str) -> list[Adjective]:
     """The adjectives that set these keys."""
     entries = lexicon().adjectives.values()
-    return [entry for entry in entries if _matches(wanted, {key for key, value in vars(entry).items() if value})]
+    traits_of = wanted.replace("-", "").split()
+    return [entry for entry in entries if _matches(wanted, {key for key in traits_of if getattr(entry, key)})]
 
 
 @cache
@@ -247,9 +248,15 @@ class Sampler:
             phrase.determiner = self.fair(FEW)
         elif determiner == "mein":
             phrase.determiner = self.possessive(one="body" in noun.kind_set)
+            if phrase.determiner == "sein" and self.actor is not None and self.actor.key == "Mädchen":
+                phrase.own = "ihr"  # das Mädchen und seine Mutter: the girl and her mother
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        if noun.in_english != "bare" and self.describing[noun] and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1)):
+        if (
+            noun.in_english != "bare"
+            and self.describing[noun]
+            and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1))
+        ):
             phrase.adjectives = (self.fair(self.describing[noun]),)
         return phrase
 
@@ -293,9 +300,9 @@ class Sampler:
         if verb.object_is == "generic":
             return self._generic(chosen)
         definiteness: str = verb.object_is
-        if definiteness == "either" and ("person" in chosen.kind_set or verb.case == "dative"):
-            definiteness = "definite"
-        elif definiteness == "either" and known and not chosen.kind_set & {"food", "drink", "dish"}:
+        familiar = "person" in chosen.kind_set or verb.case == "dative"
+        familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
+        if definiteness == "either" and familiar:
             definiteness = "definite"
         elif definiteness == "either" and habitual and verb.aspect == "event":
             definiteness = "indefinite"
