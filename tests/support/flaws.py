@@ -38,7 +38,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "article ein before a plural": (
         0,
-        r"\b(?:[Ee]in|[Ee]ine[nmr]?) (?:\w+e[nmrs]? )?(?:Leute|Eltern|Geschwister|Hausaufgaben|Haare|Pommes"
+        r"\b(?:[Ee]in|[Ee]ine[nmr]?) (?:[a-zäöü]+e[nmrs]? )?(?:Leute|Eltern|Geschwister|Hausaufgaben|Haare|Pommes"
         r"|Nudeln|Shorts)\b",
         "Ich habe eine Hausaufgaben.",
     ),

@@ -50,10 +50,14 @@ def clause(
     if row.adjective:
         node.predicate = _quality(sampler, row)
     node.subject = subject or sampler.as_subject(_subject(sampler, row, node, place))
+    if node.verb.swap and isinstance(node.subject, NounPhrase) and node.subject.determiner == "ihr":
+        node.subject.determiner = "mein"  # whose it is could be told from neither language
     when = sampler.weighted(row.tenses or _tenses(node.verb))
     _say_when(sampler, node, when, row)
     _add_objects(sampler, node, row, habitual=when == "habit")
     _add_circumstances(sampler, node, row)
+    if "gern" in node.tense and isinstance(node.object, Pronoun) and node.object.key == "nichts":
+        node.object.key = "etwas"
     if _says_how_many(node):
         node.particle = ""
     if row.complement:
@@ -312,7 +316,7 @@ def at(sampler: Sampler, entity: Entity, role: str) -> Prepositional:
 
 def _says_how_many(node: Clause) -> bool:
     """True with alle, jemand, nichts …, of which neither nicht nor noch nicht is said."""
-    roles = (node.subject, node.object)
+    roles = (node.subject, node.object, node.recipient)
     all_of = (part.determiner == "alle" for part in roles if isinstance(part, NounPhrase))
     return any(all_of) or any(isinstance(part, Pronoun) and part.key in _UNNEGATED for part in roles)
 

@@ -238,6 +238,8 @@ def _letters(sampler: Sampler, row: dict[str, Any], first: str) -> dict[str, Nom
     taken: set[str] = set()
     for letter in "ABCX":
         if letter in row:
+            asked = row.get("form") == "question" or {"command", "question"} & set(first.split("; "))
+            taken |= set() if asked else {"Sie"}  # which would be they at the start of a statement
             text = sampler.one_of([option for option in _cast(row[letter]) if option not in taken])
             taken.add(text)
             reader = Reader(_chooser(sampler), dict(letters))

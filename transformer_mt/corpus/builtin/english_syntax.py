@@ -198,7 +198,7 @@ class English(Language):
             place = "please" if order == "command" else "middle"
             yield Part(None, place, "discourse", spell("please", "INTJ", (node, "please")))
 
-    def _place(self, node: m.Adverbial | m.Prepositional) -> str:
+    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
         """Frequency stands in the middle, probably before not."""
         if isinstance(node, m.Adverbial) and node.adverb.middle:
             return "before_not"
@@ -290,8 +290,9 @@ class English(Language):
 
 def _takes_s(owner: m.Nominal) -> bool:
     """Anna's book, the children's; but the book of my parents."""
-    ends = isinstance(owner, m.NounPhrase) and m.english_plural(owner) and not owner.noun.english_plural
-    return m.is_person(owner) and not ends
+    if isinstance(owner, m.NounPhrase) and m.english_plural(owner):
+        return m.is_person(owner) and not english.noun(owner.noun, plural=True).endswith("s")
+    return m.is_person(owner)
 
 
 ENGLISH = English()

@@ -60,9 +60,10 @@ class German(Language):
             places["end_verb"] = attach(spell(verb.prefix, "ADP", as_verb), main, "compound:prt")
         return main, None
 
-    def _place(self, node: m.Adverbial | m.Prepositional) -> str:
-        """Hier and dort stand before nicht."""
+    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
+        """Hier and dort stand before nicht, unless the verb needs them."""
         here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort", "da")
+        here = here and not clause.verb.needs_place
         return "frequency" if here else node.slot
 
     def _negated(self, node: m.Clause) -> bool:

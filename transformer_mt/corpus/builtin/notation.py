@@ -30,6 +30,7 @@ class Reader:
         self._letters = letters or {}
         self._known: dict[str, m.Nominal] = {}
         self._verb: Verb | None = None
+        self._girl = False
         self.owner = "er"
 
     def clause(self, text: str) -> m.Clause:
@@ -80,6 +81,7 @@ class Reader:
         if node.subject is None:
             node.subject = nominal
             self.owner = m.subject_key(nominal)
+            self._girl = isinstance(nominal, m.NounPhrase) and nominal.noun.key == "Mädchen" and not nominal.plural
         elif node.verb.key in ("sein", "werden", "bleiben"):
             node.predicate = nominal
         else:
@@ -141,7 +143,8 @@ class Reader:
             raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
         plural = last != key or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
         adjectives = tuple(lexicon().adjectives[word] for word in middle)
-        return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents)
+        own = "ihr" if words[0] == "own" and self._girl else ""  # das Mädchen und seine Mutter: the girl and her mother
+        return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents, own=own)
 
 
 def _possessive(key: str) -> str:

@@ -181,6 +181,11 @@ class Sampler:
         self.actor = getattr(nominal, "noun", getattr(nominal, "name", None))
         return nominal
 
+    @property
+    def _girl(self) -> bool:
+        """Whether the subject is das Mädchen, whose sein is her."""
+        return self.owner == "es" and self.actor is not None and self.actor.key == "Mädchen"
+
     def pronoun(self, place: str = "first") -> Pronoun:
         """A personal pronoun as subject."""
         chosen = self.weighted(WEIGHTS["pronouns"][place])
@@ -247,9 +252,8 @@ class Sampler:
         if determiner == "few":
             phrase.determiner = self.fair(FEW)
         elif determiner == "mein":
-            phrase.determiner = self.possessive(one="body" in noun.kind_set)
-            if phrase.determiner == "sein" and self.actor is not None and self.actor.key == "Mädchen":
-                phrase.own = "ihr"  # das Mädchen und seine Mutter: the girl and her mother
+            phrase.determiner = self.possessive(one="body" in noun.kind_set or noun.key == "Name")
+            phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
         if (
@@ -295,7 +299,7 @@ class Sampler:
         if verb.takes == "amount" or (chosen.measure and not chosen.both):
             return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
         if verb.object_is == "own":
-            own = PRONOUNS[self.owner or "er"].get("own", "sein")
+            own = "ihr" if self._girl else PRONOUNS[self.owner or "er"].get("own", "sein")
             return NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
         if verb.object_is == "generic":
             return self._generic(chosen)

@@ -140,7 +140,7 @@ class _Corpus:
         fixed: list[SentencePair] = []
         for phrase in phrases():
             careless = (without_mark(phrase, capital=capital) for capital in (True, False))
-            fixed += [phrase, phrase, phrase, *careless]
+            fixed += [*[phrase] * 5, *careless]
         del fixed[size // 4 :]
         pairs = fixed + self.split(size - len(fixed), self.seen, self.ordinary, references=False)
         self.random.shuffle(pairs)

@@ -73,6 +73,10 @@ class Language(ABC):
             described = self.phrase(node.predicate, self.plain_case, node if self._negated(node) else None)
             if node.verb.key == "sein":
                 head = make_copula(head, root_of(described), places)
+                if self.relative_order == "verb_last" and isinstance(
+                    node.predicate, m.NounPhrase
+                ):  # Das ist das Buch, das ich suche.
+                    places["after"] += self._relative(node.predicate, head)
             else:
                 attach(described, head, "xcomp")
         if top is None:
@@ -94,14 +98,14 @@ class Language(ABC):
         yield from self._small_words(node, order)
         for adverbial in node.adverbials:
             relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
-            yield Part(adverbial, self._place(adverbial), relation, self.phrase(adverbial, self.plain_case))
+            yield Part(adverbial, self._place(node, adverbial), relation, self.phrase(adverbial, self.plain_case))
         if isinstance(node.complement, m.Infinitive):
             order = "bare_infinitive" if node.complement.bare else "infinitive"
             yield Part(None, "after", "xcomp", self._set_off(self.clause(node.complement.clause, order)))
         elif node.complement is not None:
             yield Part(None, "after", "ccomp", self._set_off(self.joined(node.complement)))
 
-    def _place(self, node: m.Adverbial | m.Prepositional) -> str:
+    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
         """That of an adverbial: its slot, where the language has no other."""
         return node.slot
 
