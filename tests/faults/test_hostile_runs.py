@@ -192,7 +192,7 @@ TRANSLATED: dict[str, tuple[Damage, str]] = {
     "2 MiB of configuration": (content("config.toml", b"#" * 2**21), "2097152 bytes, where at most 1048576"),
     "a configuration that is not UTF-8": (content("config.toml", b"\xff\xfe"), "not UTF-8"),
     "an empty configuration": (content("config.toml", b""), "has no format"),
-    "NaN where a probability is due": (config("dropout = 0.1", "dropout = nan"), "dropout"),
+    "NaN where a probability is due": (config("dropout = 0.05", "dropout = nan"), "dropout"),
     "a date where a number is due": (config(WIDTH, "width = 1979-05-27"), "width"),
     "a section where a number is due": (config(WIDTH, "width = {a = 1}"), "width"),
     "an unknown key that commands the terminal": (config(WIDTH, f'width = 16\n"{COMMAND}" = 1'), "unknown key model."),
