@@ -14,7 +14,7 @@ from transformer_mt import evaluation
 from transformer_mt.config.sections import AttentionConfig, SearchConfig, TokenizerConfig, TransformerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
-from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_attention, score_texts
+from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_attention, score_lengths, score_texts
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
@@ -46,20 +46,20 @@ def translator() -> Translator:
 
 def test_a_perfect_translation_scores_one_hundred() -> None:
     references = [pair.target for pair in PAIRS]
-    scores = score_texts(references, references)
+    scores = score_texts(references, [(reference,) for reference in references])
     assert (scores.bleu, scores.bleu_lowercase, scores.chrf) == pytest.approx((100, 100, 100))
     assert scores.exact == 1.0
 
 
 def test_bleu_by_hand() -> None:
     # Of the 5, 4, 3 and 2 n-grams, 4, 3, 2 and 1 are right; both sides are 5 tokens long.
-    scores = score_texts(["the cat sat on it"], ["the cat sat on mats"])
+    scores = score_texts(["the cat sat on it"], [("the cat sat on mats",)])
     assert scores.bleu == pytest.approx(100 * (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** (1 / 4))
     assert scores.exact == 0.0
 
 
 def test_case_counts_except_in_lowercase_bleu() -> None:
-    scores = score_texts(["the dog is sleeping."], ["The dog is sleeping."])
+    scores = score_texts(["the dog is sleeping."], [("The dog is sleeping.",)])
     assert scores.bleu < 100
     assert scores.bleu_lowercase == pytest.approx(100)
     assert scores.exact == 0.0
@@ -68,7 +68,8 @@ def test_case_counts_except_in_lowercase_bleu() -> None:
 def test_scores_and_signatures_are_sacrebleu_s() -> None:
     hypotheses = ["The dog sleeps now.", "A cat is not sleeping.", "Where's the dog?"]
     references = [pair.target for pair in PAIRS]
-    scores = score_texts(hypotheses, references)
+    scores = score_texts(hypotheses, [(reference,) for reference in references])
+    assert scores.references == 3
     assert scores.bleu == sacrebleu.corpus_bleu(hypotheses, [references]).score
     assert scores.bleu_lowercase == sacrebleu.corpus_bleu(hypotheses, [references], lowercase=True).score
     assert scores.chrf == sacrebleu.corpus_chrf(hypotheses, [references]).score
@@ -80,24 +81,76 @@ def test_scores_and_signatures_are_sacrebleu_s() -> None:
     }
 
 
+def test_any_of_several_references_may_be_matched() -> None:
+    hypotheses = ["The hound sleeps.", "The cat does not sleep.", "Where is a dog?"]
+    references = [("The dog is sleeping.", "The hound sleeps."), ("The cat does not sleep.",), ("Where?", "x", "y z")]
+    scores = score_texts(hypotheses, references)
+    assert (scores.exact, scores.references) == (pytest.approx(2 / 3), 6)
+    streams = [[several[number] if number < len(several) else None for several in references] for number in range(3)]
+    assert scores.bleu == sacrebleu.BLEU().corpus_score(hypotheses, streams).score  # type: ignore[arg-type]
+    assert scores.chrf == sacrebleu.CHRF().corpus_score(hypotheses, streams).score  # type: ignore[arg-type]
+    assert all("nrefs:var" in signature for signature in scores.signature.values())
+    first = score_texts(hypotheses, [several[:1] for several in references])
+    assert scores.bleu > first.bleu
+    assert scores.chrf > first.chrf
+
+
+@given(st.lists(st.text("ab .", min_size=1, max_size=9).map("a".__add__), min_size=1, max_size=5), st.data())
+def test_a_further_reference_lowers_no_exact_match_and_its_place_changes_nothing(
+    texts: list[str], data: st.DataObject
+) -> None:
+    references = [tuple(data.draw(st.lists(st.sampled_from(texts), min_size=1, max_size=4))) for _ in texts]
+    scores = score_texts(texts, references)
+    assert score_texts(texts, [several[::-1] for several in references]) == scores
+    assert score_texts(texts, [(*several, text) for several, text in zip(references, texts, strict=True)]).exact == 1.0
+    assert score_texts(texts, [(*several, "c") for several in references]).exact == scores.exact
+
+
+def test_evaluation_compares_with_every_reference(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    best = [found[0].text for found in translator.translate([pair.source for pair in PAIRS], SEARCH)]
+    known = [dataclasses.replace(pair, references=(text,)) for pair, text in zip(PAIRS, best, strict=True)]
+    assert evaluate(translator, PAIRS, SEARCH).exact == 0.0
+    scores = evaluate(translator, known, SEARCH)
+    assert (scores.exact, scores.references) == (1.0, 6)
+
+
+def test_scores_by_length_are_those_of_the_sentences_of_each_band() -> None:
+    lengths = [5, 1, 6, 12, 10, 13]
+    pairs = [SentencePair(" ".join("a" * length), f"the {length} of them", None, ("b",)) for length in lengths]
+    texts = ["b", "the 1 of them", "the 7 of them", "c", "c", "the 13 of them"]
+    bands = list(score_lengths(texts, pairs))
+    assert [(band.shortest, band.longest, band.sentences) for band in bands] == [(1, 5, 2), (6, 10, 2), (11, 15, 2)]
+    assert [band.exact for band in bands] == [1.0, 0.0, 0.5]
+    for band, rows in zip(bands, ([0, 1], [2, 4], [3, 5]), strict=True):
+        expected = score_texts([texts[row] for row in rows], [pairs[row].translations for row in rows])
+        assert (band.bleu, band.chrf) == (expected.bleu, expected.chrf)
+
+
+def test_scores_by_length_are_there_when_asked_for(translator: Translator) -> None:
+    assert evaluate(translator, PAIRS, SEARCH).by_length is None
+    bands = evaluate(translator, PAIRS, SEARCH, by_length=True).by_length
+    assert bands is not None
+    assert [(band.shortest, band.longest, band.sentences) for band in bands] == [(1, 5, 3)]
+
+
 def test_empty_hypotheses_score_zero() -> None:
-    scores = score_texts(["", ""], ["The dog is sleeping.", "Where is it?"])
+    scores = score_texts(["", ""], [("The dog is sleeping.",), ("Where is it?",)])
     assert (scores.bleu, scores.bleu_lowercase, scores.chrf, scores.exact) == (0, 0, 0, 0)
 
 
 def test_exact_matches_ignore_white_space_around_and_nothing_else() -> None:
-    assert exact_matches(["a b ", "\ta b", "a  b", "A b", "a b."], ["a b"] * 5) == 2
+    assert exact_matches(["a b ", "\ta b", "a  b", "A b", "a b."], [("a b",)] * 5) == 2
 
 
 @given(st.lists(st.text(max_size=4), min_size=1, max_size=5))
 def test_a_text_matches_itself(texts: list[str]) -> None:
-    assert exact_matches(texts, [f" {text}\n" for text in texts]) == len(texts)
+    assert exact_matches(texts, [("other than any", f" {text}\n") for text in texts]) == len(texts)
 
 
 def test_evaluation_scores_the_best_translations(translator: Translator) -> None:
     scores = evaluate(translator, PAIRS, SEARCH)
     best = [found[0].text for found in translator.translate([pair.source for pair in PAIRS], SEARCH)]
-    expected = score_texts(best, [pair.target for pair in PAIRS])
+    expected = score_texts(best, [(pair.target,) for pair in PAIRS])
     assert {key: getattr(scores, key) for key in vars(expected)} == vars(expected)
     assert scores.sentences == 3
     assert scores.seconds > 0
@@ -106,7 +159,7 @@ def test_evaluation_scores_the_best_translations(translator: Translator) -> None
 
 def test_scores_have_these_keys_and_become_json(translator: Translator) -> None:
     scores = evaluate(translator, PAIRS, SEARCH)
-    text = ("bleu", "bleu_lowercase", "chrf", "exact", "signature")
+    text = ("bleu", "bleu_lowercase", "chrf", "exact", "references", "signature")
     attention = ("aer", "aer_layer", "aer_head", "aer_chosen_on")
     assert {field.name for field in dataclasses.fields(Scores)} == {
         *text,
@@ -114,6 +167,7 @@ def test_scores_have_these_keys_and_become_json(translator: Translator) -> None:
         "sentences",
         "seconds",
         "sentences_per_second",
+        "by_length",
     }
     assert json.loads(json.dumps(dataclasses.asdict(scores)))["bleu"] == scores.bleu
 

@@ -11,28 +11,31 @@ import math
 import struct
 from collections.abc import Iterator
 
-# How far sizes may go: the configuration has no larger vocabulary, and sentencepiece learns no longer piece.
+# How far sizes may go: the configuration has no larger vocabulary. sentencepiece learns no piece of more than 16
+# characters, but words that are added whole may have 64 and the mark before them.
 _MOST_PIECES = 1_000_000
-_LONGEST_PIECE = 16
+_LONGEST_PIECE = 65
 _LARGEST_SCORE = 2.0**20
 _LONGEST_PART = 2**12
 
-_NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
+NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
 _SPECIAL = (("<pad>", _CONTROL), ("<unk>", _UNKNOWN), ("<s>", _CONTROL), ("</s>", _CONTROL))
 # The pieces that every vocabulary of ours begins with.
-_FIRST = (*_SPECIAL, *((f"<0x{byte:02X}>", _BYTE) for byte in range(256)))
+FIRST = (*_SPECIAL, *((f"<0x{byte:02X}>", _BYTE) for byte in range(256)))
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _PIECE, _TRAINER, _NORMALISER = 1, 2, 3
 # The trainer's settings, by field: the kind; byte fallback and the numbers of <unk>, <s>, </s> and <pad>; whether the
 # mark of a word stands at its end.
-_KIND, _UNIGRAM, _BPE = 3, 1, 2
+_KIND, UNIGRAM, _BPE = 3, 1, 2
 _SETTINGS = {35: 1, 40: 1, 41: 2, 42: 3, 43: 0}
 _MARK_AT_END = 24
 # The normaliser's: its name and its tables, of which ours has none; and three steps that are taken unless it says not.
 _NAME, _TABLES, _STEPS = 1, (2, 6), (3, 4, 5)
 
 Value = int | bytes
+# Text, score and type.
+Piece = tuple[str, float, int]
 
 
 def rewritten(content: bytes) -> bytes:
@@ -40,17 +43,27 @@ def rewritten(content: bytes) -> bytes:
 
     It segments every text as the file would. Raises `ValueError` with the reason for any other file.
     """
-    pieces, kind = _read_model(content)
+    return write_model(*read_model(content))
+
+
+def read_model(content: bytes) -> tuple[list[Piece], int]:
+    """The pieces of a model and its kind, checked as `rewritten` does."""
+    pieces, kind = _read_fields(content)
     _check(pieces, kind)
+    return pieces, kind
+
+
+def write_model(pieces: list[Piece], kind: int) -> bytes:
+    """A model of this kind with these pieces."""
     settings = {_KIND: kind, 4: len(pieces), **_SETTINGS}
     trainer = b"".join(_varint(field << 3) + _varint(value) for field, value in settings.items())
     body = b"".join(_field(_PIECE, _written(*piece)) for piece in pieces)
     return body + _field(_TRAINER, trainer) + _field(_NORMALISER, _field(_NAME, b"identity") + _field(_TABLES[0], b""))
 
 
-def _read_model(content: bytes) -> tuple[list[tuple[str, float, int]], int]:
+def _read_fields(content: bytes) -> tuple[list[Piece], int]:
     """The pieces, each with score and type, and the kind of the model: 1 is unigram, 2 BPE."""
-    pieces: list[tuple[str, float, int]] = []
+    pieces: list[Piece] = []
     parts: dict[int, bytes] = {}
     for field, value in _fields(content):
         if not isinstance(value, bytes) or field not in (_PIECE, _TRAINER, _NORMALISER) or field in parts:
@@ -65,7 +78,7 @@ def _read_model(content: bytes) -> tuple[list[tuple[str, float, int]], int]:
             raise ValueError(f"more than {_MOST_PIECES} pieces")
     trainer, normaliser = (dict(_fields(parts.get(part, b""))) for part in (_TRAINER, _NORMALISER))
     kind = trainer.get(_KIND)
-    if kind not in (_UNIGRAM, _BPE) or any(trainer.get(field) != value for field, value in _SETTINGS.items()):
+    if kind not in (UNIGRAM, _BPE) or any(trainer.get(field) != value for field, value in _SETTINGS.items()):
         raise ValueError("not the kind, byte fallback or special symbols of ours")
     if normaliser.get(_NAME) != b"identity" or any(normaliser.get(field) for field in _TABLES):
         raise ValueError("a normaliser, where ours has none")
@@ -74,24 +87,24 @@ def _read_model(content: bytes) -> tuple[list[tuple[str, float, int]], int]:
     return pieces, kind
 
 
-def _read_piece(content: bytes) -> tuple[str, float, int]:
+def _read_piece(content: bytes) -> Piece:
     found: dict[int, Value] = {}
     for field, value in _fields(content):
         if field in found or field not in (1, 2, 3):
             raise ValueError("a piece has unknown fields")
         found[field] = value
-    text, score, kind = found.get(1), found.get(2), found.get(3, _NORMAL)
+    text, score, kind = found.get(1), found.get(2), found.get(3, NORMAL)
     if not (isinstance(text, bytes) and isinstance(score, bytes) and len(score) == 4 and isinstance(kind, int)):
         raise ValueError("a piece is not text, score and type")
     return text.decode("utf-8"), struct.unpack("<f", score)[0], kind
 
 
-def _check(pieces: list[tuple[str, float, int]], kind: int) -> None:
+def _check(pieces: list[Piece], kind: int) -> None:
     """Raise `ValueError` unless the pieces are special symbols, bytes and subwords, as we train them."""
-    if tuple((text, kind) for text, _, kind in pieces[: len(_FIRST)]) != _FIRST:
+    if tuple((text, kind) for text, _, kind in pieces[: len(FIRST)]) != FIRST:
         raise ValueError("special symbols and bytes are not where ours are")
-    subwords = pieces[len(_FIRST) :]
-    if any(form != _NORMAL or not 0 < len(text) <= _LONGEST_PIECE or "\0" in text for text, _, form in subwords):
+    subwords = pieces[len(FIRST) :]
+    if any(form != NORMAL or not 0 < len(text) <= _LONGEST_PIECE or "\0" in text for text, _, form in subwords):
         raise ValueError("a piece that is no subword")
     if not all(math.isfinite(score) and abs(score) <= _LARGEST_SCORE for _, score, _ in pieces):
         raise ValueError("a score that is no number of ours")
@@ -103,7 +116,7 @@ def _check(pieces: list[tuple[str, float, int]], kind: int) -> None:
 
 def _written(text: str, score: float, kind: int) -> bytes:
     piece = _field(1, text.encode()) + _varint(2 << 3 | _FIXED32) + struct.pack("<f", score)
-    return piece if kind == _NORMAL else piece + _varint(3 << 3) + _varint(kind)
+    return piece if kind == NORMAL else piece + _varint(3 << 3) + _varint(kind)
 
 
 def _fields(content: bytes) -> Iterator[tuple[int, Value]]:

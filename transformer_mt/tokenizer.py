@@ -5,10 +5,10 @@ import random
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heappop, heappush
+from types import MappingProxyType
 
 import sentencepiece
 
@@ -17,8 +17,10 @@ from transformer_mt.corpus.cleaning import compose
 from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.segmentation import merged
 from transformer_mt.sentencepiece_model import rewritten
 from transformer_mt.vocabulary import Options, learn
+from transformer_mt.whole_words import with_whole_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = frozenset((PAD, UNK, BOS, EOS))
@@ -58,19 +60,29 @@ class Tokenizer:
         self.note = note
 
     @classmethod
-    def train(cls, sentences: Iterable[str], config: TokenizerConfig) -> "Tokenizer":
+    def train(
+        cls, sentences: Iterable[str], config: TokenizerConfig, *, whole: Mapping[str, float] = MappingProxyType({})
+    ) -> "Tokenizer":
         """Learn a vocabulary; the same sentences give the same vocabulary.
 
+        The words of `whole`, the most important first, are one subword each; with each stands its share of all words.
         A size that the sentences cannot fill, or that their characters overfill, is moved to the nearest possible one,
-        and `note` says so. Raises `InputError` when there is no text to learn from.
+        and where whole words would take more than half of its subwords, the rest of them are left as they are; `note`
+        says so. Raises `InputError` when there is no text to learn from.
         """
         corpus = [_encodable(sentence) for sentence in sentences]
         size = config.vocabulary_size
         for _ in range(_ATTEMPTS):
             try:
-                return cls(_learn(corpus, kind=config.kind, size=size), note=_note(config.vocabulary_size, size))
+                learned = _learn(corpus, kind=config.kind, size=size)
             except RuntimeError as error:
                 size = _possible_size(str(error))
+                continue
+            model, held = with_whole_words(learned, whole, size=config.vocabulary_size)
+            tokenizer = cls(model)
+            notes = [_size_note(config.vocabulary_size, tokenizer.size), _words_note(len(whole), held)]
+            tokenizer.note = "; ".join(filter(None, notes)) or None
+            return tokenizer
         raise InputError(
             f"tokenizer.vocabulary_size: these sentences admit no {config.kind} vocabulary near "
             f"{config.vocabulary_size}; choose a smaller one or give more text"
@@ -159,7 +171,7 @@ class Tokenizer:
     def _sample_bpe(self, text: str, alpha: float, draw: random.Random) -> list[int]:
         """BPE in which each possible merge is skipped with probability α at every step (Provilkov et al. 2020)."""
         assert self._merges is not None
-        pieces = [piece for word in text.split() for piece in _merge("▁" + word, self._merges, alpha, draw)]
+        pieces = [piece for word in text.split() for piece in merged("▁" + word, self._merges, alpha, draw)]
         return [index for piece in pieces for index in self._ids_of_piece(piece)]
 
     @cached_property
@@ -209,50 +221,17 @@ def _possible_size(message: str) -> int:
     raise InputError(f"tokenizer.vocabulary_size: sentencepiece cannot learn this vocabulary ({message})") from None
 
 
-def _note(wanted: int, size: int) -> str | None:
+def _size_note(wanted: int, size: int) -> str | None:
     if size == wanted:
         return None
     reason = "the text has no more" if size < wanted else "the characters and bytes alone take as many"
     return f"tokenizer.vocabulary_size: {size} instead of {wanted}; {reason}"
 
 
-def _merge(word: str, merges: dict[str, float], dropout: float, draw: random.Random) -> list[str]:
-    """Join neighbouring symbols, the best merge first (the leftmost of equals), until none is possible or kept.
-
-    At every step the possible merges are taken from the best on, and the first that is not skipped is made: the same
-    as to skip among all of them and to make the best that is left, with fewer random numbers.
-    """
-    symbols = list(word)  # empty where a symbol has been joined to one before it
-    before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
-    possible: list[tuple[float, int, str]] = []
-
-    def offer(left: int) -> None:
-        if left >= 0 and after[left] < len(word):
-            joined = symbols[left] + symbols[after[left]]
-            if joined in merges:
-                heappush(possible, (-merges[joined], left, joined))
-
-    for left in range(len(word)):
-        offer(left)
-    skipped = []
-    while possible:
-        _, left, joined = merge = heappop(possible)
-        right = after[left]
-        if not symbols[left] or right == len(word) or symbols[left] + symbols[right] != joined:
-            continue  # one of the two has been joined to another
-        if draw.random() < dropout:
-            skipped.append(merge)
-            continue
-        symbols[left], symbols[right] = joined, ""
-        after[left] = after[right]
-        if after[left] < len(word):
-            before[after[left]] = left
-        offer(before[left])
-        offer(left)
-        for merge in skipped:
-            heappush(possible, merge)
-        skipped.clear()
-    return [symbol for symbol in symbols if symbol]
+def _words_note(wanted: int, held: int) -> str | None:
+    if held == wanted:
+        return None
+    return f"tokenizer.whole_words: {held} of {wanted} words are whole; half of the vocabulary has no room for more"
 
 
 def _encodable(text: str) -> str:

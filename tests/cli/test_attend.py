@@ -48,7 +48,7 @@ def test_every_printed_row_sums_to_one(stack: str, head: str, trained: str, tmt:
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_row_of_the_json_sums_to_one(stack: str, trained: str, tmt: Tmt) -> None:
     found = json.loads(tmt("attend", "--model", trained, "--json", SOURCE, "--target", TARGET).out)
-    assert list(found) == ["source", "target", "stacks"]
+    assert list(found) == ["source", "target", "stacks", "never_seen"]
     assert (found["source"], found["target"]) == (SOURCE, TARGET)
     assert set(found["stacks"]) == set(STACKS)
     maps = found["stacks"][stack]
@@ -75,7 +75,7 @@ def test_what_may_not_be_attended_to_is_a_dot(trained: str, tmt: Tmt) -> None:
 
 def test_on_a_narrow_terminal_maps_are_folded(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    outcome = tmt("attend", "--model", trained, SOURCE, "--target", TARGET)
+    outcome = tmt("attend", "--model", trained, " ".join([SOURCE] * 3), "--target", TARGET)
     assert max(map(len, outcome.lines[2:])) <= 40
     assert re.search(r"^columns 1–\d+ of \d+$", outcome.out, re.MULTILINE)
 
@@ -182,14 +182,14 @@ def deeper(home: Path) -> str:
     tokenizer = Run.open(home / "run").tokenizer()
     torch.manual_seed(1)
     model = build_model(config.model, vocabulary_size=tokenizer.size)
-    run = Run.create(home / "deeper", config, tokenizer, Run.open(home / "run").data())
+    run = Run.create(home / "deeper", config, tokenizer, Run.open(home / "run").data(), None)
     run.save_model({name: 4 * tensor for name, tensor in weights_of(model).items()})
     return str(run.path)
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, deeper: str, tmt: Tmt) -> None:
-    pair = ("--model", deeper, SOURCE, "--target", TARGET)
+    pair = ("--model", deeper, f"{SOURCE} {SOURCE}", "--target", f"{TARGET} {TARGET}")
     weights = json.loads(tmt("attend", *pair, "--json").out)["stacks"][stack]["weights"]
     names = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
     assert (len(weights), len(weights[0])) == (3, 2)
@@ -211,7 +211,7 @@ def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, deeper: str
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_the_mean_is_over_the_heads_of_its_layer(stack: str, deeper: str, tmt: Tmt) -> None:
-    pair = ("--model", deeper, SOURCE, "--target", TARGET)
+    pair = ("--model", deeper, f"{SOURCE} {SOURCE}", "--target", f"{TARGET} {TARGET}")
     weights = json.loads(tmt("attend", *pair, "--json").out)["stacks"][stack]["weights"]
     printed = tmt("attend", *pair, "--stack", stack, "--head", "mean").out.split("\n\n")[1:-1]
     assert len(printed) == 3

@@ -60,7 +60,7 @@ def no_run_but_content() -> None:
     Path("photos/cat.jpg").write_bytes(b"a cat")
 
 
-LONG = "Hund " * 60
+LONG = "Hund " * 100
 
 MISTAKES = {
     # The command line itself. What typer says depends on its version, so these are read at both ends.
@@ -431,7 +431,8 @@ def test_a_vocabulary_too_small_for_the_characters_is_enlarged_with_a_note(data:
     outcome = tmt("train", "--data", data, "--run-dir", "new", *settings(tokenizer__vocabulary_size="5"))
     assert outcome.code == 0
     assert re.search(
-        r"^tmt: tokenizer.vocabulary_size: \d+ instead of 5; the characters and bytes alone take as many$",
+        r"^tmt: tokenizer.vocabulary_size: \d+ instead of 5; the characters and bytes alone take as many; "
+        r"tokenizer.whole_words: 0 of \d+ words are whole; half of the vocabulary has no room for more$",
         outcome.err,
         re.MULTILINE,
     )
@@ -467,7 +468,7 @@ def test_one_bad_line_does_not_lose_the_others(
     (yes,) = tmt("translate", "--model", trained, "Ja").lines
     with Path("letters.de").open(encoding="utf-8") as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        outcome = tmt("translate", "--model", trained, *option)
+        outcome = tmt("translate", "--quiet", "--model", trained, *option)
     assert (outcome.code, outcome.lines) == (2, [yes, "", "", "", "", yes])
     long, encoding, huge, error = outcome.err.splitlines()
     assert re.fullmatch(rf"tmt: {place}:2: \d+ tokens, the model takes at most 96; split it", long)
@@ -494,7 +495,7 @@ def test_bad_lines_are_written_to_the_output_too(trained: str, tmt: Tmt) -> None
 def test_in_json_a_bad_line_is_an_object_with_the_error(trained: str, tmt: Tmt) -> None:
     lines = ['{"de": "Ja"}', '{"de": ', '{"fr": "oui"}', json.dumps({"de": LONG, "id": 7}), LONG]
     Path("in.jsonl").write_bytes("".join(f"{line}\n" for line in lines).encode() + b"\xff\n")
-    outcome = tmt("translate", "--model", trained, "--json", "--input", "in.jsonl")
+    outcome = tmt("translate", "--quiet", "--model", trained, "--json", "--input", "in.jsonl")
     good, cut, other, long, plain, raw = map(json.loads, outcome.lines)
     assert outcome.code == 2
     assert "error" not in good
@@ -509,7 +510,7 @@ def test_in_json_a_bad_line_is_an_object_with_the_error(trained: str, tmt: Tmt) 
 
 
 def test_a_bad_sentence_among_arguments_is_named_by_its_number(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("translate", "--model", trained, "Ja", LONG)
+    outcome = tmt("translate", "--quiet", "--model", trained, "Ja", LONG)
     assert len(outcome.lines) == 2
     note, error = outcome.err.splitlines()
     assert re.fullmatch(r"tmt: sentence 2: \d+ tokens, the model takes at most 96; split it", note)

@@ -1,7 +1,11 @@
 import json
 from pathlib import Path
 
+import pytest
 from support.command_line import PAIRS, Tmt
+
+from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.pairs import Node, SentencePair
 
 SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11", "--set", "data.builtin.test=7")
 
@@ -17,9 +21,9 @@ def test_json_counts_and_samples_with_links(tmt: Tmt) -> None:
         "validation": 11,
         "test": 7,
     }
-    for split in found["splits"].values():
+    for name, split in found["splits"].items():
         assert len(split["samples"]) == min(5, split["pairs"])
-        assert all(sample["links"] for sample in split["samples"])
+        assert all(sample["links"] for sample in split["samples"]) == (name != "test_everyday")  # written by hand
         assert split.keys() == {"pairs", "cleaning", "counted", "source", "target", "samples"}
 
 
@@ -71,3 +75,88 @@ def test_what_a_corpus_says_cannot_command_the_terminal(tmt: Tmt) -> None:
     for options in ([], ["--json"]):
         out = tmt("data", "--data", "mine", *options).out
         assert not {"\u202e", "\u200f", "\u2066"} & set(out)
+
+
+GERMAN = (
+    Node("DET", "det", 1),
+    Node("NOUN", "nsubj", 7),
+    Node("PUNCT", "punct", 5),
+    Node("PRON", "obl:arg", 5, 1),
+    Node("PRON", "nsubj", 5),
+    Node("VERB", "acl:relcl", 1),
+    Node("PUNCT", "punct", 5),
+    Node("VERB", "root", -1),
+    Node("ADP", "compound:prt", 7),
+    Node("PUNCT", "punct", 7),
+)
+ENGLISH = (Node("PRON", "nsubj", 1), Node("VERB", "root", -1), Node("PUNCT", "punct", 1))
+PARSED = SentencePair(
+    "Der Bahnhofsvorsteher, dem ich vertraue, kommt an.",
+    "He arrives.",
+    None,
+    ("He is arriving.",),
+    ("Er kommt an.",),
+    (GERMAN, ENGLISH),
+)
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tmt data` reads a corpus of one pair with its structure."""
+    corpus = Corpus.from_pairs({"train": [PARSED], "test_everyday": [("Ja.", "Yes.")]})
+    monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", lambda *_, **__: corpus)
+
+
+@pytest.mark.usefixtures("parsed")
+def test_structure_is_shown_in_aligned_columns_the_source_first(tmt: Tmt) -> None:
+    outcome = tmt("data", "--structure")
+    assert (outcome.code, outcome.err) == (0, "")
+    start = outcome.lines.index(f"  | {PARSED.source}")
+    assert outcome.lines[start : start + 18] == [
+        "  | Der Bahnhofsvorsteher, dem ich vertraue, kommt an.",
+        "  | He arrives.",
+        "  |",
+        "  |    1 Der                DET    det            2 Bahnhofsvorsteher",
+        "  |    2 Bahnhofsvorsteher  NOUN   nsubj          8 kommt",
+        "  |    3 ,                  PUNCT  punct          6 vertraue",
+        "  |    4 dem                PRON   obl:arg        6 vertraue, antecedent 2",
+        "  |    5 ich                PRON   nsubj          6 vertraue",
+        "  |    6 vertraue           VERB   acl:relcl      2 Bahnhofsvorsteher",
+        "  |    7 ,                  PUNCT  punct          6 vertraue",
+        "  |    8 kommt              VERB   root           0",
+        "  |    9 an                 ADP    compound:prt   8 kommt",
+        "  |   10 .                  PUNCT  punct          8 kommt",
+        "  |",
+        "  |   1 He       PRON   nsubj  2 arrives",
+        "  |   2 arrives  VERB   root   0",
+        "  |   3 .        PUNCT  punct  2 arrives",
+        "",
+    ]
+    assert max(map(len, outcome.lines)) <= 80
+
+
+@pytest.mark.usefixtures("parsed")
+def test_without_being_asked_for_no_structure_is_shown_and_json_holds_it_always(tmt: Tmt) -> None:
+    assert "nsubj" not in tmt("data").out
+    assert tmt("data", "--json").out == tmt("data", "--json", "--structure").out
+    splits = json.loads(tmt("data", "--json").out)["splits"]
+    [found], [plain] = splits["train"]["samples"], splits["test_everyday"]["samples"]
+    assert (found["references"], found["source_references"]) == (["He is arriving."], ["Er kommt an."])
+    assert [node["word"] for node in found["structure"]["target"]] == ["He", "arrives", "."]
+    assert found["structure"]["source"][3] == {
+        "word": "dem",
+        "part_of_speech": "PRON",
+        "relation": "obl:arg",
+        "head": 5,
+        "antecedent": 1,
+    }
+    assert (plain["references"], plain["source_references"], plain["structure"]) == ([], [], None)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_corpus_without_structure_has_none_to_show(as_json: bool, data: str, tmt: Tmt) -> None:
+    outcome = tmt("data", "--data", data, "--structure", *(["--json"] if as_json else []))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.splitlines()[-1] == (
+        f"tmt: error: --structure: {data} has no dependency trees; leave it out, or look at --data builtin"
+    )

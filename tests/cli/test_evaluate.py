@@ -6,11 +6,16 @@ import pytest
 from support.command_line import PAIRS, Tmt
 from support.translations import noted_translations
 
+from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.pairs import SentencePair
+
 KEYS = {
     "bleu",
     "bleu_lowercase",
     "chrf",
     "exact",
+    "references",
+    "by_length",
     "aer",
     "aer_layer",
     "aer_head",
@@ -34,6 +39,8 @@ def test_json_has_the_documented_keys(trained: str, tmt: Tmt) -> None:
     assert scores["aer"] is None  # a folder of texts knows no word links
     assert scores["seconds"] > 0
     assert "tok:13a" in scores["signature"]["bleu"]
+    assert scores["references"] == len(PAIRS)
+    assert scores["by_length"] is None
 
 
 def test_lines_say_the_scores_and_stderr_what_is_done(trained: str, data: str, tmt: Tmt) -> None:
@@ -43,6 +50,30 @@ def test_lines_say_the_scores_and_stderr_what_is_done(trained: str, data: str, t
     assert names == ["BLEU", "BLEU, lowercase", "chrF", "exact", "sentences"]
     assert re.search(r"^BLEU +\d+\.\d\d +nrefs:1", outcome.out, re.MULTILINE)
     assert re.search(rf"^sentences +{len(PAIRS)} +\d+\.\d s, \d+\.\d a second$", outcome.out, re.MULTILINE)
+
+
+def test_several_references_are_said(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [SentencePair("Der Hund schläft.", "The dog sleeps.", None, ("The hound sleeps.", "It sleeps."))] * 3
+    corpus = Corpus.from_pairs({"train": pairs, "test": [*pairs, ("Ja.", "Yes.")]})
+    monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", lambda *_, **__: corpus)
+    outcome = tmt("evaluate", "--model", trained)
+    assert outcome.lines[-1] == "references           10   2.5 a sentence; each counts"
+    assert "nrefs:var" in outcome.lines[0]
+    assert json.loads(tmt("evaluate", "--model", trained, "--json").out)["references"] == 10
+
+
+def test_short_and_long_sentences_are_scored_apart_when_asked_for(trained: str, tmt: Tmt) -> None:
+    long = "Der Hund schläft, der Mann wartet."
+    Path("own.de").write_text(f"{PAIRS[0][0]}\n{long}\n{long}\n")
+    Path("own.en").write_text(f"{PAIRS[0][1]}\nx\nx\n")
+    options = ("evaluate", "--model", trained, "--data", "own.de,own.en", "--by-length")
+    heading, *bands = tmt(*options).lines[-3:]
+    assert heading == "words of the source   sentences    BLEU    chrF     exact"
+    assert [re.split(r"  +", band)[:2] for band in bands] == [["1–5", "1"], ["6–10", "2"]]
+    assert all(len(band) == len(heading) for band in bands)
+    found = json.loads(tmt(*options, "--json").out)["by_length"]
+    assert [(band["shortest"], band["longest"], band["sentences"]) for band in found] == [(1, 5, 1), (6, 10, 2)]
+    assert all(band.keys() == {"shortest", "longest", "sentences", "bleu", "chrf", "exact"} for band in found)
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -47,15 +47,15 @@ def test_one_line_comes_out_for_each_line_that_goes_in(
     content = "".join(f"{line}\n" for line in lines).encode()
     Path("in.txt").write_bytes(content)
     stdin(content)
-    from_file = tmt("translate", "--model", trained, "--input", "in.txt")
+    from_file = tmt("translate", "--quiet", "--model", trained, "--input", "in.txt")
     assert (from_file.code, from_file.err) == (0, "")
     assert len(from_file.lines) == len(lines)
     assert from_file.out.count("\n") == len(lines)
     assert "\r" not in from_file.out
     assert "\x1b" not in from_file.out
     assert all(found == "" for line, found in zip(lines, from_file.lines, strict=True) if not line)
-    assert tmt("translate", "--model", trained) == from_file
-    assert tmt("translate", "--model", trained, "--", *lines) == from_file
+    assert tmt("translate", "--quiet", "--model", trained) == from_file
+    assert tmt("translate", "--quiet", "--model", trained, "--", *lines) == from_file
 
 
 def test_the_last_line_needs_no_end_and_windows_lines_are_lines(trained: str, tmt: Tmt) -> None:
@@ -136,11 +136,11 @@ def test_json_adds_to_the_objects_that_come_in(trained: str, tmt: Tmt) -> None:
     Path("in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + f"{SOURCES[0]}\n")
     outcome = tmt("translate", "--model", trained, "--json", "--input", "in.jsonl")
     first, second, third, plain = map(json.loads, outcome.lines)
-    added = {"translation", "score", "log_probability"}
+    added = {"translation", "score", "log_probability", "never_seen"}
     assert {key: first[key] for key in first if key not in added} == records[0]
     assert second.keys() == {"source", "de"} | added
-    assert third == {"de": "", "translation": "", "score": 0.0, "log_probability": 0.0}
-    assert list(plain) == ["source", "translation", "score", "log_probability"]
+    assert third == {"de": "", "translation": "", "score": 0.0, "log_probability": 0.0, "never_seen": []}
+    assert list(plain) == ["source", "translation", "score", "log_probability", "never_seen"]
     assert plain["source"] == SOURCES[0]
     assert first["translation"] == second["translation"] == plain["translation"]
     assert isinstance(plain["score"], float)
@@ -315,9 +315,8 @@ def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt) -> None:
 def test_a_prompt_takes_what_is_not_utf8(trained: str) -> None:
     master, slave = pty.openpty()
     os.write(master, b"B\xfcsche\n\x04")
-    with subprocess.Popen(
-        [*PROGRAM, "translate", "--model", trained], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    command = [*PROGRAM, "translate", "--quiet", "--model", trained]
+    with subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         os.close(slave)
         out, err = process.communicate(timeout=100)
     os.close(master)

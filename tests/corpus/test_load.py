@@ -18,7 +18,7 @@ import pytest
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus import hub
 from transformer_mt.corpus.load import Corpus, load_corpus
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import Node, SentencePair
 from transformer_mt.corpus.tables import quiet_datasets
 from transformer_mt.errors import InputError, TmtError
 
@@ -361,7 +361,7 @@ def generate(**sizes: int) -> dict[str, list[SentencePair]]:
 
 
 def test_the_builtin_corpus_keeps_its_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.builtin.generate_corpus", generate)
+    monkeypatch.setattr("transformer_mt.corpus.builtin.kept_corpus", generate)
     sizes = {"train": 5, "validation": 3, "test": 2, "seed": 7}
     corpus = load("builtin", builtin=sizes)
     assert corpus.has_links
@@ -533,3 +533,10 @@ def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
     assert not Corpus.from_pairs({"train": linked, "validation": [("a", "b")]}).has_links
     with pytest.raises(InputError, match=r"^mine: no pairs in train after cleaning \(1 with an empty side"):
         Corpus.from_pairs({"train": [("", "x")]}, name="mine")
+
+
+def test_what_a_corpus_made_in_python_knows_of_its_pairs_outlives_cleaning() -> None:
+    trees = ((Node("INTJ", "root", -1),), (Node("INTJ", "root", -1),))
+    pair = SentencePair("ja ", "yes", ((0, 0),), ("yep ", "a  ye"), (" jawohl",), trees)
+    corpus = Corpus.from_pairs({"train": [pair]})
+    assert list(corpus.splits["train"]) == [SentencePair("ja", "yes", ((0, 0),), ("yep", "a ye"), ("jawohl",), trees)]

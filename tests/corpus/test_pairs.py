@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.corpus.pairs import Node, SentencePair, words
 
 
 def test_words_and_marks_are_counted_one_by_one() -> None:
@@ -23,3 +23,13 @@ def test_a_reversed_pair_has_its_links_turned_round_and_sorted() -> None:
 
 def test_a_pair_without_links_has_none_when_reversed() -> None:
     assert SentencePair("ja", "yes").reversed() == SentencePair("yes", "ja")
+
+
+def test_a_reversed_pair_has_references_and_trees_of_the_other_side() -> None:
+    german = (Node("ADV", "root", -1), Node("PUNCT", "punct", 0))
+    english = (Node("INTJ", "root", -1),)
+    pair = SentencePair("Ja!", "Yes", None, ("Yep", "Aye"), ("Jawohl!",), (german, english))
+    assert pair.reversed() == SentencePair("Yes", "Ja!", None, ("Jawohl!",), ("Yep", "Aye"), (english, german))
+    assert pair.reversed().reversed() == pair
+    assert pair.translations == ("Yes", "Yep", "Aye")
+    assert pair.reversed().translations == ("Ja!", "Jawohl!")

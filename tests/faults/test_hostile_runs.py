@@ -45,6 +45,7 @@ from support.hostile import (
 from transformer_mt.cli.main import run as tmt
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.runs.words import WORDS
 
 SECONDS, MEMORY = 30, 2**30
 
@@ -97,7 +98,7 @@ def zero(found: dict[str, torch.Tensor]) -> None:
 TRANSLATED: dict[str, tuple[Damage, str]] = {
     **{
         f"{name} is {what}": (instead(name, make), rf"{name}: {says}, where a regular file is expected")
-        for name in ("config.toml", "tokenizer.model", "model.safetensors")
+        for name in ("config.toml", "tokenizer.model", "model.safetensors", "words.safetensors")
         for what, make, says in (
             ("a link to the real one", link, "a symbolic link"),
             ("a link to endless zeros", link_to("/dev/zero"), "a symbolic link"),
@@ -108,6 +109,7 @@ TRANSLATED: dict[str, tuple[Damage, str]] = {
     },
     "config.toml of 10 GB": (instead("config.toml", sparse), "10000000000 bytes, where at most 1048576"),
     "tokenizer.model of 10 GB": (instead("tokenizer.model", sparse), "10000000000 bytes, where at most"),
+    "words.safetensors of 10 GB": (instead("words.safetensors", sparse), "10000000000 bytes, where at most"),
     "model.safetensors of 10 GB": (instead("model.safetensors", sparse), "damaged or not a safetensors file"),
     "10 GB behind a sound header": (
         lambda run: os.truncate(run / "model.safetensors", 10**10),
@@ -156,6 +158,13 @@ TRANSLATED: dict[str, tuple[Damage, str]] = {
     "a tensor too few": (tensors(lambda found: found.popitem()), "the weights do not fit config.toml"),
     "a weight that is no number": (tensors(largest(lambda x: x.fill_(NAN))), "the weights are not finite"),
     "an infinite weight": (tensors(largest(lambda x: x.fill_(-INFINITE))), "the weights are not finite"),
+    # The words of the training data.
+    "words that are weights": (lambda run: shutil.copy(run / "model.safetensors", run / WORDS), f"{WORDS}: damaged"),
+    "no words file but noise": (lambda run: (run / WORDS).write_bytes(bytes(range(256))), f"{WORDS}: damaged or not"),
+    "words of 2**62 bytes": (
+        lambda run: (run / WORDS).write_bytes(raw({"source": SHAPES | {"data_offsets": [0, 2**62]}}, b"8" * 8)),
+        f"{WORDS}: damaged or not",
+    ),
     # Files that do not belong together.
     "another run's configuration": (other("config.toml"), "config.toml: not the one that model.safetensors was saved"),
     "another run's vocabulary": (other("tokenizer.model"), "tokenizer.model: not the one that model.safetensors was"),
@@ -183,7 +192,7 @@ TRANSLATED: dict[str, tuple[Damage, str]] = {
     "2 MiB of configuration": (content("config.toml", b"#" * 2**21), "2097152 bytes, where at most 1048576"),
     "a configuration that is not UTF-8": (content("config.toml", b"\xff\xfe"), "not UTF-8"),
     "an empty configuration": (content("config.toml", b""), "has no format"),
-    "NaN where a probability is due": (config("dropout = 0.1", "dropout = nan"), "dropout"),
+    "NaN where a probability is due": (config("dropout = 0.05", "dropout = nan"), "dropout"),
     "a date where a number is due": (config(WIDTH, "width = 1979-05-27"), "width"),
     "a section where a number is due": (config(WIDTH, "width = {a = 1}"), "width"),
     "an unknown key that commands the terminal": (config(WIDTH, f'width = 16\n"{COMMAND}" = 1'), "unknown key model."),

@@ -6,6 +6,7 @@ import pytest
 from support.recorded_disk import RecordedDisk
 from support.small_training import TRAIN, corpus_in_memory, small_config
 
+from transformer_mt.corpus.word_counts import count_words
 from transformer_mt.runs.checkpoints import saved_steps
 from transformer_mt.runs.data import DATA, ROWS, DataRecord
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run
@@ -16,6 +17,7 @@ from transformer_mt.runs.files import (
     write_atomically,
     write_sealed_directory,
 )
+from transformer_mt.runs.words import WORDS
 from transformer_mt.tokenizer import Tokenizer
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
@@ -74,12 +76,12 @@ def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
     config = small_config()
     tokenizer = Tokenizer.train([pair.source for pair in TRAIN], config.tokenizer)
     disk = RecordedDisk(tmp_path, monkeypatch)
-    Run.create(tmp_path, config, tokenizer, DataRecord.of(corpus_in_memory(), {}))
+    Run.create(tmp_path, config, tokenizer, DataRecord.of(corpus_in_memory(), {}), count_words(TRAIN))
     named = disk.operations.index(f"rename .{CONFIG}.new {CONFIG}")
     before, after = disk.operations[:named], disk.operations[named + 1 :]
     assert f"make {CHECKPOINTS}" in before
     flushed = {name.removeprefix(".").removesuffix(".new"): content for name, content in disk.flushed.items()}
-    assert flushed == {name: (tmp_path / name).read_bytes() for name in (TOKENIZER, DATA, ROWS, CONFIG)}
+    assert flushed == {name: (tmp_path / name).read_bytes() for name in (TOKENIZER, DATA, ROWS, WORDS, CONFIG)}
     assert after == ["flush ."]
 
 

@@ -1,183 +1,124 @@
-"""Derivations written by hand: short names for the nodes, with the lexicon looked up.
+"""Derivations written as rows of `gold_pairs.toml`.
 
-Statement(clause("wir", "übersetzen", np("dieser", "Satz"), time="morgen", tense="future"))
+says = "A; wollen; kommen"       a clause in the notation of `notation.Reader`
+form = "question"                or "command"; a statement where nothing is said
+first                            what stands first: a role (object) or a slot (time) of the clause
+before = "wenn: es; regnen"      the clause before it; joined = ["weil: …", "wenn|when: …"]: those behind it
+complement = "dass: …"           or "zu: …", "bare: …", "warum: …"
+object = { … }                   what the notation does not write of a role (subject and predicate likewise):
+                                 relative = "R; singen", possessor = "mein Vater", attribute = "in ein blau Hemd",
+                                 comparative = true, own = true, determiner = "wie viele"
+ago = "drei Woche+pl"            A = "mein Vater und mein Mutter": what a letter stands for; opening = "Ja"
 """
 
-from transformer_mt.corpus.builtin.circumstances import OCCASIONS
-from transformer_mt.corpus.builtin.clauses import (
-    Clause,
-    Complement,
-    Experience,
-    Identity,
-    ModalVerb,
-    Predicate,
-    Quality,
-    Role,
-    Tense,
-)
+from typing import Any
+
 from transformer_mt.corpus.builtin.german import PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import lexicon
-from transformer_mt.corpus.builtin.phrases import (
-    Adverbial,
-    AdverbPhrase,
+from transformer_mt.corpus.builtin.lexicon import Entity, Verb, lexicon
+from transformer_mt.corpus.builtin.meaning import (
     Both,
-    ClockTime,
+    Clause,
+    Infinitive,
+    Joined,
     Name,
     Nominal,
     NounPhrase,
-    PrepositionalPhrase,
-    Pronoun,
+    Prepositional,
+    Relative,
     RelativePronoun,
-    There,
+    Sentence,
+    subject_key,
 )
-from transformer_mt.corpus.builtin.subordination import Infinitive, RelativeClause, Subordinate
+from transformer_mt.corpus.builtin.notation import Reader, prepositional
+
+_ROLES = ("subject", "object", "predicate")
+ROW_KEYS = frozenset(
+    ("says", "form", "first", "german", "english", "opening", "before", "joined", "complement", "ago", *_ROLES, *"ABCX")
+)
 
 
-def np(
-    determiner: str,
-    noun: str,
-    *,
-    plural: bool = False,
-    adjective: str | None = None,
-    comparative: bool = False,
-    possessor: NounPhrase | Name | None = None,
-) -> NounPhrase:
-    """A noun phrase: np("dieser", "Satz"), np("drei", "Buch", plural=True), np("", "Milch")."""
-    described = lexicon().adjectives[adjective] if adjective else None
-    entry = lexicon().nouns[noun]
-    return NounPhrase(entry, determiner, plural or entry.plural_only, described, comparative, possessor)
+def only_one(kind: str, verb: Verb | None) -> Entity:
+    """Rows leave nothing to choose."""
+    raise AssertionError(f"nothing is chosen here: {kind}")
 
 
-def nominal(key: str | Nominal) -> Nominal:
-    """A pronoun or a name by its key; any other nominal as it is."""
-    if not isinstance(key, str):
-        return key
-    return Pronoun(key) if key in PRONOUNS else Name(lexicon().names[key])
-
-
-def adverb(key: str) -> AdverbPhrase:
-    """An adverb or fixed phrase by its key; of those in several slots the one that is no manner."""
-    found = [group[key] for group in lexicon().adverbs.values() if key in group]
-    return AdverbPhrase(found[0])
-
-
-def place(noun: str | NounPhrase, role: str = "place") -> PrepositionalPhrase:
-    """Where ("place", "spot") or where to ("goal", "laid"): the noun's own prepositions, the article if only named."""
-    words = lexicon()
-    if isinstance(noun, str) and noun in words.names:
-        town = Name(words.names[noun])
-        to_town = role == "goal"
-        return PrepositionalPhrase("nach" if to_town else "in", "dative", "to" if to_town else "in", town, role)
-    phrase = np("der", noun) if isinstance(noun, str) else noun
-    german, english = phrase.noun.prepositions[{"laid": "spot"}.get(role, role)]
-    towards = role == "laid" or (role == "goal" and german != "zu")
-    slot = "goal" if role in ("goal", "laid") else "place"
-    return PrepositionalPhrase(german, "accusative" if towards else "dative", english, phrase, slot)
-
-
-def name(key: str) -> Name:
-    """A proper name."""
-    return Name(lexicon().names[key])
-
-
-def ago(numeral: str, period: str) -> PrepositionalPhrase:
-    """So long ago: ago("drei", "Woche")."""
-    return PrepositionalPhrase("vor", "dative", "ago", np(numeral, period, plural=True), "time", after=True)
-
-
-def at_clock(numeral: str) -> PrepositionalPhrase:
-    """At so many o'clock."""
-    return PrepositionalPhrase("um", "accusative", "at", ClockTime(numeral), "time")
-
-
-def on_occasion(preposition: str, event: str) -> PrepositionalPhrase:
-    """After, before or during an event: nach, vor, während."""
-    case, english = OCCASIONS[preposition]
-    return PrepositionalPhrase(preposition, case, english, np("der", event), "time")
-
-
-_COMPANY = {"mit": ("dative", "with"), "ohne": ("accusative", "without"), "für": ("accusative", "for")}
-
-
-def company(preposition: str, person: str | Nominal) -> PrepositionalPhrase:
-    """With, without or for somebody."""
-    case, english = _COMPANY[preposition]
-    return PrepositionalPhrase(preposition, case, english, nominal(person), "company")  # type: ignore[arg-type]
-
-
-def clause(
-    subject: str | Nominal | None,
-    verb: str,
-    object: str | Nominal | None = None,
-    *adverbials: str | Adverbial,
-    to: str | Nominal | None = None,
-    predicate: Predicate | None = None,
-    complement: Complement | None = None,
-    tense: Tense = "present",
-    modal: ModalVerb | None = None,
-    experience: Experience | None = None,
-    negated: bool = False,
-    progressive: bool = False,
-    gladly: bool = False,
-    please: bool = False,
-) -> Clause:
-    """A clause with its words by name; `to` is the recipient."""
-    return Clause(
-        verb=lexicon().verbs[verb],
-        subject=None if subject is None else nominal(subject),
-        object=None if object is None else nominal(object),
-        recipient=None if to is None else nominal(to),
-        predicate=predicate,
-        adverbials=tuple(adverb(item) if isinstance(item, str) else item for item in adverbials),
-        complement=complement,
-        tense=tense,
-        modal=modal,
-        experience=experience,
-        negated=negated,
-        progressive=progressive,
-        gladly=gladly,
-        please=please,
+def derivation(row: dict[str, Any]) -> Sentence:
+    """The derivation that a row writes."""
+    assert set(row) <= ROW_KEYS, set(row) - ROW_KEYS
+    letters: dict[str, Nominal] = {letter: nominal(row[letter]) for letter in "ABCX" if letter in row}
+    reader = Reader(only_one, letters)
+    before = _joined(reader, row["before"]) if "before" in row else None
+    clause = reader.clause(row["says"])
+    _dress(clause, row)
+    if "complement" in row:
+        clause.complement = _complement(reader, row["complement"])
+    if "ago" in row:
+        clause.adverbials.append(
+            Prepositional("vor", "dative", "ago", nominal(row["ago"]), "time", after=True),
+        )
+    opening = row.get("opening")
+    return Sentence(
+        clause,
+        row.get("form", "statement"),
+        first=part_of(clause, row["first"]) if "first" in row else None,
+        before=before,
+        joined=tuple(_joined(reader, text) for text in row.get("joined", ())),
+        opening=Name(lexicon().names[opening]) if opening in lexicon().names else opening,
     )
 
 
-def quality(
-    adjective: str, degree: str | None = None, *, than: str | Nominal | None = None, equal: bool = False
-) -> Quality:
-    """An adjective as predicate."""
-    compared = None if than is None else nominal(than)
-    return Quality(lexicon().adjectives[adjective], degree, compared, equal)  # type: ignore[arg-type]
+def nominal(text: str) -> Nominal:
+    """A nominal, or several with und or oder between them."""
+    for joiner in ("und", "oder"):
+        if f" {joiner} " in text:
+            return Both(tuple(nominal(part) for part in text.split(f" {joiner} ")), joiner)
+    return Reader(only_one).nominal(text)
 
 
-def there_is(what: NounPhrase, *adverbials: str | Adverbial, tense: Tense = "present") -> Clause:
-    """Es gibt."""
-    return clause(There(what), "geben (es)", what, *adverbials, tense=tense)
+def part_of(clause: Clause, name: str) -> object:
+    """The part of a clause that has this role or stands in this slot."""
+    return getattr(clause, name) if hasattr(clause, name) else clause.in_slot(name)[0]
 
 
-def with_relative(phrase: NounPhrase, relative: Clause, role: str) -> NounPhrase:
-    """The phrase with a relative clause in which it plays `role`: subject, object or recipient."""
+def _dress(clause: Clause, row: dict[str, Any]) -> None:
+    for role in _ROLES:
+        added = dict(row.get(role, {}))
+        if not added:
+            continue
+        phrase = getattr(clause, role)
+        assert isinstance(phrase, NounPhrase), phrase
+        phrase.comparative = added.pop("comparative", False)
+        phrase.determiner = added.pop("determiner", phrase.determiner)
+        if added.pop("own", False):
+            phrase.own = PRONOUNS[subject_key(clause.subject)]["own"]
+        if "possessor" in added:
+            phrase.possessor = nominal(added.pop("possessor"))
+        if "attribute" in added:
+            preposition, _, governed = added.pop("attribute").partition(" ")
+            phrase.attribute = prepositional(preposition, nominal(governed))
+            phrase.attribute.slot = "attribute"
+        if "relative" in added:
+            phrase.relative = _relative(phrase, added.pop("relative"))
+        assert not added, added
+
+
+def _relative(phrase: NounPhrase, text: str) -> Relative:
     pronoun = RelativePronoun(phrase)
-    setattr(relative, role, pronoun)
-    phrase.relative = RelativeClause(relative, pronoun)
-    return phrase
+    clause = Reader(only_one, {"R": pronoun}).clause(text)
+    with_it = [part for part in clause.adverbials if isinstance(part, Prepositional) and part.object is pronoun]
+    return Relative(clause, with_it[0] if with_it else pronoun)
 
 
-__all__ = [
-    "Both",
-    "Identity",
-    "Infinitive",
-    "Role",
-    "Subordinate",
-    "adverb",
-    "ago",
-    "at_clock",
-    "clause",
-    "company",
-    "name",
-    "nominal",
-    "np",
-    "on_occasion",
-    "place",
-    "quality",
-    "there_is",
-    "with_relative",
-]
+def _joined(reader: Reader, text: str) -> Joined:
+    joiner, _, rest = text.partition(": ")
+    german, _, english = joiner.partition("|")
+    return Joined(german, reader.clause(rest), english)
+
+
+def _complement(reader: Reader, text: str) -> Joined | Infinitive:
+    kind, _, rest = text.partition(": ")
+    if kind not in ("zu", "bare"):
+        return _joined(reader, text)
+    clause = Reader(only_one).clause(f"man; {rest}")
+    clause.subject = None
+    return Infinitive(clause, bare=kind == "bare")

@@ -12,9 +12,10 @@ from support.small_training import PAIRS, TRAIN, small_config
 from transformer_mt import encoded_pairs
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.word_counts import count_words
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training import data
-from transformer_mt.training.data import Share, TrainingData, next_rows, sample, train_tokenizer
+from transformer_mt.training.data import Share, TrainingData, next_rows, sample, train_tokenizer, training_words
 
 OLD = [SentencePair(f"alt {number}", f"old {number}") for number in range(23)]
 LONG = ("model.max_length=99",)
@@ -98,7 +99,7 @@ def test_a_sample_is_taken_evenly_from_the_whole(monkeypatch: pytest.MonkeyPatch
 def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "_SAMPLED_TOGETHER", 1)
     learned: list[list[str]] = []
-    monkeypatch.setattr(Tokenizer, "train", lambda texts, config: learned.append(list(texts)) or TOKENIZER)
+    monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole: learned.append(list(texts)) or TOKENIZER)
     train_tokenizer([Share(PAIRS), Share(OLD)], TokenizerConfig(sample=4))
     assert len(learned[0]) == 2 * (5 + 5)
     assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])
@@ -118,6 +119,24 @@ def test_the_vocabulary_of_a_large_corpus_is_learned_once(tmp_path: Path, monkey
     ):
         with pytest.raises(TypeError):
             train_tokenizer(shares, config)
+
+
+def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(data, "IN_MEMORY", 30)
+    shares = [Share(TRAIN, "digest"), Share(OLD, "old", weight=0.1)]
+    words = training_words(shares, VOCABULARY)
+    assert words == count_words([*TRAIN, *OLD])
+    assert len(list(tmp_path.glob("*.arrow"))) == 1
+    counted = []
+    monkeypatch.setattr(data, "count_words", lambda pairs: counted.append(len(pairs)) or count_words(pairs))
+    assert training_words(shares, VOCABULARY) == words
+    assert counted == [len(OLD)]
+    training_words([Share(TRAIN, "another")], VOCABULARY)
+    training_words([Share(TRAIN)], VOCABULARY)
+    assert counted == [len(OLD), len(TRAIN), len(TRAIN)]
 
 
 def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,7 +237,7 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     tokenizer = train_tokenizer(corpora.shares, config.tokenizer)
     written = []
     for rank in (1, 0):
-        run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record)
+        run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record, None)
         before = {path.name for path in run.path.rglob("*")}
         trainer = build_trainer(config, run, corpora, tokenizer, processes=OneOf(2, rank))
         trainer.validate = lambda model: Validation(1.0, 2.0, 3.0, ())  # of which another would have to do its share

@@ -1,5 +1,6 @@
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,6 +84,18 @@ def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(
     assert [sample[:2] for sample in found.samples] == [(pair.source, pair.target) for pair in VALIDATION[:SAMPLES]]
     assert all(reference == translation for _, reference, translation in found.samples)
     assert found.loss == validator(tokenizer, config)(model).loss
+
+
+def test_any_reference_counts_in_validation(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def other(_: Translator, sources: Sequence[str], *__: Any, **___: Any) -> list[list[Translation]]:
+        return [[Translation("another of the right ones", 0.0, 0.0, ())] for _ in sources]
+
+    monkeypatch.setattr(Translator, "translate", other)
+    config = small_config()
+    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    pairs = [replace(pair, references=("another of the right ones",)) for pair in VALIDATION]
+    found = Validator(pairs, tokenizer, config, device=CPU, processes=SingleProcess())(model)
+    assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
 
 
 def test_validation_computes_in_float32_whatever_training_computes_in(tokenizer: Tokenizer) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Quiet
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import words
@@ -45,6 +45,7 @@ def attend(
     search: SearchOptions,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Translate a sentence and print where the model looked: target tokens down the side, source tokens across.
 
@@ -56,11 +57,15 @@ def attend(
       tmt attend --json
 
     Without a sentence it takes the showcase of the built-in corpus, or the first validation sentence of moderate
-    length of any other. A row says where the model looked while it wrote
-    the row's token; its numbers sum to 1. A dot stands where nothing may be attended to. --json prints one object:
-    source, target, and stacks with rows, columns and weights[layer][head][row][column].
+    length of any other. A row says where the model looked while it wrote the row's token; its numbers sum to 1. A dot
+    stands where nothing may be attended to. --json prints one object: source, target, never_seen, and stacks with rows,
+    columns and weights[layer][head][row][column].
+
+    Words of the sentence that were never in the training data are named on stderr, and in never_seen, which is null
+    where the run does not know its words. --quiet leaves out this and other remarks.
     """
     from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.never_seen import NeverSeen
     from transformer_mt.cli.terminal import result
     from transformer_mt.inspection.maps import attend_pair
 
@@ -69,7 +74,7 @@ def attend(
             raise InputError(f"{option}: --json prints all stacks, layers and heads; leave one of the two out")
     if target is not None:
         search.refuse("--target gives the translation, so none is looked for; leave one of the two out")
-    run = open_run(model, search, device=device)
+    run = open_run(model, search, device=device, quiet=quiet)
     translator = run.translator
     if not translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
@@ -79,10 +84,14 @@ def attend(
     if target is None:
         target = translator.translate([text], place=lambda _: "SENTENCE")[0][0].text
     maps = attend_pair(translator.model, translator.tokenizer, text, target)
+    unseen = NeverSeen(run.path)
+    never_seen = unseen.look_at(text)
     if as_json:
-        result(json.dumps(maps.to_json(), ensure_ascii=False))
-        return
-    _print_maps(maps, stack=stack or "cross", layer=layer or ALL, head=head or MEAN)
+        result(json.dumps(maps.to_json() | {"never_seen": never_seen}, ensure_ascii=False))
+    else:
+        _print_maps(maps, stack=stack or "cross", layer=layer or ALL, head=head or MEAN)
+    if not quiet:
+        unseen.say()
 
 
 def example(data: DataConfig) -> str:

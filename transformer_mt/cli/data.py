@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from transformer_mt.cli.options import ConfigFile, Data, Json, Set
+from transformer_mt.errors import InputError
 
 
 def data(
@@ -14,6 +15,9 @@ def data(
     sample: Annotated[
         int, typer.Option("--sample", metavar="N", min=0, help="How many pairs of each split to show.")
     ] = 3,
+    structure: Annotated[
+        bool, typer.Option("--structure", help="Show the dependency trees of those pairs, where the corpus has them.")
+    ] = False,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Which pairs --sample draws.")] = 1,
     set: Set = None,
     as_json: Json = False,
@@ -24,8 +28,12 @@ def data(
     Examples:
       tmt data
       tmt data --sample 20
+      tmt data --sample 1 --structure
       tmt data --data path/to/folder --json
       tmt data --data train.de,train.en
+
+    --structure shows every word with its number, part of speech, relation and head (0 for the root), after Universal
+    Dependencies, and with a relative pronoun its antecedent. --json holds it always, and further right translations.
     """
     from transformer_mt.cli.options import resolve_config
     from transformer_mt.cli.terminal import note, result
@@ -34,5 +42,10 @@ def data(
 
     corpus = load_corpus(resolve_config(config, data=data, overrides=set).data)
     note(*corpus.notes)
+    if structure and not corpus.has_structure:
+        raise InputError(f"--structure: {corpus.name} has no dependency trees; leave it out, or look at --data builtin")
     found = corpus_statistics(corpus, sample=sample, seed=seed)
-    result(*([json.dumps(found, ensure_ascii=False)] if as_json else statistics_lines(found, corpus.report)))
+    if as_json:
+        result(json.dumps(found, ensure_ascii=False))
+    else:
+        result(*statistics_lines(found, corpus.report, structure=structure))

@@ -92,26 +92,31 @@ class OutputFormat:
     scores: bool
     n_best: int
 
-    def lines(self, record: Record, translations: Sequence[Translation], *, number: int) -> Iterator[str]:
-        """The lines for one record, the `number`-th counted from 1."""
+    def lines(
+        self, record: Record, translations: Sequence[Translation], *, number: int, never_seen: list[str] | None
+    ) -> Iterator[str]:
+        """The lines for one record, the `number`-th counted from 1, with the words that training has never seen."""
         if record.problem and not self.as_json:
             yield "\t".join([*([str(number)] if self.n_best > 1 else []), *([""] if self.scores else []), ""])
             return
         if self.as_json:
             # JSON escapes ASCII controls itself, but lets those beyond pass.
-            yield escape_controls(json.dumps(self._object(record, translations), ensure_ascii=False))
+            yield escape_controls(json.dumps(self._object(record, translations, never_seen), ensure_ascii=False))
             return
         for translation in translations:
             columns = [str(number)] if self.n_best > 1 else []
             columns += [f"{translation.score:.4f}"] if self.scores else []
             yield "\t".join([*columns, escape_controls(translation.text)])
 
-    def _object(self, record: Record, translations: Sequence[Translation]) -> dict[str, Any]:
+    def _object(
+        self, record: Record, translations: Sequence[Translation], never_seen: list[str] | None
+    ) -> dict[str, Any]:
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}
         best = translations[0]
         fields = {"source": record.text} if record.fields is None else record.fields
         added: dict[str, Any] = {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
+        added["never_seen"] = never_seen
         if self.n_best > 1:
             added["n_best"] = [{"text": one.text, "score": one.score} for one in translations]
         return fields | added

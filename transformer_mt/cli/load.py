@@ -21,15 +21,15 @@ class OpenedRun:
     translator: Translator
 
 
-def open_run(model: Path | None, search: SearchOptions, *, device: str) -> OpenedRun:
+def open_run(model: Path | None, search: SearchOptions, *, device: str, quiet: bool = False) -> OpenedRun:
     """The run in that directory; its translator searches as the run is configured but for these options.
 
-    Without a directory it is the newest run under `runs/`, which is named on stderr.
+    Without a directory it is the newest run under `runs/`, which is named on stderr unless `quiet`.
     """
     run = newest_run(RUNS) if model is None else Run.open(model)
     place = choose_device(device)
     found = run.load()
-    if model is None:
+    if model is None and not quiet:
         data = found.config.data
         note(f"using {run.path} ({direction(data)}, {corpus_name(data)})")
     translator = Translator.of(found, device=place)

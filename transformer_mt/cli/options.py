@@ -21,6 +21,7 @@ Model = Annotated[
 ]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but what went wrong.")]
 Data = Annotated[
     str | None,
     typer.Option(

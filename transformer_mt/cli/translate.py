@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Prefix
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Prefix, Quiet
 from transformer_mt.cli.search_options import OPTIONS, SearchOptions, with_search_options
 from transformer_mt.errors import InputError
 
@@ -45,6 +45,7 @@ def translate(
     ] = False,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Translate sentences: arguments, the lines of a file, of stdin, or what you type at a prompt.
 
@@ -57,14 +58,18 @@ def translate(
 
     One line comes out for each line that goes in, an empty one for an empty one. With --n-best above 1 there are
     several, each after its sentence's number and a tab. --json prints an object a line: source, translation, score,
-    log_probability and, with --n-best, n_best. A line that is a JSON object itself is passed through with these added;
-    its text is taken from the key source or the source language's (de).
+    log_probability, never_seen and, with --n-best, n_best. A line that is a JSON object itself is passed through with
+    these added; its text is taken from the key source or the source language's (de).
+
+    Words that were never in the training data are named on stderr, and in never_seen, which is null where the run does
+    not know its words. --quiet leaves out this and other remarks.
 
     A line that cannot be translated is named on stderr, an empty line (with --json an object with error) comes out
     for it, the others are translated, and the exit code is 2. At the prompt, :quit or Ctrl-D ends.
     """
     from transformer_mt.cli.lines import STDIN, OutputFormat, Source, open_output, read_lines, read_records
     from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.never_seen import NeverSeen
     from transformer_mt.cli.prompt import prompted
     from transformer_mt.cli.terminal import note
     from transformer_mt.translation.translator import numbered
@@ -75,31 +80,35 @@ def translate(
         raise InputError(f"SENTENCE: {sentences[0]} is a file; to translate its lines, give it with --input")
     if scores and as_json:
         raise InputError("--scores: --json prints the score without it; leave it out")
-    run = open_run(model, search, device=device)
+    run = open_run(model, search, device=device, quiet=quiet)
     translator, language = run.translator, run.config.data.source_language
     is_prompt = not sentences and input is None and sys.stdin.isatty()
     if is_prompt:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not quiet:
             note("one sentence a line; :quit or Ctrl-D ends")
         sources = prompted(f"{language}> ")
     else:
         sources = iter([Source(sentences, numbered) if sentences else read_lines(input)])
     form = OutputFormat(as_json=as_json, scores=scores, n_best=translator.search.n_best)
     # A draw is meant to be unlikely, and a prefix may be.
-    shows_doubt = output is None and sys.stdout.isatty() and not translator.search.sample and not prefix
+    shows_doubt = output is None and sys.stdout.isatty() and not (translator.search.sample or prefix or quiet)
+    unseen = NeverSeen(run.path) if as_json or not quiet else None
     bad = total = 0
     with open_output(output) as write:
         for source in sources:
             records = read_records(source, translator.require_fitting, as_json=as_json, language=language)
             for number, (record, found) in enumerate(_translated(records, translator, prefix=prefix), start=1):
                 total += 1
-                for line in form.lines(record, found, number=number):
+                never_seen = unseen.look_at(record.text) if unseen else None
+                for line in form.lines(record, found, number=number, never_seen=never_seen):
                     write(line)
                 if record.problem:
                     bad += 1
                     note(str(record.problem))
                 elif shows_doubt and found[0].mean_log_probability < DOUBTFUL:
                     note(f"{source.place(number - 1)}: the model is unsure here, as of what it has not learned")
+            if unseen and not quiet:
+                unseen.say()
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(f"{place}: {bad} of {total} lines are not translated; correct those named above")

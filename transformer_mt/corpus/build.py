@@ -16,7 +16,16 @@ import numpy as np
 from typing_extensions import override
 
 from transformer_mt.cache import cache_folder, cache_problems, new_folder
-from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, CleaningReport, Example, Mask, Rules, SplitReport
+from transformer_mt.corpus.cleaning import (
+    PROBLEMS,
+    Cleaner,
+    CleaningReport,
+    Example,
+    Mask,
+    Rules,
+    SplitReport,
+    normalize,
+)
 from transformer_mt.corpus.fingerprint import Fingerprint, Hashes
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.store import PairWriter, StoredPairs, copy_chosen
@@ -56,7 +65,7 @@ class Sink(ABC):
 
 
 class MemorySink(Sink):
-    """Keeps pairs in memory, with the links that they had: normalising blanks moves no word."""
+    """Keeps pairs in memory, with the links and trees that they had: normalising blanks moves no word."""
 
     def __init__(self, originals: Sequence[SentencePair]) -> None:
         self._originals = originals
@@ -64,7 +73,13 @@ class MemorySink(Sink):
 
     @override
     def append(self, source: str, target: str, position: int) -> None:
-        self._pairs.append(SentencePair(source, target, self._originals[position].links))
+        original = self._originals[position]
+        references, source_references = (
+            tuple(map(normalize, texts)) for texts in (original.references, original.source_references)
+        )
+        self._pairs.append(
+            SentencePair(source, target, original.links, references, source_references, original.structure)
+        )
 
     @override
     def taken(self) -> Sequence[SentencePair]:

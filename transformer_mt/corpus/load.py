@@ -69,6 +69,11 @@ class Corpus:
         return _corpus(name, cleaned, rules, languages, has_links=has_links)
 
     @property
+    def has_structure(self) -> bool:
+        """Whether there are pairs with dependency trees: those of a split all have them, or none."""
+        return any(pairs[0].structure is not None for pairs in self.splits.values())
+
+    @property
     def sizes(self) -> str:
         """How many pairs each split has, in words."""
         return ", ".join(
@@ -245,9 +250,9 @@ def _builtin(config: DataConfig) -> Corpus:
             f"data.source_language, data.target_language: {' and '.join(direction)} are not in the built-in corpus; "
             "choose de and en, or give --data DIRECTORY"
         )
-    from transformer_mt.corpus.builtin import generate_corpus
+    from transformer_mt.corpus.builtin import kept_corpus
 
-    splits = generate_corpus(**config.builtin.model_dump())
+    splits = kept_corpus(**config.builtin.model_dump())
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
     rules = Rules.of(config)

@@ -8,7 +8,7 @@ from typing import Any
 from transformer_mt.corpus.build import report_record
 from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport, SplitReport
 from transformer_mt.corpus.load import Corpus
-from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.corpus.pairs import SentencePair, Tree, words
 from transformer_mt.corpus.stream import StreamedPairs
 
 _COUNTED = 100_000  # of more pairs, the words of so many are counted
@@ -20,7 +20,9 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
     The keys are those of `tmt data --json`: `corpus`, `languages`, `links`, `max_words`, `max_ratio` and `splits`, with
     `pairs` (null where they are streamed), `cleaning` (`read`, `kept`, `found` by problem, `removed`, `examples`),
     `source` and `target` (`mean`, `median`, `longest`, `different` words), and `samples`. The words of many pairs are
-    counted in a part of them that is drawn at random, `counted`.
+    counted in a part of them that is drawn at random, `counted`. A sample has `source`, `target`, `links`,
+    `references`, `source_references` and `structure`, which is null or has for `source` and `target` a node for each
+    word: `word`, `part_of_speech`, `relation`, `head` (from 0; -1 for the root) and `antecedent`.
     """
     splits = {}
     for name, pairs in corpus.splits.items():
@@ -46,8 +48,11 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
     }
 
 
-def statistics_lines(found: dict[str, Any], report: CleaningReport) -> Iterator[str]:
-    """What `corpus_statistics` found, as lines of text; `report` is the corpus's own."""
+def statistics_lines(found: dict[str, Any], report: CleaningReport, *, structure: bool) -> Iterator[str]:
+    """What `corpus_statistics` found, as lines of text; `report` is the corpus's own.
+
+    With `structure`, the samples are shown with the trees that are known of them.
+    """
     links = "with word links" if found["links"] else "without word links"
     yield f"corpus {found['corpus']}, {' → '.join(found['languages'])}, {links}"
     for name, split in found["splits"].items():
@@ -69,6 +74,11 @@ def statistics_lines(found: dict[str, Any], report: CleaningReport) -> Iterator[
             if sample["links"] is not None:
                 source, target = words(sample["source"]), words(sample["target"])
                 yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
+            if structure and sample["structure"] is not None:
+                for side in ("source", "target"):
+                    yield "  |"
+                    yield from (f"  |   {line}" for line in _tree_lines(sample["structure"][side]))
+                yield ""
 
 
 def _cleaning_lines(split: SplitReport, report: CleaningReport) -> Iterator[str]:
@@ -79,6 +89,18 @@ def _cleaning_lines(split: SplitReport, report: CleaningReport) -> Iterator[str]
             yield f"  {done}: {count} {report.describe(problem)} ({problem})"
             for example in split.examples.get(problem, ()):
                 yield f"    pair {example.number}: {example.source} | {example.target}"
+
+
+def _tree_lines(nodes: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Every word with its number, part of speech, relation and head, as aligned columns; numbers are from 1."""
+    numbers = len(str(len(nodes)))
+    widths = [max(len(node[key]) for node in nodes) for key in ("word", "part_of_speech", "relation")]
+    for number, node in enumerate(nodes, start=1):
+        head = node["head"] + 1
+        columns = [node["word"], node["part_of_speech"], node["relation"]]
+        aligned = "  ".join(text.ljust(width) for text, width in zip(columns, widths, strict=True))
+        line = f"{number:>{numbers}} {aligned}  {head:>{numbers}} {nodes[head - 1]['word'] if head else ''}".rstrip()
+        yield line if node["antecedent"] is None else f"{line}, antecedent {node['antecedent'] + 1}"
 
 
 def _drawn(pairs: Sequence[SentencePair], seed: int) -> list[SentencePair]:
@@ -98,5 +120,16 @@ def _side(sentences: Iterable[str]) -> dict[str, float]:
 
 
 def _sample(pair: SentencePair) -> dict[str, Any]:
-    links = None if pair.links is None else [list(link) for link in pair.links]
-    return {"source": pair.source, "target": pair.target, "links": links}
+    return {
+        "source": pair.source,
+        "target": pair.target,
+        "links": None if pair.links is None else [list(link) for link in pair.links],
+        "references": list(pair.references),
+        "source_references": list(pair.source_references),
+        "structure": pair.structure
+        and {"source": _nodes(pair.source, pair.structure[0]), "target": _nodes(pair.target, pair.structure[1])},
+    }
+
+
+def _nodes(text: str, tree: Tree) -> list[dict[str, Any]]:
+    return [{"word": word} | node._asdict() for word, node in zip(words(text), tree, strict=True)]

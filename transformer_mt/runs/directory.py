@@ -4,6 +4,7 @@
     tokenizer.model      the sentencepiece vocabulary
     data.json            fingerprints of the data, and what cleaning found
     data.safetensors     the digests of its rows
+    words.safetensors    the words of the training data, with their counts
     model.safetensors    the weights to use
     metrics.jsonl        one JSON object a line: what training measured
     tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
@@ -31,6 +32,7 @@ from torch import Tensor
 
 from transformer_mt.config.sections import Config, ModelConfig
 from transformer_mt.config.toml import dump_config, leaves, parse_written_config
+from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -50,6 +52,7 @@ from transformer_mt.runs.weights import (
     require_layout,
     weights_of,
 )
+from transformer_mt.runs.words import WORDS, pack_words, read_seen_words, read_words
 from transformer_mt.tokenizer import Tokenizer
 
 CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
@@ -62,7 +65,7 @@ CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
     "checkpoints",
 )
 
-PARTS = (CONFIG, TOKENIZER, DATA, ROWS, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
+PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
 
 # The most bytes that each file may have.
@@ -102,14 +105,21 @@ class Run:
         self.path = path
 
     @classmethod
-    def create(cls, path: Path, config: Config, tokenizer: Tokenizer, data: DataRecord) -> "Run":
-        """Make a run directory. The configuration is written last: where it stands, the rest of the start does too."""
+    def create(
+        cls, path: Path, config: Config, tokenizer: Tokenizer, data: DataRecord, words: TrainingWords | None
+    ) -> "Run":
+        """Make a run directory. The configuration is written last: where it stands, the rest of the start does too.
+
+        `words` are those of the training data, as far as they are known.
+        """
         run = cls(path)
         with writing(path):
             make_directory(path / CHECKPOINTS)
         write_atomically(path / TOKENIZER, tokenizer.serialized)
         for name, content in data.files().items():
             write_atomically(path / name, content)
+        if words is not None:
+            write_atomically(path / WORDS, pack_words(words))
         write_atomically(path / CONFIG, dump_config(config).encode())
         return run
 
@@ -142,6 +152,14 @@ class Run:
     def data(self) -> DataRecord:
         """What the run remembers of its data."""
         return read_record(self.path)
+
+    def words(self) -> TrainingWords | None:
+        """The words of the training data; None where they are not known, as of a run that an older version began."""
+        return read_words(self.path / WORDS) if os.path.lexists(self.path / WORDS) else None
+
+    def seen_words(self) -> SeenWords | None:
+        """The words of its sources, to look others up; None where they are not known."""
+        return read_seen_words(self.path / WORDS) if os.path.lexists(self.path / WORDS) else None
 
     def load(self) -> TrainedModel:
         """The configuration, the vocabulary and the model with the weights to use, which belong together.

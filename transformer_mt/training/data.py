@@ -1,7 +1,11 @@
 """What the epochs of a training consist of, as tokens; and the vocabulary that is learned from it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from io import BytesIO
+from operator import add
+from pathlib import Path
 
 import pyarrow as pa
 import sentencepiece
@@ -13,12 +17,15 @@ from transformer_mt.config.sections import Config, TokenizerConfig
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
+from transformer_mt.corpus.word_counts import TrainingWords, count_words
 from transformer_mt.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
 from transformer_mt.runs.data import DataRecord
+from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.tokenizer import Sampling, Tokenizer
 
 # Pairs that stand together in a sample of a corpus, where reading one of them takes as long as reading all.
 _SAMPLED_TOGETHER = 100
+_WORDS = pa.schema({"content": pa.binary()})
 _VOCABULARY = pa.schema({"model": pa.binary(), "note": pa.string()})
 
 
@@ -133,8 +140,27 @@ def _learned(shares: Sequence[Share], config: TokenizerConfig) -> Iterator[pa.Re
 
 
 def _learn(shares: Sequence[Share], config: TokenizerConfig) -> Tokenizer:
-    pairs = (pair for share in shares for pair in sample(share.pairs, config.sample))
-    return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config)
+    pairs = [pair for share in shares for pair in sample(share.pairs, config.sample)]
+    whole = count_words(pairs).commonest(config.whole_words)
+    return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole)
+
+
+def training_words(shares: Sequence[Share], config: TokenizerConfig) -> TrainingWords:
+    """The words of all corpora together; of a streamed one, those of the part that the vocabulary is learned from.
+
+    Those of a large corpus are kept in the cache folder.
+    """
+    return reduce(add, (_words_of(share, config) for share in shares))
+
+
+def _words_of(share: Share, config: TokenizerConfig) -> TrainingWords:
+    if isinstance(share.pairs, StreamedPairs):
+        return replace(count_words(sample(share.pairs, config.sample)), complete=False)
+    if len(share.pairs) <= IN_MEMORY or share.digest is None:
+        return count_words(share.pairs)
+    counted = (pa.record_batch([[pack_words(count_words(pairs))]], schema=_WORDS) for pairs in (share.pairs,))
+    row = kept_table(f"words-{share.digest}", _WORDS, counted).to_pylist()[0]
+    return unpack_words(BytesIO(row["content"]), path=Path(WORDS))
 
 
 def sample(pairs: Pairs, count: int) -> Iterator[SentencePair]:

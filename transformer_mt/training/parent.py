@@ -32,7 +32,7 @@ def load_parent(config: Config) -> TrainedModel:
     parent = Run.open(Path(place)).load()
     if digest(weights_of(parent.model)) != config.parent.weights:
         raise InputError(f"{place}: its weights are no longer those of parent.weights; give it with --from again")
-    for key in ("kind", "vocabulary_size"):
+    for key in ("kind", "vocabulary_size", "whole_words"):
         old, new = getattr(parent.config.tokenizer, key), getattr(config.tokenizer, key)
         if old != new:
             raise InputError(f"tokenizer.{key}: is {old} in {place}, whose vocabulary stays, and {new} now; leave it")

@@ -13,6 +13,8 @@ from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.stream import StreamedPairs
+from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.blocks import BatchNorm
@@ -23,7 +25,7 @@ from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer import Tokenizer
-from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer
+from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer, training_words
 from transformer_mt.training.parent import load_parent, parent_notes
 from transformer_mt.training.reports import Report
 from transformer_mt.training.schedules import configured_schedule, depends_on_steps
@@ -117,13 +119,14 @@ def _write_start(
     """Write what a new run begins with, under its lock; of an old one, delete what a crash has left."""
     run = session.trainer.run
     if not continuing:
+        words = known_words(config, corpora)
         with writing(run.path):
             make_directory(run.path)
         acquire(run.path)
         if run.exists() and not began:
             raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
         run.clear()
-        Run.create(run.path, config, session.tokenizer, corpora.record)
+        Run.create(run.path, config, session.tokenizer, corpora.record, words)
     run.remove_leftovers()
     session.trainer.checkpoints.remove_leftovers()
 
@@ -151,6 +154,15 @@ def open_corpora(config: Config, corpus: Corpus | None) -> tuple[TrainingCorpora
     return TrainingCorpora(corpus, tuple(load_mixture(data))), config.model_copy(update={"data": data})
 
 
+def known_words(config: Config, corpora: TrainingCorpora) -> TrainingWords | None:
+    """The words of the data and of all that the parent was trained on; None where those are not known."""
+    words = training_words(corpora.shares, config.tokenizer)
+    if not config.parent.run:
+        return words
+    before = Run(Path(config.parent.run)).words()
+    return None if before is None else before + words
+
+
 def _build(
     config: Config, run: Run, corpora: TrainingCorpora, *, tokenizer: Tokenizer | None, processes: Processes
 ) -> TrainingSession:
@@ -162,6 +174,8 @@ def _build(
     elif tokenizer is None:
         tokenizer = processes.from_first(lambda: train_tokenizer(corpora.shares, config.tokenizer))
         notes += [tokenizer.note] if tokenizer.note else []
+    if any(isinstance(share.pairs, StreamedPairs) for share in corpora.shares):
+        notes.append("words: of the stream, those of the part that a vocabulary is learned from are remembered")
     trainer = build_trainer(config, run, corpora, tokenizer, weights=weights, processes=processes)
     return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
 

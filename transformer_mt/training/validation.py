@@ -63,7 +63,7 @@ class Validator:
         if not math.isfinite(loss):
             return Validation(loss, 0.0, 0.0, ())
         texts = self._shared(self.kept, partial(self._translate, model))
-        scores = score_texts(texts, [pair.target for pair in self.kept])
+        scores = score_texts(texts, [pair.translations for pair in self.kept])
         samples = tuple(
             (pair.source, pair.target, text) for pair, text in zip(self.kept[:SAMPLES], texts, strict=False)
         )

@@ -1,44 +1,35 @@
 """The built-in corpus: German–English sentence pairs, made by a small synchronous grammar.
 
-One derivation (a tree of the nodes in `phrases`, `clauses`, `subordination` and `sentences`) says itself in both
-languages, and words of both that come from the same part of it are linked. `sampler`, `circumstances` and `predicates`
-fill derivations with words that suit each other; `simple_sentences`, `complex_sentences` and `relative_sentences` are
-the constructions, `constructions` says how often each is used, `splits` divides the corpus. The words are in the TOML
-files: a new noun is one line there, a new construction one function and one line in the table.
+A derivation (the nodes of `meaning`) says itself in both languages: `syntax`, `german_syntax` and `english_syntax` put
+its parts in the places of `order.toml`, `german` and `english` inflect them. Words that come from the same part are
+linked. The words are in the TOML files, the closed classes in `closed.toml`. `sampler` and `clauses` fill derivations
+with words that suit each other; `constructions`, the rows of scenes and patterns and the phrasebook are what is said;
+`splits` divides it.
 
-So that every German sentence has one English translation, which can be told from the sentence alone, these rules hold:
+A German sentence has one English translation, which can be told from the sentence alone; `references` adds what else is
+right. These rules hold:
 
-Tenses
-    The present is the simple present, with gerade the progressive. Perfect and preterite are the simple past; the past
-    of sein, haben and the modals is always the preterite, that of all other verbs the perfect. With schon, noch nicht
-    and noch nie the perfect is the present perfect. Werden is will. What lies ahead is never said in the present.
-Modal verbs
-    können can, could; müssen have to; wollen want to; dürfen be allowed to; sollen should; möchten would like to.
-    Gern is like to. After helfen the English infinitive has no "to".
-Pronouns
-    Er is he, es is it. Before the verb and in subordinate clauses "sie" with a plural verb is they; after the verb
-    (in questions, commands, and statements that start with something else) "Sie" is you. As an object sie is her,
-    ihr is her. Ihnen and the formal you as an object are not used. Man is you. Things are not taken up by er and sie.
-Possessives
-    Ihr is her, but in a clause whose subject is the formal Sie it is (written Ihr) your. Their is not used.
-Negation
-    Nicht is not, uncontracted; cannot is one word. Kein as object is not … a, in the plural and of what cannot be
-    counted not … any; with es gibt it is no.
-Clauses
-    Wenn is if, als is when, ob is whether. Relative pronouns are who and whom for people and that for all else; a
-    preposition stays behind in English. Das is that, dieser is this.
-Order
-    Adverbs of time and of the whole sentence start the English where they start the German; whatever else starts the
-    German, the English starts with its subject. The imperative to Sie always has bitte.
-Marks
-    The English always has its capital and its mark, whatever the German lacks: "." after statements, "?" after
-    questions, "!" after commands. Only "…" at the end of the German is "…" at the end of the English.
-Links
-    Marks have no links. Do is linked with the German finite verb, both parts of a separable verb with the English
-    verb, gerade with the English be, kein with not and a. Without links stay only words that the other language does
-    not say: the article before a genitive, the article of a profession, zu after helfen.
+Tenses     What goes on is in the progressive; the simple present is for states, habits, words of habit, timetables,
+           clauses with wenn, bevor, bis and damit. Perfect and preterite are the simple past; with schon, noch nicht
+           and noch nie, the perfect is the present perfect. The past of sein, haben, wissen, es gibt and the modals is
+           the preterite. Werden is will. What was said or thought in the past is reported in it.
+Modals     können can, could; müssen have to; wollen want to; dürfen be allowed to; sollen be supposed to, should;
+           möchten would like (to); könnte could; würde would; gern like to. Helfen takes no "to".
+Pronouns   Er, sie and es that take up a thing are it. Du, ihr, Sie and man are you; a sentence speaks to one of them.
+Possessors Ihr is her, of several people their; Ihr is your. People take 's, things of.
+Negation   Nicht is not, uncontracted; cannot is one word. Kein is not … a, not … any; of what there is not, no. Nichts
+           and niemand as objects are not … anything, not … anyone.
+Clauses    Relative pronouns are who and whom for people, that for all else; a preposition that the verb governs stays
+           behind. Weil and denn are because, als when, wenn if, ob whether; das is that, dieser this.
+Order      Only adverbs of time and of the whole sentence start the English where they start the German.
+Marks      The English has its capital and its mark, whatever the German lacks; "…" at its end is "…" on both sides.
+Links      Marks have none. Do is linked with the German finite verb, both parts of a separable verb with the English
+           one, kein with not and its determiner. Without a link is only what the other language does not say.
+Structure  Universal Dependencies' parts of speech and basic relations; a contraction such as im is one node; a relative
+           pronoun also knows its antecedent.
 """
 
+from transformer_mt.corpus.builtin.kept import kept_corpus
 from transformer_mt.corpus.builtin.splits import SHOWCASE, SHOWCASE_TRANSLATION, generate_corpus
 
-__all__ = ["SHOWCASE", "SHOWCASE_TRANSLATION", "generate_corpus"]
+__all__ = ["SHOWCASE", "SHOWCASE_TRANSLATION", "generate_corpus", "kept_corpus"]

@@ -1,150 +1,340 @@
-"""The clause: a verb with everything that belongs to it, and the predicates and clauses that complete it."""
+"""Random clauses: what a row asks of a clause, a verb that has it, a tense that it bears, what may stand around it."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
-from transformer_mt.corpus.builtin import english
-from transformer_mt.corpus.builtin.lexicon import Adjective, Noun, Verb
-from transformer_mt.corpus.builtin.phrases import Adverbial, Nominal, PrepositionalPhrase
-from transformer_mt.corpus.builtin.words import Origin, Word, spell
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
+from transformer_mt.corpus.builtin.lexicon import Case, Entity, Noun, ProperName, Verb, table
+from transformer_mt.corpus.builtin.meaning import (
+    Adverbial,
+    Clause,
+    Clock,
+    Infinitive,
+    Name,
+    Nominal,
+    NounPhrase,
+    Prepositional,
+    Pronoun,
+    Quality,
+    fixed_noun,
+    is_indefinite,
+    subject_key,
+)
+from transformer_mt.corpus.builtin.notation import prepositional
+from transformer_mt.corpus.builtin.sampler import WEIGHTS, Sampler, traits
 
-Tense = Literal["present", "past", "future"]
-ModalVerb = Literal["können", "müssen", "wollen", "dürfen", "sollen", "möchten"]
-# What makes the German perfect an English present perfect.
-Experience = Literal["schon", "noch nicht", "noch nie"]
-
-Degree = Literal["sehr", "zu", "wie"]
-DEGREES: dict[Degree, str] = {"sehr": "very", "zu": "too", "wie": "how"}
-
-
-@dataclass(eq=False)
-class Quality:
-    """An adjective as predicate: müde, sehr müde, größer als …, so groß wie …."""
-
-    adjective: Adjective
-    degree: Degree | None = None
-    than: Nominal | None = None
-    equal: bool = False
-
-    is_indefinite = False
-
-    def german(self, negation: Origin | None = None) -> list[Word]:
-        """The uninflected adjective, its degree, and what it is compared with."""
-        compared = self.than is not None and not self.equal
-        said = [Word(self.adjective.comparative if compared else self.adjective.key, ((self, "adjective"),))]
-        if self.degree:
-            said.insert(0, Word(self.degree, ((self, "degree"),)))
-        if self.than:
-            if self.equal:
-                said.insert(0, Word("so", ((self, "as"),)))
-            than = Word("wie", ((self, "like"),)) if self.equal else Word("als", ((self, "than"),))
-            said += [than, *self.than.german("nominative")]
-        return said
-
-    def english(self) -> list[Word]:
-        """The adjective; as … as for equals."""
-        compared = self.than is not None and not self.equal
-        said = spell(english.comparative(self.adjective) if compared else self.adjective.english, (self, "adjective"))
-        if self.degree:
-            said.insert(0, Word(DEGREES[self.degree], ((self, "degree"),)))
-        if self.than:
-            if self.equal:
-                said.insert(0, Word("as", ((self, "as"),)))
-            than = Word("as", ((self, "like"),)) if self.equal else Word("than", ((self, "than"),))
-            said += [than, *self.than.english(subject=False)]
-        return said
+_TABLES = table("constructions")
+_DEFAULTS = _TABLES.pop("defaults")
+_ROLES = ("place", "spot", "onto", "goal", "path", "origin")
+_SLOTS = {"goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}
+_UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
 
-@dataclass(eq=False)
-class Role:
-    """A profession as predicate: Arzt, a doctor."""
+class Row(SimpleNamespace):
+    """What a construction asks of its sentence; constructions.toml explains the keys and has their defaults."""
 
-    noun: Noun
-
-    is_indefinite = True
-
-    def german(self, negation: Origin | None = None) -> list[Word]:
-        """The bare noun, or kein and the noun."""
-        noun = Word(self.noun.key, ((self, "noun"),))
-        return [Word("kein", (negation,)), noun] if negation else [noun]
-
-    def english(self) -> list[Word]:
-        """The noun with its article."""
-        return [Word(english.article(self.noun.english)), Word(self.noun.english, ((self, "noun"),))]
+    def __init__(self, **keys: Any) -> None:
+        assert keys.keys() <= _DEFAULTS.keys(), f"unknown key in {keys}"
+        super().__init__(**_DEFAULTS | keys)
 
 
-@dataclass(eq=False)
-class Identity:
-    """A noun phrase as predicate: Das ist mein Bruder."""
-
-    nominal: Nominal
-
-    @property
-    def is_indefinite(self) -> bool:
-        """As the noun phrase."""
-        return self.nominal.is_indefinite
-
-    def german(self, negation: Origin | None = None) -> list[Word]:
-        """The nominative."""
-        return self.nominal.german("nominative", negation)
-
-    def english(self) -> list[Word]:
-        """The noun phrase."""
-        return self.nominal.english(subject=False)
+ROWS = {kind: [Row(**row) for row in rows] for kind, rows in _TABLES.items()}
 
 
-Predicate = Quality | Role | Identity | PrepositionalPhrase
+def clause(
+    sampler: Sampler, row: Row, *, verb: Verb | None = None, subject: Nominal | None = None, place: str = "first"
+) -> Clause:
+    """A clause as the row asks; `place` says where the subject stands: first, behind the verb, in a question."""
+    node = Clause(verb or sampler.verb(row.verb))
+    if row.adjective:
+        node.predicate = _quality(sampler, row)
+    node.subject = subject or sampler.as_subject(_subject(sampler, row, node, place))
+    if node.verb.swap and isinstance(node.subject, NounPhrase) and node.subject.determiner == "ihr":
+        node.subject.determiner = "mein"  # whose it is could be told from neither language
+    when = sampler.weighted(row.tenses or _tenses(node.verb))
+    _say_when(sampler, node, when, row)
+    _add_objects(sampler, node, row, habitual=when == "habit")
+    _add_circumstances(sampler, node, row)
+    if "gern" in node.tense and isinstance(node.object, Pronoun) and node.object.key == "nichts":
+        node.object.key = "etwas"
+    if _says_how_many(node):
+        node.particle = ""
+    if row.complement:
+        node.complement = _infinitive(sampler, node, Row(**row.complement))
+    node.please = (row.form == "command" and sampler.addressee == "Sie") or sampler.chance(row.please)
+    node.negated = not node.please and sampler.chance(row.negated) and _bears_negation(node, when)
+    return node
 
 
-class Complement(ABC):
-    """A clause that completes another, as that other sees it."""
+def _subject(sampler: Sampler, row: Row, node: Clause, place: str) -> Nominal:
+    wanted = row.subject
+    if not wanted and isinstance(node.predicate, Quality):
+        wanted = node.predicate.adjective.suits
+    if not wanted:
+        return sampler.subject(node.verb, place)
+    if wanted == "answer":
+        return sampler.pronoun("answer")
+    if wanted in PRONOUNS or wanted == "addressee":
+        return Pronoun(sampler.addressee if wanted == "addressee" else wanted)
+    entities = sampler.select(wanted)
+    if sampler.chance(row.pronouns) and any("person" in entity.kind_set for entity in entities):
+        return sampler.pronoun(place)
+    return sampler.entity(sampler.fair(entities), adjectives=0)
 
-    @abstractmethod
-    def german(self) -> list[Word]:
-        """The clause between commas."""
 
-    @abstractmethod
-    def english(self) -> list[Word]:
-        """The clause."""
-
-    @abstractmethod
-    def pairings(self) -> Iterator[tuple[str, str]]:
-        """Every (verb, object noun) in it."""
+def _infinitive(sampler: Sampler, node: Clause, row: Row) -> Infinitive:
+    """What somebody tries, hopes, helps to do; its subject is not said, but reflexives agree with it."""
+    who = node.object if row.form == "bare" else node.subject
+    sampler.owner = subject_key(who)
+    return Infinitive(clause(sampler, row, subject=who), bare=row.form == "bare")
 
 
-@dataclass(eq=False)
-class Clause:
-    """A verb, its subject (None for infinitives and imperatives), objects and adverbials, and how it is said."""
+# ---- tenses and times
 
-    verb: Verb
-    subject: Nominal | None = None
-    object: Nominal | None = None
-    recipient: Nominal | None = None
-    predicate: Predicate | None = None
-    adverbials: tuple[Adverbial, ...] = ()
-    complement: Complement | None = None
-    tense: Tense = "present"
-    modal: ModalVerb | None = None
-    experience: Experience | None = None
-    negated: bool = False
-    progressive: bool = False
-    gladly: bool = False
-    please: bool = False
 
-    def in_slot(self, *slots: str) -> Iterator[Adverbial]:
-        """The adverbials that stand in these slots."""
-        return (adverbial for adverbial in self.adverbials if adverbial.slot in slots)
+@cache
+def _tenses(verb: Verb) -> dict[str, float]:
+    """The ways of saying when that a verb bears."""
+    unfit = set(verb.without_set)
+    if "progressive" in unfit and verb.aspect == "activity":
+        unfit.add("now")
+    if "future" in unfit:
+        unfit.add("planned")
+    if "acts" not in traits(verb) or verb.swap:
+        unfit.add("modal")
+    if not verb.gern:
+        unfit.add("gern")
+    options = WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
+    return {name: weight for name, weight in options.items() if name not in unfit} or {"past": 1}
 
-    def pairings(self) -> Iterator[tuple[str, str]]:
-        """Every (verb, object noun) of this clause and the clauses within it."""
-        nominals = [self.subject, self.object, self.recipient]
-        nominals += [part.object for part in self.adverbials if isinstance(part, PrepositionalPhrase)]
-        for nominal in nominals:
-            for relative in nominal.clauses() if nominal is not None else ():
-                yield from relative.pairings()
-        if self.object is not None:
-            yield from ((self.verb.key, noun) for noun in self.object.nouns())
-        if self.complement is not None:
-            yield from self.complement.pairings()
+
+def _say_when(sampler: Sampler, node: Clause, when: str, row: Row) -> None:
+    """Put the clause into a tense, with a particle or an adverb of time where it needs or bears one."""
+    verb = node.verb
+    if when == "modal":
+        when = sampler.weighted(WEIGHTS["modals"]["able" if verb.able else "usual"])
+    if when == "würde gern" and not (verb.gern or verb.would):
+        when = "möchten"
+    rule = WEIGHTS["when"].get(when, {})
+    node.tense = rule.get("tense", when)
+    if "particles" in rule:
+        node.particle = sampler.weighted(WEIGHTS["particles"][rule["particles"] or verb.aspect])
+    if row.particles != "any":
+        node.particle = row.particles.get(node.particle, "")
+    dated = row.times if row.tenses else rule.get("dated", 0) * (verb.aspect != "state")
+    if not node.particle and sampler.chance(dated):
+        node.adverbials.append(_time(sampler, verb, rule.get("time", "state"), often=row.first != "time"))
+
+
+def adverb(sampler: Sampler, slot: str, tense: str, without: tuple[str, ...] = ()) -> Adverbial:
+    """An adverb of a slot that goes with the tense and has none of some words."""
+    group = [entry for entry in sampler.words.adverbs[slot].values() if tense in entry.tenses]
+    return Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
+
+
+def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> Adverbial | Prepositional:
+    """When something happens: an adverb, a day or month, an occasion, so long ago, at so many o'clock; how often."""
+    kind = sampler.weighted(WEIGHTS["times"]["timetable" if verb.timetable and tense == "future" else tense])
+    spans = WEIGHTS["spans"]
+    is_long = bool(verb.goal) or verb.key in spans["long_verbs"]
+    if kind == "often" and often:
+        return adverb(sampler, "frequency", tense)
+    if kind == "clock" and (verb.timetable or ("deed" in traits(verb) and verb.aspect != "event")):
+        return prepositional("um", Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2)))
+    if kind == "ago":
+        unit = sampler.noun("Woche Monat Jahr" if is_long else "Tag Woche Stunde")
+        span = NounPhrase(unit, sampler.fair(tuple(NUMERALS)[:5]), plural=True)
+        return Prepositional("vor", "dative", "ago", span, "time", after=True)
+    if kind == "occasion":
+        event = NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
+        german, english = sampler.one_of((("nach", "after"), ("vor", "before")))
+        if verb.key in spans["while"]:
+            german, english = "während", "during"
+        return Prepositional(german, "genitive" if german == "während" else "dative", english, event, "time")
+    if kind == "day":
+        noun = sampler.noun("weekday daytime month season" if is_long else "weekday daytime", "when")
+        return prepositional(noun.when.split()[0], NounPhrase(noun))
+    if is_long or verb.aspect in ("habit", "state"):
+        return adverb(sampler, "time", tense)
+    lasts = verb.aspect == "activity" and not verb.object
+    return adverb(sampler, "time", tense, without=spans["far"] if lasts else spans["far"] + spans["lasting"])
+
+
+# ---- objects and predicates
+
+
+def _add_objects(sampler: Sampler, node: Clause, row: Row, *, habitual: bool) -> None:
+    """The object and the predicate that the row asks for or the verb needs, and sometimes a recipient."""
+    verb = node.verb
+    if row.predicate == "profession":
+        setattr(node, "object" if verb.governs else "predicate", _profession(sampler, node.subject))
+    elif row.predicate in sampler.words.adverbs["question"]:
+        node.predicate = Adverbial(sampler.words.adverbs["question"][row.predicate])
+    elif row.predicate:
+        node.predicate = _identified(sampler, sampler.noun(row.predicate))
+    elif row.object != "any":
+        node.object = _wanted_object(sampler, verb, row.object)
+    elif verb.object:
+        noun = None
+        if verb.needs_recipient or (verb.recipient and "recipient" not in row.without and sampler.chance(0.35)):
+            noun = sampler.fair(sampler.objects[verb])
+            if noun in sampler.words.select(verb.recipient_object or verb.object):
+                node.recipient = sampler.person(pronouns=0.6)
+        node.object = sampler.object(verb, noun, habitual=habitual, known=row.known)
+
+
+def _identified(sampler: Sampler, noun: Noun) -> Nominal:
+    """What something is said to be: mein Bruder, ein Buch; one thing in both languages."""
+    while noun.in_english or noun.plural_only:
+        noun = sampler.noun("thing small relative")
+    phrase = sampler.noun_phrase(noun, "definite", plurals=0)
+    if phrase.determiner in ("der", "dieser") and phrase.possessor is None:
+        phrase.determiner = "ein" if noun.shared or sampler.chance(0.4) else sampler.possessive()
+    return phrase
+
+
+def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> Nominal | None:
+    if wanted == "pronoun":
+        return sampler.object_pronoun()
+    if wanted in PRONOUNS or not wanted:
+        return Pronoun(wanted) if wanted else None
+    if wanted not in DETERMINERS:
+        noun = sampler.noun(wanted)
+        eaten = noun.kind_set & {"food", "fruit", "baked"} and not (noun.mass or noun.both)
+        return sampler.noun_phrase(noun, "indefinite", number="plural" if eaten else "")
+    nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
+    counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
+    noun = sampler.fair(counted or nouns)
+    plural = noun.plural_only or (bool(counted) and wanted == "wie viele")
+    return NounPhrase(noun, wanted if counted else "welcher", plural)
+
+
+def _profession(sampler: Sampler, subject: Nominal | None) -> NounPhrase:
+    """A bare profession that suits the subject's gender and number."""
+    key = subject_key(subject)
+    female = key == "sie" or (key in ("ich", "du", "Sie") and sampler.chance(0.5))
+    if isinstance(subject, NounPhrase):
+        female = subject.noun.gender == "f"
+    nouns = [noun for noun in sampler.select("profession") if isinstance(noun, Noun) and (noun.gender == "f") == female]
+    plural = key in ("wir", "ihr", "sie, plural")
+    return NounPhrase(sampler.fair(nouns), "" if plural else "als", plural)
+
+
+def _quality(sampler: Sampler, row: Row) -> Quality:
+    """An adjective as the row asks, perhaps with very or too."""
+    adjective = sampler.adjective(row.adjective)
+    unfit = {*(() if adjective.graded else ("sehr", "ziemlich")), "" if adjective.too else "zu"}
+    degrees = {degree: weight for degree, weight in WEIGHTS["degrees"].items() if degree not in unfit or not degree}
+    return Quality(adjective, row.degree or sampler.weighted(degrees))
+
+
+# ---- circumstances
+
+
+def _add_circumstances(sampler: Sampler, node: Clause, row: Row) -> None:
+    """Where, as the row or the verb wants it; perhaps how, with whom, for whom."""
+    if not row.where:
+        _add_own_circumstances(sampler, node, row.extras)
+    elif node.verb.key == "sein":
+        node.predicate = _somewhere(sampler, row.where)
+    elif sampler.chance(row.extras):
+        node.adverbials.append(_somewhere(sampler, row.where))
+    node.adverbials = [part for part in node.adverbials if part.slot not in row.without.split()]
+    if row.asks in sampler.words.adverbs["question"]:
+        node.adverbials.append(Adverbial(sampler.words.adverbs["question"][row.asks]))
+
+
+def _somewhere(sampler: Sampler, where: dict[str, float]) -> Adverbial | Prepositional:
+    wanted = sampler.weighted(where)
+    if wanted in sampler.words.adverbs["place"]:
+        return Adverbial(sampler.words.adverbs["place"][wanted])
+    places = [entity for entity in sampler.select(wanted) if _is("spot", entity) or _is("place", entity)]
+    place = sampler.fair(places)
+    return at(sampler, place, "spot" if _is("spot", place) else "place")
+
+
+def _add_own_circumstances(sampler: Sampler, node: Clause, extras: float) -> None:
+    verb = node.verb
+    where = [role for role in _ROLES if getattr(verb, role)]
+    if where and verb.needs_place:
+        node.adverbials.append(_location(sampler, verb, sampler.one_of(where)))
+        where = []
+    if node.recipient is not None or not sampler.chance(extras * 0.8):
+        return
+    kinds = [*where, *where, *(name for name in ("company", "benefit", "by") if getattr(verb, name))]
+    if verb.manner and "gern" not in node.tense and not verb.takes and not node.adverbials and sampler.chance(0.5):
+        kinds.append("manner")
+    if kinds:
+        node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(kinds)))
+
+
+def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> Adverbial | Prepositional:
+    if kind == "manner":
+        return Adverbial(sampler.words.adverbs["manner"][sampler.one_of(verb.manner.split())])
+    if kind in ("company", "benefit"):
+        preposition = "für" if kind == "benefit" else "mit" if sampler.chance(0.92) else "ohne"
+        return prepositional(preposition, sampler.person(pronouns=0.3))
+    if kind == "by":
+        return Prepositional("mit", "dative", "by", NounPhrase(sampler.noun(verb.by)), "company", bare=True)
+    return _location(sampler, verb, kind)
+
+
+def _location(sampler: Sampler, verb: Verb, role: str) -> Adverbial | Prepositional:
+    """Where, where to, where from, along what: as the verb wants it."""
+    found = [entity for entity in sampler.select(getattr(verb, role)) if _is(role, entity)]
+    if not found or (role == "place" and sampler.chance(0.12)):
+        return Adverbial(sampler.words.adverbs["place"][sampler.one_of(WEIGHTS["places"]["anywhere"])])
+    if role == "goal" and verb.key in WEIGHTS["places"]["goers"] and sampler.chance(0.12):
+        return Adverbial(sampler.fair(list(sampler.words.adverbs["goal"].values())))
+    return at(sampler, sampler.fair(found), role)
+
+
+def _is(role: str, entity: Entity) -> bool:
+    if isinstance(entity, ProperName):
+        return role != "spot"
+    return bool(getattr(entity, "spot" if role == "onto" else role))
+
+
+def at(sampler: Sampler, entity: Entity, role: str) -> Prepositional:
+    """The entity as a place, goal, origin or path, or as what something lies on or is put on."""
+    if isinstance(entity, ProperName):
+        german = {"goal": "in" if entity.article else "nach", "origin": "aus"}.get(role, "in")
+        return prepositional(german, Name(entity), goal=role == "goal")
+    options = getattr(entity, "spot" if role == "onto" else role).split(" | ")
+    german, _, english = sampler.one_of(options).partition(" ")
+    towards = role in ("onto", "path") or (role == "goal" and german not in ("zu", "nach"))
+    bare = role in entity.bare.split()
+    adjectives = 0 if "body" in entity.kind_set else 0.1
+    phrase = NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=adjectives)
+    case: Case = "accusative" if towards else "dative"
+    return Prepositional(german, case, english, phrase, _SLOTS.get(role, "place"), bare)
+
+
+# ---- negation
+
+
+def _says_how_many(node: Clause) -> bool:
+    """True with alle, jemand, nichts …, of which neither nicht nor noch nicht is said."""
+    roles = (node.subject, node.object, node.recipient)
+    all_of = (part.determiner == "alle" for part in roles if isinstance(part, NounPhrase))
+    return any(all_of) or any(isinstance(part, Pronoun) and part.key in _UNNEGATED for part in roles)
+
+
+def _bears_negation(node: Clause, when: str) -> bool:
+    """Whether a clause makes sense when it is negated."""
+    thing, quality = node.object, node.predicate
+    undated = ("time",) if node.tense in ("present", "future") else ()
+    crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated)
+    middle = any(isinstance(part, Adverbial) and part.adverb.middle for part in node.adverbials)
+    if crowded or middle or _says_how_many(node) or node.tense in ("würde gern", "könnte"):
+        return False
+    if isinstance(quality, Quality) and quality.degree == "zu":
+        return False
+    if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
+        return is_indefinite(thing) or fixed_noun(node.verb) is not None
+    if not isinstance(thing, NounPhrase):
+        return True
+    if is_indefinite(thing):
+        return not node.verb.governs and node.verb.object_is != "bare"
+    return thing.determiner not in ("viele", "einige", "alle", "jeder", *NUMERALS)

@@ -1,63 +1,105 @@
-"""Choices: random words in random noun phrases, fitting each other, each word about as often as the others.
+"""Choices: random words in random noun phrases that suit each other, each word about as often as the others.
 
-Every choice among words is fair: two are drawn and the one that was used less so far is taken. A sentence has one
-addressee (du, ihr or Sie) throughout.
+Every choice among words is fair: two are drawn and the one that was used less so far is taken. How often the kinds of
+phrases are chosen stands in weights.toml. A sentence has one addressee (du, ihr or Sie) throughout.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cache
 from random import Random
-from typing import Literal, TypeVar
+from typing import TypeVar
 
-from transformer_mt.corpus.builtin import german
-from transformer_mt.corpus.builtin.lexicon import Adjective, Case, Entity, Noun, ProperName, Verb, lexicon
-from transformer_mt.corpus.builtin.phrases import Both, Indefinite, Name, Nominal, NounPhrase, Pronoun
+from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS
+from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, table
+from transformer_mt.corpus.builtin.meaning import Both, Name, Nominal, NounPhrase, Pronoun, subject_key
 
 T = TypeVar("T")
-Weight = float | int
-# Where the subject stands, which decides between they and the formal you: "sie" is they before the verb and in
-# subordinate clauses, "Sie" is you after the verb.
-SubjectPlace = Literal["before the verb", "after the verb"]
-BEFORE: SubjectPlace = "before the verb"
-AFTER: SubjectPlace = "after the verb"
-# Which determiners: no "ein", nothing but "ein" (and its plural), or only what is said of a habit.
-Definiteness = Literal["either", "definite", "indefinite", "bare"]
+WEIGHTS = table("weights")
+FEW = tuple(NUMERALS)[:4]
+_FIRST, _SECOND = ("ich", "wir"), ("du", "ihr", "Sie")
+_OF_SEVERAL = ("unser", "euer", "ihr, plural")
+# Possessives that would be the subject's own, or another's that one cannot tell from it.
+_MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
+_ACQUAINTANCES = "relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia"
 
-_OWN = {"ich": "mein", "du": "dein", "er": "sein", "sie": "ihr", "wir": "unser", "ihr": "euer", "Sie": "Ihr"}
-_OBJECT_PRONOUNS = ("ich", "du", "er", "sie", "wir", "ihr")
-_FIRST_PERSONS = ("ich", "wir")
-_SECOND_PERSONS = ("du", "ihr", "Sie")
-_WITH_DATIVE_PLURAL = ("Kind", "Freund", "Lehrer", "Hund", "Bruder")
-_BARE_KINDS = frozenset(("language", "sport"))
-_FEW = german.NUMERALS[:3]
+
+@cache
+def traits(verb: Verb) -> frozenset[str]:
+    """What may be asked of a verb: the keys that it sets, the values of some, and what follows from several."""
+    anybody = "person" in verb.subject.split()
+    subjects = lexicon().select(verb.subject) if verb.subject else ()
+    derived = {
+        "anybody": anybody,
+        "acts": any("person" in entity.kind_set for entity in subjects),
+        "deed": anybody and verb.aspect != "state" and "infinitive" not in verb.without_set,
+        "people": "person" in verb.object.split(),
+        "governs": verb.governs,
+    }
+    set_keys = {key for key, value in (vars(verb) | derived).items() if value}
+    return frozenset(set_keys | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"})
+
+
+def _matches(wanted: str, has: Set[str]) -> bool:
+    return all((item.removeprefix("-") in has) != item.startswith("-") for item in wanted.split())
+
+
+@cache
+def verbs_with(wanted: str) -> list[Verb]:
+    """The verbs with these traits, of those that every construction may use."""
+    verbs = [
+        verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and _matches(wanted, traits(verb))
+    ]
+    return [verb for verb in verbs if not verb.named and verb.takes not in ("quality", "profession")]
+
+
+@cache
+def adjectives_with(wanted: str) -> list[Adjective]:
+    """The adjectives that set these keys."""
+    entries = lexicon().adjectives.values()
+    traits_of = wanted.replace("-", "").split()
+    return [entry for entry in entries if _matches(wanted, {key for key in traits_of if getattr(entry, key)})]
+
+
+@cache
+def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, float]:
+    """The determiners that suit a noun in the singular, in the plural, or uncounted."""
+    tables, unfit = WEIGHTS["determiners"][number], WEIGHTS["unfit"]
+    special = [kind for kind in ("relative", "body", "known") if kind in noun.kind_set & tables.keys()]
+    options = tables[special[0] if special and definiteness != "indefinite" else definiteness]
+    excluded = {*unfit.get(noun.in_english, ()), *(unfit["shared"] if noun.shared else ())}
+    fitting = {key: weight for key, weight in options.items() if key not in excluded}
+    return fitting | ({"von": 1.0} if noun.part_of and "von" in options else {})
 
 
 class Sampler:
-    """Random words in random phrases; `allowed` says which pairings of verb and object noun may be used."""
+    """Random words in random phrases; `allowed` says which pairings of verb and object may be used.
 
-    def __init__(self, random: Random, allowed: Callable[[Verb, Entity], bool]) -> None:
+    `unseen` are sentences about nouns and names that training never shows.
+    """
+
+    def __init__(self, random: Random, allowed: Callable[[Verb, Entity], bool], *, unseen: bool = False) -> None:
         self.random = random
         self.words = lexicon()
+        self.unseen = unseen
         self.addressee = "du"
-        self.subject_key = ""  # the pronoun that could stand for the subject of the clause being made
+        self.owner = ""  # the pronoun that could stand for the subject of the clause being made
+        self.actor: Entity | None = None  # who that is
         self._used: Counter[object] = Counter()
-        self._verbs = tuple(verb for verb in self.words.verbs.values() if verb.weight)
-        self._people = self.words.select("person")
-        self._relatives = self.words.select("relative") + self.words.select(
-            "Anna Lena Maria Sophie Paul Peter Tim David"
-        )
-        self._objects = {
-            verb: tuple(noun for noun in verb.objects if allowed(verb, noun)) for verb in self.words.verbs.values()
+        self._selected: dict[str, list[Entity]] = {}
+        self.objects = {
+            verb: [noun for noun in self.select(verb.object) if allowed(verb, noun)]
+            for verb in self.words.verbs.values()
         }
-        self._describing: dict[Entity, list[Adjective]] = {}
+        self.describing: defaultdict[Entity, list[Adjective]] = defaultdict(list)
         for adjective in self.words.adjectives.values():
-            for entity in adjective.suits if adjective.before else ():
-                self._describing.setdefault(entity, []).append(adjective)
+            for entity in self.words.select(adjective.suits) if adjective.before and not adjective.definite else ():
+                self.describing[entity].append(adjective)
 
     def new_sentence(self) -> None:
         """Choose whom the sentence speaks to."""
-        self.addressee = self.weighted({"du": 5.0, "ihr": 2.5, "Sie": 2.5})
-        self.subject_key = ""
+        self.addressee = self.weighted(WEIGHTS["addressee"])
+        self.owner = ""
 
     # ---- plain choices
 
@@ -69,7 +111,7 @@ class Sampler:
         """Any of the options, each as likely."""
         return options[int(self.random.random() * len(options))]
 
-    def weighted(self, options: Mapping[T, Weight]) -> T:
+    def weighted(self, options: Mapping[T, float]) -> T:
         """A key, as likely as its weight says."""
         point = self.random.random() * sum(options.values())
         *others, last = options
@@ -81,223 +123,198 @@ class Sampler:
 
     def fair(self, options: Sequence[T]) -> T:
         """One of the options, preferring what was used less."""
-        return self._less_used(self.one_of(options), self.one_of(options))
+        first, second = self.one_of(options), self.one_of(options)
+        keys = [id(option) if isinstance(option, dict) else option for option in (first, second)]
+        chosen = int(self._used[keys[0]] > self._used[keys[1]])
+        self._used[keys[chosen]] += 1
+        return second if chosen else first
 
-    def _less_used(self, first: T, second: T, share: float = 1.0) -> T:
-        """The one that was used less so far; the first is meant to be used 1/share times as often as the second."""
-        chosen = first if self._used[first] * share <= self._used[second] else second
+    # ---- words
+
+    def verb(self, wanted: str | list[str] = "") -> Verb:
+        """One of these verbs, or a verb with the wanted traits and none after a minus, as often as its weight says."""
+        if isinstance(wanted, list):
+            return self.words.verbs[self.fair(wanted)]
+        options = verbs_with(wanted)
+        chosen = min(self.one_of(options), self.one_of(options), key=lambda verb: self._used[verb] / verb.weight)
         self._used[chosen] += 1
         return chosen
 
-    def verb(self, fits: Callable[[Verb], bool]) -> Verb:
-        """A verb for which `fits` holds; there must be one."""
-        first, second = self._fitting_verb(fits), self._fitting_verb(fits)
-        return self._less_used(first, second, second.weight / first.weight)
+    def adjective(self, wanted: str | list[str]) -> Adjective:
+        """One of these adjectives, or one with the wanted keys and none after a minus."""
+        entries = self.words.adjectives
+        return entries[self.fair(wanted)] if isinstance(wanted, list) else self.fair(adjectives_with(wanted))
 
-    def _fitting_verb(self, fits: Callable[[Verb], bool]) -> Verb:
-        verb = self.one_of(self._verbs)
-        while not fits(verb):
-            verb = self.one_of(self._verbs)
-        return verb
+    def select(self, wanted: str) -> list[Entity]:
+        """The nouns and names that `wanted` lists, of those that may be shown."""
+        if wanted not in self._selected:
+            found = self.words.select(wanted) if wanted else ()
+            unseen = [entity for entity in found if entity.unseen]
+            seen = [entity for entity in found if not entity.unseen]
+            self._selected[wanted] = (unseen or seen) if self.unseen else seen
+        return self._selected[wanted]
 
-    def can_act(self, verb: Verb) -> bool:
-        """True if people do it."""
-        return self._people[0] in verb.subjects
+    def noun(self, wanted: str, *having: str) -> Noun:
+        """A noun that `wanted` lists and that has all these keys."""
+        nouns = [noun for noun in self.select(wanted) if isinstance(noun, Noun)]
+        return self.fair([noun for noun in nouns if all(getattr(noun, key) for key in having)])
 
-    # ---- subjects
+    # ---- people
 
-    def subject(
-        self, verb: Verb, where: SubjectPlace = BEFORE, *, pronouns: float = 0.5, inflected: bool = False
-    ) -> Nominal:
-        """A subject that suits the verb: a pronoun, a name, or a noun phrase.
-
-        Where the verb is `inflected` for it, pronouns are more frequent, and all persons of a verb about as much.
-        """
-        people = self.can_act(verb)
-        if people and self.chance(0.65 if inflected else pronouns):
-            return self.subject_pronoun(where, verb if inflected else None)
-        if people and self.chance(0.03):
-            self.subject_key = ""
-            return Indefinite("jemand" if where == AFTER else self.one_of(("jemand", "niemand")))
-        if people and self.chance(0.05):
+    def subject(self, verb: Verb, place: str = "first") -> Nominal:
+        """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
+        sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "people": "acts" in traits(verb)}
+        kind = self.weighted(WEIGHTS["subjects"][next((sort for sort, holds in sorts.items() if holds), "things")])
+        if kind == "niemand" and place != "first":
+            kind = "jemand"
+        if kind in PRONOUNS:
+            return Pronoun(kind)
+        if kind == "pronoun":
+            return self.pronoun(place)
+        if kind == "two" and "anybody" in traits(verb):
             return self._two_people()
-        return self.named(self.fair(verb.subjects), definite=not people)
+        return self.entity(self.fair(self.select(verb.subject)))
 
-    def somebody(self, where: SubjectPlace = BEFORE, *, pronouns: float = 0.5) -> Nominal:
-        """A person as subject."""
-        return self.subject(self.words.verbs["arbeiten"], where, pronouns=pronouns)
+    def as_subject(self, nominal: Nominal) -> Nominal:
+        """The nominal, remembered as the subject of the clause that is being made."""
+        self.owner = subject_key(nominal)
+        self.actor = getattr(nominal, "noun", getattr(nominal, "name", None))
+        return nominal
 
-    def named(self, entity: Entity, *, definite: bool = True, adjectives: float = 0.15) -> Nominal:
-        """The entity as subject."""
-        person = "person" in entity.kinds
-        self.subject_key = {"m": "er", "f": "sie", "n": ""}[entity.gender] if person else ""
-        if isinstance(entity, ProperName):
-            return Name(entity)
-        definiteness: Definiteness = "definite" if definite else "either"
-        phrase = self.noun_phrase(entity, definiteness, plurals=0.15, adjectives=adjectives, subject=True)
-        if phrase.plural:
-            self.subject_key = "sie, plural" if person else ""
-        return phrase
+    @property
+    def _girl(self) -> bool:
+        """Whether the subject is das Mädchen, whose sein is her."""
+        return self.owner == "es" and self.actor is not None and self.actor.key == "Mädchen"
 
-    def subject_pronoun(self, where: SubjectPlace = BEFORE, inflecting: Verb | None = None) -> Pronoun:
-        """A personal pronoun as subject; of two, the one for which the `inflecting` verb was inflected less."""
-        second = {self.addressee: 4.0} if self.addressee != "Sie" or where == AFTER else {}
-        third = {"er": 3.0, "sie": 3.0} | ({"sie, plural": 2.5} if where == BEFORE else {})
-        options = {"ich": 5.0, "wir": 3.5, **second, **third}
-        key = self.weighted(options)
-        if inflecting is not None:
-            pairs = (key, inflecting), (self.weighted(options), inflecting)
-            key, _ = self._less_used(*pairs)
-        return self.as_subject(key)
-
-    def as_subject(self, key: str) -> Pronoun:
-        """The pronoun as subject of the clause that is being made."""
-        self.subject_key = key
-        return Pronoun(key)
-
-    def _two_people(self) -> Both:
-        first = self.fair(self._relatives)
-        second = self.fair([entity for entity in self._relatives if entity is not first])
-        both = Both(self.person(first), self.person(second))
-        self.subject_key = "sie, plural"
-        return both
-
-    # ---- objects
-
-    def person(self, entity: Entity | None = None) -> Nominal:
-        """Somebody who is named: Anna, mein Vater, der Arzt."""
-        chosen = entity or self.fair(self._people)
-        if isinstance(chosen, ProperName):
-            return Name(chosen)
-        return self.noun_phrase(chosen, "definite", plurals=self._plurals("dative", chosen) / 2, adjectives=0.1)
-
-    def person_or_pronoun(self, pronouns: float = 0.5) -> Nominal:
-        """Somebody, as object."""
-        return self.object_pronoun() if self.chance(pronouns) else self.person()
-
-    def objects_of(self, verb: Verb) -> tuple[Entity, ...]:
-        """The nouns that the verb may have as its object."""
-        return self._objects[verb]
-
-    def object_noun(self, verb: Verb) -> Entity:
-        """One of them."""
-        return self.fair(self._objects[verb])
-
-    def object(self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False) -> Nominal:
-        """An object that suits the verb."""
-        chosen = entity or self.object_noun(verb)
-        if "person" in chosen.kinds and entity is None and self.chance(0.4):
-            return self.object_pronoun()
-        if isinstance(chosen, ProperName):
-            return Name(chosen)
-        definiteness: Definiteness = verb.object_is
-        if "person" in chosen.kinds and definiteness == "either":
-            definiteness = "definite"
-        elif habitual and verb.aspect == "event" and definiteness != "definite":
-            definiteness = "bare"
-        elif verb.case == "dative" and definiteness == "either":
-            definiteness = "definite"
-        return self.noun_phrase(chosen, definiteness, plurals=self._plurals(verb.case, chosen))
-
-    def _plurals(self, case: Case, noun: Noun) -> float:
-        """How often the noun is plural: rarely where the dative plural would be a form that nothing else shows."""
-        plain = case != "dative" or noun.plural is None or noun.plural.endswith(("n", "s"))
-        return 0.2 if plain or noun.key in _WITH_DATIVE_PLURAL else 0.0
+    def pronoun(self, place: str = "first") -> Pronoun:
+        """A personal pronoun as subject."""
+        chosen = self.weighted(WEIGHTS["pronouns"][place])
+        if chosen == "addressee" and self.addressee == "Sie" and place == "first":
+            return self.pronoun(place)
+        return Pronoun(self.addressee if chosen == "addressee" else chosen)
 
     def object_pronoun(self) -> Pronoun:
         """A personal pronoun as object, of another person than the subject."""
-        taken = next((group for group in (_FIRST_PERSONS, _SECOND_PERSONS) if self.subject_key in group), ())
-        options = [
-            key
-            for key in _OBJECT_PRONOUNS
-            if key not in taken and (key not in _SECOND_PERSONS or key == self.addressee)
-        ]
-        return Pronoun(self.one_of(options))
+        taken = next((group for group in (_FIRST, _SECOND) if self.owner in group), ())
+        second = () if self.addressee == "Sie" else (self.addressee,)
+        return Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
+
+    def person(self, *, pronouns: float) -> Nominal:
+        """Somebody who is not the subject."""
+        if self.chance(pronouns):
+            return self.object_pronoun()
+        return self.entity(self.fair([entity for entity in self.select("person -figure") if entity is not self.actor]))
+
+    def acquaintance(self, other: Nominal | None = None) -> Nominal:
+        """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
+        key = subject_key(other) if other else ""
+        group = next((group for group in (_FIRST, _SECOND) if key in group), ())
+        while True:
+            known = self.fair(self.select(_ACQUAINTANCES))
+            found: Nominal = self.pronoun()
+            if not self.chance(0.7 if other is None else 0.35 if group else 0):
+                found = NounPhrase(known, "mein", known.plural_only) if isinstance(known, Noun) else Name(known)
+            if subject_key(found) not in (key, *group):
+                return found
+
+    def _two_people(self) -> Both:
+        people = self.select("relative -Eltern Anna Lena Maria Paul Peter Tim")
+        first = self.fair(people)
+        second = self.fair([entity for entity in people if entity is not first])
+        return Both((self.entity(first), self.entity(second)))
 
     # ---- noun phrases
+
+    def entity(self, entity: Entity, *, adjectives: float = 0.12) -> Nominal:
+        """The entity as somebody or something known: Anna, mein Vater, der Zug."""
+        if isinstance(entity, ProperName):
+            return Name(entity)
+        return self.noun_phrase(entity, "definite", adjectives=adjectives)
 
     def noun_phrase(
         self,
         noun: Noun,
-        definiteness: Definiteness = "either",
+        definiteness: str = "either",
         *,
-        plurals: float = 0.2,
-        adjectives: float = 0.25,
-        subject: bool = False,
+        number: str = "",
+        plurals: float = 0.18,
+        adjectives: float = 0.15,
     ) -> NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
-        plural = noun.plural_only or (not noun.mass and "parent" not in noun.kinds and self.chance(plurals))
-        if definiteness == "bare" and not noun.mass:
-            plural = True
-        if plural or noun.mass:
-            options = self._plural_and_mass_determiners(noun, definiteness, plural=plural)
-            if subject and len(options) > 1:
-                options.pop("", None)
-            determiner = self.weighted(options)
-        else:
-            options = self._singular_determiners(noun, definiteness, subject=subject)
-            determiner = self.weighted(options)
-        phrase = NounPhrase(noun, determiner, plural)
-        if determiner == "mein":
-            phrase.determiner = self.possessive()
+        if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
+            return NounPhrase(noun, "", noun.plural_only or number == "plural")
+        single = noun.mass or noun.both or noun.in_english == "pair" or noun.kind_set & {"parent", "body"}
+        plural = noun.plural_only or number == "plural" or (not (single or number) and self.chance(plurals))
+        uncounted = noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4))
+        form = "mass" if uncounted else "plural" if plural else "singular"
+        determiner = self.weighted(determiner_weights(noun, form, definiteness))
+        phrase = NounPhrase(noun, determiner, form == "plural")
+        if determiner == "few":
+            phrase.determiner = self.fair(FEW)
+        elif determiner == "mein":
+            phrase.determiner = self.possessive(one="body" in noun.kind_set or noun.key == "Name")
+            phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        if self.chance(adjectives):
-            phrase.adjective = self.adjective_for(noun)
+        if (
+            noun.in_english != "bare"
+            and self.describing[noun]
+            and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1))
+        ):
+            phrase.adjectives = (self.fair(self.describing[noun]),)
         return phrase
 
-    def _singular_determiners(self, noun: Noun, definiteness: Definiteness, *, subject: bool) -> dict[str, Weight]:
-        own = 0.0 if noun.shared else 3.0
-        if definiteness == "indefinite":
-            return {"ein": 1}
-        if "relative" in noun.kinds:
-            return {"mein": 9, "der": 1, "von": 1.2}
-        options = {"der": 6.0, "dieser": 4.0, "mein": own, "von": 1.0 if noun.part_of else own * 0.25}
-        if definiteness == "either":
-            options |= {"ein": 2.5, "jeder": 0.4} if subject else {"ein": 4.5}
-        return options
+    def possessive(self, *, one: bool = False) -> str:
+        """A possessive, mostly the subject's own; never one that could be two people's; of `one` owner where asked."""
+        unfit: tuple[str, ...] = _OF_SEVERAL if one else ()
+        own = PRONOUNS.get(self.owner, {}).get("own", "")
+        if own and own not in unfit and self.chance(0.75):
+            return str(own)
+        second = () if self.addressee == "Sie" else (PRONOUNS[self.addressee]["own"],)
+        unfit += tuple(_MISTAKABLE.get(self.owner, "").split())
+        options = ("mein", "mein", "mein", "unser", *second, *second, "sein", "ihr")
+        return self.one_of([option for option in options if option not in unfit])
 
-    def _plural_and_mass_determiners(
-        self, noun: Noun, definiteness: Definiteness, *, plural: bool
-    ) -> dict[str, Weight]:
-        if definiteness == "bare" or not _BARE_KINDS.isdisjoint(noun.kinds):
-            return {"": 1}
-        own = 0.0 if noun.shared else 2.0
-        if "relative" in noun.kinds:
-            return {self.one_of(_FEW): 1} if definiteness == "indefinite" else {"mein": 8, "der": 1}
-        if not plural:
-            if "known" in noun.kinds:
-                return {"der": 1}
-            return {"": 5} | ({} if definiteness == "indefinite" else {"der": 3, "dieser": 1, "mein": own * 0.4})
-        if definiteness == "indefinite":
-            return {"": 1, "viele": 1, self.one_of(german.NUMERALS): 1}
-        options = {"der": 4.0, "dieser": 1.5, "mein": own, "alle": 0.7}
-        if definiteness == "either":
-            options |= {"": 2.5, "viele": 1.0, self.one_of(german.NUMERALS): 1.5}
-        return options
-
-    def possessive(self) -> str:
-        """A possessive, often the subject's own; never one that could be two people's."""
-        own = _OWN.get(self.subject_key)
-        if own and self.chance(0.65):
-            return own
-        second = {"du": "dein", "ihr": "euer"}.get(self.addressee)
-        options = ["mein", "sein", "unser", *([second] if second else [])]
-        if self.subject_key not in ("Sie", "sie, plural"):
-            options.append("ihr")
-        return self.one_of(options)
-
-    def _possessor(self, noun: Noun) -> NounPhrase | Name:
+    def _possessor(self, noun: Noun) -> Nominal:
         if noun.part_of:
-            whole = self.fair(self.words.select(noun.part_of))
-            assert isinstance(whole, Noun)
-            return NounPhrase(whole, self.weighted({"der": 3, "dieser": 1}))
-        person = self.fair([entity for entity in self._people if entity.key != "Eltern"])
+            return NounPhrase(self.noun(noun.part_of))
+        person = self.fair(self.select("person -figure -Eltern -Großeltern -Geschwister -Leute"))
         if isinstance(person, ProperName):
             return Name(person)
-        return NounPhrase(person, self.possessive() if "relative" in person.kinds else "der")
+        return NounPhrase(person, self.possessive() if "relative" in person.kind_set else "der", person.plural_only)
 
-    def adjective_for(self, noun: Noun) -> Adjective | None:
-        """An adjective that may stand before the noun."""
-        options = self._describing.get(noun)
-        return self.fair(options) if options else None
+    # ---- objects
+
+    def object(
+        self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False, known: bool = False
+    ) -> Nominal:
+        """An object that suits the verb; a `known` one where it is asked for."""
+        if entity is None and verb.anything and not verb.governs and self.chance(0.12):
+            return Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
+        chosen = entity or self.fair(self.objects[verb])
+        if "person" in chosen.kind_set and entity is None and self.chance(0.45):
+            return self.object_pronoun()
+        if isinstance(chosen, ProperName):
+            return Name(chosen)
+        if verb.takes == "amount" or (chosen.measure and not chosen.both):
+            return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
+        if verb.object_is == "own":
+            own = "ihr" if self._girl else PRONOUNS[self.owner or "er"].get("own", "sein")
+            return NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
+        if verb.object_is == "generic":
+            return self._generic(chosen)
+        definiteness: str = verb.object_is
+        familiar = "person" in chosen.kind_set or verb.case == "dative"
+        familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
+        if definiteness == "either" and familiar:
+            definiteness = "definite"
+        elif definiteness == "either" and habitual and verb.aspect == "event":
+            definiteness = "indefinite"
+        return self.noun_phrase(chosen, definiteness, number=verb.object_number)
+
+    def _generic(self, noun: Noun) -> NounPhrase:
+        """What one likes or hates: Kaffee, Hunde, das Buch."""
+        general = noun.mass or noun.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
+        if general and self.chance(0.7):
+            return NounPhrase(noun, "", plural=not (noun.mass or noun.both))
+        return self.noun_phrase(noun, "definite", number="" if noun.plural_only else "singular", adjectives=0.05)

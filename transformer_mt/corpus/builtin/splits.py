@@ -1,38 +1,63 @@
 """The splits of the corpus: what is held out, how long sentences are, which marks and capitals are left out."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 
-from transformer_mt.corpus.builtin.complex_sentences import long_sentence
-from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS, Construction
-from transformer_mt.corpus.builtin.lexicon import Entity, Verb, lexicon
+from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS, Construction, picture
+from transformer_mt.corpus.builtin.lexicon import lexicon
+from transformer_mt.corpus.builtin.meaning import Clause, Name, NounPhrase, RelativePronoun, Sentence, parts
+from transformer_mt.corpus.builtin.phrasebook import everyday, phrases, shown
+from transformer_mt.corpus.builtin.realise import realise
+from transformer_mt.corpus.builtin.references import with_references
 from transformer_mt.corpus.builtin.sampler import Sampler
-from transformer_mt.corpus.builtin.sentences import Sentence, pairings, realise
 from transformer_mt.corpus.pairs import SentencePair, words
 
 SHOWCASE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 SHOWCASE_TRANSLATION = "Can you help me translate this sentence?"
 
 # Marks count as words here, as in `transformer_mt.corpus.pairs.words`.
-LONGEST_IN_TRAINING = 18
-LONGEST = 28
+LONGEST_IN_TRAINING = 25
+LONGEST = 50
+_GRADE = 5  # words; `test_length` has as many sentences of each grade
+_PICTURES = (3, 4, 4, 5, 5, 6, 6)  # clauses of its sentences
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
+_NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in one word only
 
 
 def held_out_pairings() -> frozenset[tuple[str, str]]:
     """The pairings of verb and object that only `test_composition` shows: every ninth of each verb with a choice."""
     pairs = set()
     for row, verb in enumerate(lexicon().verbs.values()):
-        if len(verb.objects) >= _FEWEST_OBJECTS:
-            pairs |= {(verb.key, noun.key) for at, noun in enumerate(verb.objects) if (at + row) % _HELD_OUT_EVERY == 0}
+        nouns = [noun for noun in lexicon().select(verb.object) if not noun.unseen] if verb.object else []
+        if len(nouns) >= _FEWEST_OBJECTS:
+            pairs |= {(verb.key, noun.key) for at, noun in enumerate(nouns) if (at + row) % _HELD_OUT_EVERY == 0}
     return frozenset(pairs - {("übersetzen", "Satz")})
+
+
+def pairings(sentence: Sentence) -> Iterator[tuple[str, str]]:
+    """Every (verb, object noun) of a derivation."""
+    for node in parts(sentence):
+        if isinstance(node, Clause):
+            thing = node.object.antecedent if isinstance(node.object, RelativePronoun) else node.object
+            if isinstance(thing, NounPhrase):
+                yield node.verb.key, thing.noun.key
+            elif isinstance(thing, Name):
+                yield node.verb.key, thing.name.key
 
 
 def plain(sentence: str) -> str:
     """The sentence without its marks and capitals, by which sentences are told apart."""
     return " ".join(re.findall(r"\w+", sentence.lower()))
+
+
+def with_one_gap(sentence: str) -> Iterator[tuple[str, ...]]:
+    """The plain sentence with each of its words left open: sentences that share one differ in one word only."""
+    said = plain(sentence).split()
+    for place in range(len(said)):
+        yield (*said[:place], "", *said[place + 1 :])
 
 
 def carelessly(pair: SentencePair, random: Random) -> SentencePair:
@@ -42,24 +67,27 @@ def carelessly(pair: SentencePair, random: Random) -> SentencePair:
     """
     point = random.random()
     if point < 0.03:
-        return SentencePair(pair.source[:-1] + "…", pair.target[:-1] + "…", pair.links)
+        return replace(pair, source=pair.source[:-1] + "…", target=pair.target[:-1] + "…")
     if point > 0.16:
         return pair
-    source = pair.source[:-1]
-    links = pair.links
-    if "," in source and random.random() < 0.5:
-        source, links = _without_commas(source, links or ())
-    if random.random() < 0.25:
-        source = source[0].lower() + source[1:]
-    return SentencePair(source, pair.target, links)
+    return without_mark(pair, commas=random.random() < 0.5, capital=random.random() >= 0.25)
 
 
-def _without_commas(source: str, links: tuple[tuple[int, int], ...]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    kept: dict[int, int] = {}
-    for place, word in enumerate(words(source)):
-        if word != ",":
-            kept[place] = len(kept)
-    return source.replace(",", ""), tuple((kept[i], j) for i, j in links)
+def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
+    """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
+    kept = [place for place, word in enumerate(words(pair.source)[:-1]) if commas or word != ","]
+    place_of = {old: new for new, old in enumerate(kept)} | {-1: -1}
+    source = pair.source[:-1] if commas else pair.source[:-1].replace(",", "")
+    links = pair.links and tuple((place_of[i], j) for i, j in pair.links)
+    structure = pair.structure
+    if structure:
+        nodes = [node._replace(head=place_of[node.head]) for node in map(structure[0].__getitem__, kept)]
+        german = (node._replace(antecedent=node.antecedent and place_of[node.antecedent]) for node in nodes)
+        structure = (tuple(german), structure[1])
+    return replace(pair, source=source if capital else source[0].lower() + source[1:], links=links, structure=structure)
+
+
+Wanted = Callable[[Sentence, SentencePair], bool]
 
 
 class _Corpus:
@@ -68,70 +96,111 @@ class _Corpus:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.held_out = held_out_pairings()
-        self.german = {plain(SHOWCASE)}
-        self.english_of_other_splits = {plain(SHOWCASE_TRANSLATION)}
+        fixed = [*phrases(), *everyday()]
+        self.german = {plain(text) for pair in fixed for text in (pair.source, *pair.source_references)}
+        self.german |= {plain(text) for text in (SHOWCASE, *shown())}
+        self.english_of_other_splits = {plain(pair.target) for pair in everyday()} | {plain(SHOWCASE_TRANSLATION)}
         self.seen = Sampler(self.random, lambda verb, noun: (verb.key, noun.key) not in self.held_out)
-        self.unseen = Sampler(self.random, self._prefers_held_out)
-
-    def _prefers_held_out(self, verb: Verb, noun: Entity) -> bool:
-        return (verb.key, noun.key) in self.held_out or not any(key == verb.key for key, _ in self.held_out)
+        verbs = {verb for verb, _ in self.held_out}
+        self.held = Sampler(
+            self.random, lambda verb, noun: verb.key not in verbs or (verb.key, noun.key) in self.held_out
+        )
+        self.unseen_words = Sampler(self.random, lambda verb, noun: True, unseen=True)
 
     def split(
-        self, size: int, sampler: Sampler, make: Callable[[], Sentence], wanted: Callable[[Sentence, int], bool]
+        self, size: int, sampler: Sampler, wanted: Wanted, *, make: Construction | None = None, references: bool = True
     ) -> list[SentencePair]:
         """So many new pairs whose derivation and length are wanted."""
         pairs: list[SentencePair] = []
         english = set()
         while len(pairs) < size:
             sampler.new_sentence()
-            sentence = make()
+            sentence = (make or sampler.weighted(CONSTRUCTIONS))(sampler)
             pair = realise(sentence)
             german_key, english_key = plain(pair.source), plain(pair.target)
-            if german_key in self.german or english_key in self.english_of_other_splits:
-                continue
-            if not wanted(sentence, len(words(pair.source))):
+            known = german_key in self.german or english_key in self.english_of_other_splits
+            if known or not wanted(sentence, pair):
                 continue
             self.german.add(german_key)
             english.add(english_key)
-            pairs.append(carelessly(pair, self.random))
+            pairs.append(carelessly(with_references(sentence, pair) if references else pair, self.random))
         self.english_of_other_splits |= english
         return pairs
-
-    def anything(self, sampler: Sampler) -> Sentence:
-        """A sentence of any construction."""
-        return self._construction()(sampler)
-
-    def _construction(self) -> Construction:
-        return self.seen.weighted(CONSTRUCTIONS)
 
     def shows_held_out(self, sentence: Sentence) -> bool:
         """True if the sentence has a held-out pairing of verb and object."""
         return not self.held_out.isdisjoint(pairings(sentence))
 
+    def ordinary(self, sentence: Sentence, pair: SentencePair) -> bool:
+        """What training may show."""
+        return _is_short(pair) and not self.shows_held_out(sentence)
+
+    def training(self, size: int) -> list[SentencePair]:
+        """The phrasebook, each phrase with care and carelessly, and as many sentences as are left, well mixed."""
+        fixed: list[SentencePair] = []
+        for phrase in phrases():
+            careless = (without_mark(phrase, capital=capital) for capital in (True, False))
+            fixed += [*[phrase] * 5, *careless]
+        del fixed[size // 4 :]
+        pairs = fixed + self.split(size - len(fixed), self.seen, self.ordinary, references=False)
+        self.random.shuffle(pairs)
+        return pairs
+
+    def new(self, size: int, training: list[SentencePair]) -> list[SentencePair]:
+        """Sentences of which few differ from one in training by a single word."""
+        gaps = {gap for pair in training for gap in with_one_gap(pair.source)}
+        near_left = int(_NEAR_DUPLICATES * size)
+
+        def wanted(sentence: Sentence, pair: SentencePair) -> bool:
+            nonlocal near_left
+            is_near = not gaps.isdisjoint(with_one_gap(pair.source))
+            if (is_near and not near_left) or not self.ordinary(sentence, pair):
+                return False
+            near_left -= is_near
+            return True
+
+        return self.split(size, self.seen, wanted)
+
+    def long(self, size: int) -> list[SentencePair]:
+        """Sentences beyond the longest of training, as many of each length, up to twice as long."""
+        grades = (LONGEST - LONGEST_IN_TRAINING) // _GRADE
+        wanted_of = [size // grades + (grade < size % grades) for grade in range(grades)]
+
+        def wanted(sentence: Sentence, pair: SentencePair) -> bool:
+            grade = (len(words(pair.source)) - LONGEST_IN_TRAINING - 1) // _GRADE
+            if not 0 <= grade < grades or not wanted_of[grade] or self.shows_held_out(sentence):
+                return False
+            wanted_of[grade] -= 1
+            return True
+
+        return self.split(size, self.seen, wanted, make=lambda sampler: picture(sampler, sampler.one_of(_PICTURES)))
+
+
+def _is_short(pair: SentencePair) -> bool:
+    return len(words(pair.source)) <= LONGEST_IN_TRAINING
+
+
+def _shows_unseen_words(sentence: Sentence, pair: SentencePair) -> bool:
+    named = (getattr(part, "noun", getattr(part, "name", None)) for part in parts(sentence))
+    return _is_short(pair) and any(getattr(entry, "unseen", False) for entry in named)
+
 
 def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dict[str, list[SentencePair]]:
-    """The five splits: train, validation, test, test_composition and test_length, the last three of size `test`.
+    """The splits: train, validation, test, and the tests of composition, of length, of everyday language, of new words.
 
-    Sources are German, targets English. The same arguments give the same corpus everywhere.
+    All tests are of size `test`, but for `test_everyday`, which is fixed. Sources are German, targets English. The same
+    arguments give the same corpus everywhere.
     """
     corpus = _Corpus(seed)
-
-    def ordinary(sentence: Sentence, length: int) -> bool:
-        return length <= LONGEST_IN_TRAINING and not corpus.shows_held_out(sentence)
-
-    def composition(sentence: Sentence, length: int) -> bool:
-        return length <= LONGEST_IN_TRAINING and corpus.shows_held_out(sentence)
-
-    def long(sentence: Sentence, length: int) -> bool:
-        return LONGEST_IN_TRAINING + 5 < length <= LONGEST and not corpus.shows_held_out(sentence)
-
-    def seen() -> Sentence:
-        return corpus.anything(corpus.seen)
-
+    training = corpus.training(train)
     return {
-        "train": corpus.split(train, corpus.seen, seen, ordinary),
-        "validation": corpus.split(validation, corpus.seen, seen, ordinary),
-        "test": corpus.split(test, corpus.seen, seen, ordinary),
-        "test_composition": corpus.split(test, corpus.unseen, lambda: corpus.anything(corpus.unseen), composition),
-        "test_length": corpus.split(test, corpus.seen, lambda: long_sentence(corpus.seen), long),
+        "train": training,
+        "validation": corpus.split(validation, corpus.seen, corpus.ordinary),
+        "test": corpus.new(test, training),
+        "test_composition": corpus.split(
+            test, corpus.held, lambda sentence, pair: _is_short(pair) and corpus.shows_held_out(sentence)
+        ),
+        "test_length": corpus.long(test),
+        "test_everyday": list(everyday()),
+        "test_unknown": corpus.split(test, corpus.unseen_words, _shows_unseen_words),
     }

@@ -1,55 +1,104 @@
-"""Words that remember which part of a derivation they say, and how two lists of them become a linked pair."""
+"""Words that remember which part of a derivation they say and on which word they depend."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import Node, Tree
 
 # The part of a derivation that a word says: a node of it and a role, such as (clause, "verb") or (phrase, "noun").
 Origin = tuple[object, str]
 
-_MARKS = frozenset(",.?!…")
+MARKS = frozenset(",.?!…:")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Word:
-    """A word or a mark; a German and an English word are linked when they share an origin."""
+    """A word or a mark; a German and an English word are linked when they share an origin.
+
+    `part_of_speech` and `relation` are those of Universal Dependencies; the head of a root is None. A relative pronoun
+    also remembers its antecedent.
+    """
 
     text: str
+    part_of_speech: str
     origins: tuple[Origin, ...] = ()
+    head: "Word | None" = None
+    relation: str = "root"
+    antecedent: "Word | None" = None
 
 
-COMMA = Word(",")
+Said = list[Word]
 
 
-def spell(text: str, *origins: Origin) -> list[Word]:
-    """The words of `text`, each with all of the origins: for what is linked as a whole."""
-    return [Word(word, origins) for word in text.split()]
+def mark(text: str) -> Word:
+    """A comma or another mark."""
+    return Word(text, "PUNCT", relation="punct")
 
 
-def tidy(sentence: Iterable[Word]) -> list[Word]:
+def spell(text: str, part_of_speech: str, *origins: Origin, relation: str = "fixed", last: bool = False) -> Said:
+    """The words of `text`, all with the same origins, which depend on the first or the `last` of them."""
+    said = [Word(word, part_of_speech, origins) for word in text.split()]
+    for word in said if len(said) > 1 else ():
+        head = said[-1 if last else 0]
+        if word is not head:
+            word.head, word.relation = head, relation
+    return said
+
+
+def root_of(said: Iterable[Word]) -> Word:
+    """The word of a phrase on which the others depend."""
+    for word in said:
+        if word.head is None and word.relation != "punct":
+            return word
+    raise ValueError("a phrase without a root")
+
+
+def attach(said: Said, head: Word, relation: str) -> Said:
+    """Make a phrase depend on a word that is not in it."""
+    if said:
+        root = root_of(said)
+        root.head, root.relation = head, relation
+    return said
+
+
+def before(added: Said, said: Said, relation: str) -> Said:
+    """The phrase with another before it, which depends on its root."""
+    return [*attach(added, root_of(said), relation), *said] if added else said
+
+
+def tidy(sentence: Iterable[Word]) -> Said:
     """Leave out every comma that stands at the start, at the end, or directly after another comma."""
-    kept: list[Word] = []
+    kept: Said = []
     for word in sentence:
-        if word.text == "," and (not kept or kept[-1].text == ","):
-            continue
-        kept.append(word)
-    while kept and kept[-1].text == ",":
-        kept.pop()
-    return kept
+        if word.text != "," or (kept and kept[-1].text != ","):
+            kept.append(word)
+    return kept[:-1] if kept[-1].text == "," else kept
 
 
 def text_of(sentence: Iterable[Word]) -> str:
     """The written sentence, with a capital at the start and marks closed up to the word before them."""
-    text = "".join(word.text if word.text in _MARKS else " " + word.text for word in sentence).strip()
+    text = "".join(word.text if word.text in MARKS else " " + word.text for word in sentence).strip()
     return text[:1].upper() + text[1:]
 
 
-def linked_pair(german: list[Word], english: list[Word]) -> SentencePair:
-    """The sentence pair, linked wherever a German and an English word share an origin. Marks have no links."""
+def links(german: Said, english: Said) -> tuple[tuple[int, int], ...]:
+    """Which words share an origin. Marks have none."""
     places: dict[Origin, list[int]] = {}
     for place, word in enumerate(english):
         for origin in word.origins:
             places.setdefault(origin, []).append(place)
-    links = {(i, j) for i, word in enumerate(german) for origin in word.origins for j in places.get(origin, ())}
-    return SentencePair(text_of(german), text_of(english), tuple(sorted(links)))
+    found = {(i, j) for i, word in enumerate(german) for origin in word.origins for j in places.get(origin, ())}
+    return tuple(sorted(found))
+
+
+def tree(sentence: Said) -> Tree:
+    """The structure of a sentence; marks hang on its root."""
+    places = {id(word): place for place, word in enumerate(sentence)}
+    heads = {"root": -1, "punct": places[id(root_of(sentence))]}
+
+    def node(word: Word) -> Node:
+        head = heads[word.relation] if word.head is None else places[id(word.head)]
+        antecedent = None if word.antecedent is None else places[id(word.antecedent)]
+        return Node(word.part_of_speech, word.relation, head, antecedent)
+
+    return tuple(map(node, sentence))

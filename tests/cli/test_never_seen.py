@@ -1,0 +1,143 @@
+"""What `tmt` says of words that were never in the training data."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.command_line import PAIRS, Tmt, settings
+
+KNOWN = PAIRS[0][0]
+UNKNOWN = "Der Bahnhofsvorsteher schläft."
+NOTE = "tmt: never seen in training: Bahnhofsvorsteher; the translation guesses\n"
+
+
+def translate(tmt: Tmt, run: str | Path, *arguments: str) -> tuple[str, str]:
+    outcome = tmt("translate", "--model", str(run), *arguments)
+    assert outcome.code == 0, outcome.err
+    return outcome.out, outcome.err
+
+
+def test_translate_names_the_words_on_stderr(trained: str, tmt: Tmt) -> None:
+    assert translate(tmt, trained, KNOWN)[1] == translate(tmt, trained, "der HUND SCHLÄFT 17.")[1] == ""
+    assert translate(tmt, trained, UNKNOWN)[1] == NOTE
+    assert translate(tmt, trained, UNKNOWN, KNOWN, UNKNOWN)[1] == NOTE
+
+
+def test_attend_names_them_too(trained: str, tmt: Tmt) -> None:
+    assert tmt("attend", "--model", trained, UNKNOWN, "--beam", "1").err == NOTE
+    assert tmt("attend", "--model", trained, UNKNOWN, "--target", "The man.").err == NOTE
+    assert tmt("attend", "--model", trained, KNOWN, "--beam", "1").err == ""
+
+
+def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tmt: Tmt) -> None:
+    assert translate(tmt, trained, "Zwei Züge, zwei Autos; ein Zug.")[1] == (
+        "tmt: never seen in training: Zwei, Züge, Autos, ein, Zug; the translation guesses\n"
+    )
+    letters = " ".join(f"x{letter}" for letter in "abcdefghijk")
+    assert translate(tmt, trained, letters)[1] == (
+        "tmt: never seen in training: xa, xb, xc, xd, xe, xf, xg, xh, xi and 2 more; the translation guesses\n"
+    )
+
+
+def test_of_a_file_they_are_named_once_at_the_end_and_by_line_in_json(trained: str, tmt: Tmt) -> None:
+    Path("in.txt").write_text(f"{UNKNOWN}\n{KNOWN}\nEin Zug.\n\n{UNKNOWN}\n", "utf-8")
+    out, err = translate(tmt, trained, "--input", "in.txt")
+    assert len(out.splitlines()) == 5
+    assert err == "tmt: never seen in training: Bahnhofsvorsteher, Ein, Zug; the translation guesses\n"
+    out, again = translate(tmt, trained, "--input", "in.txt", "--json")
+    assert again == err
+    found = [json.loads(line)["never_seen"] for line in out.splitlines()]
+    assert found == [["Bahnhofsvorsteher"], [], ["Ein", "Zug"], [], ["Bahnhofsvorsteher"]]
+
+
+def test_at_the_prompt_each_line_has_its_own(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
+    _, screen = terminal("translate", "--model", trained, typed=f"{UNKNOWN}\n{KNOWN}\n{UNKNOWN}\n:quit\n")
+    assert screen.count(NOTE) == 2
+
+
+@pytest.mark.parametrize("command", ["translate", "attend"])
+def test_quiet_leaves_the_remark_out_and_json_still_carries_it(
+    command: str, own_run: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("runs").mkdir()
+    own_run.rename("runs/own")
+    assert tmt(command, UNKNOWN).err == f"tmt: using runs/own (de → en, data)\n{NOTE}"
+    assert tmt(command, UNKNOWN, "--quiet").err == ""
+    outcome = tmt(command, UNKNOWN, "--quiet", "--json")
+    assert outcome.err == ""
+    assert json.loads(outcome.out)["never_seen"] == ["Bahnhofsvorsteher"]
+
+
+def test_quiet_still_says_what_went_wrong(trained: str, tmt: Tmt) -> None:
+    Path("in.txt").write_bytes(b"\xff\xfe\n")
+    outcome = tmt("translate", "--quiet", "--model", trained, "--input", "in.txt")
+    assert outcome.code == 2
+    assert "tmt: in.txt:1: not UTF-8" in outcome.err
+
+
+def test_quiet_silences_doubt_and_the_hint_of_the_prompt(
+    trained: str, terminal: Callable[..., tuple[int, str]]
+) -> None:
+    _, screen = terminal("translate", "--quiet", "--model", trained, typed=f"{UNKNOWN}\n:quit\n")
+    assert "tmt:" not in screen
+
+
+@pytest.mark.parametrize("command", ["translate", "attend"])
+def test_a_run_that_does_not_know_its_words_claims_nothing(command: str, own_run: Path, tmt: Tmt) -> None:
+    (own_run / "words.safetensors").unlink()
+    assert tmt(command, "--model", str(own_run), UNKNOWN).err == ""
+    assert json.loads(tmt(command, "--model", str(own_run), UNKNOWN, "--json").out)["never_seen"] is None
+
+
+def test_what_is_said_of_a_word_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:
+    evil = "Hund\u0600x \x1b[2Jböse\u202e"
+    err = translate(tmt, trained, evil)[1]
+    assert not {"\x1b", "\u202e", "\u0600"} & set(err)
+    assert err.startswith("tmt: never seen in training: ")
+    assert err.count("\n") == 1
+
+
+def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: Tmt) -> None:
+    for language, text in (("de", "Der Ärger wächst."), ("en", "The trouble grows.")):
+        Path(f"own.{language}").write_text(f"{text}\n{text} x\n" * 8, "utf-8")
+    outcome = tmt("train", "--from", trained, "--data", "own.de,own.en", "--steps", "1", "--learning-rate", "1e-9")
+    assert outcome.code == 0, outcome.err
+    assert translate(tmt, "runs/own", "Der Hund wächst nicht.")[1] == NOTE.replace("Bahnhofsvorsteher", "nicht")
+
+
+def test_the_child_of_a_run_that_does_not_know_its_words_claims_nothing(own_run: Path, tmt: Tmt) -> None:
+    (own_run / "words.safetensors").unlink()
+    for language in ("de", "en"):
+        Path(f"own.{language}").write_text("Ärger.\nÄrger!\n" * 8, "utf-8")
+    options = ("--data", "own.de,own.en", "--steps", "1", "--learning-rate", "1e-9", "--run-dir", "child")
+    assert tmt("train", "--from", str(own_run), *options).code == 0
+    assert not Path("child/words.safetensors").exists()
+    assert translate(tmt, "child", UNKNOWN)[1] == ""
+
+
+def test_the_words_of_a_mixture_are_those_of_all_its_corpora(data: str, tmt: Tmt) -> None:
+    for language in ("de", "en"):
+        Path(f"own.{language}").write_text("Ärger.\nÄrger!\n" * 8, "utf-8")
+    mixture = f"data.mixture={{{json.dumps(str(Path('own.de,own.en')))} = 0.5}}"
+    options = settings(training__steps="1")
+    assert tmt("train", "--data", data, "--set", mixture, "--run-dir", "mixed", *options).code == 0
+    assert translate(tmt, "mixed", "Ärger, Hund, Zug.")[1] == NOTE.replace("Bahnhofsvorsteher", "Zug")
+
+
+def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt) -> None:
+    Path("own").mkdir()
+    for split in ("train", "validation"):
+        Path(f"own/{split}.tsv").write_text("".join(f"{de}\t{en}\n" for de, en in PAIRS), "utf-8")
+    options = ("--set", "data.streaming=true", "--set", "data.source_language=de", "--set", "data.target_language=en")
+    outcome = tmt("train", "--data", "own", *options, *settings(training__steps="1"), "--run-dir", "streamed")
+    assert outcome.code == 0, outcome.err
+    said = "words: of the stream, those of the part that a vocabulary is learned from are remembered"
+    assert f"tmt: {said}\n" in outcome.err
+    assert translate(tmt, "streamed", UNKNOWN)[1] == NOTE.replace("never seen", "rare or never seen")
+
+
+def test_a_training_that_continues_leaves_its_words_as_they_are(own_run: Path, data: str, tmt: Tmt) -> None:
+    before = (own_run / "words.safetensors").stat().st_mtime_ns
+    assert tmt("train", "--data", data, "--run-dir", str(own_run), *settings(training__steps="8")).code == 0
+    assert (own_run / "words.safetensors").stat().st_mtime_ns == before

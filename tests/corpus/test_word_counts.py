@@ -1,0 +1,74 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_mt.corpus import word_counts
+from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.corpus.word_counts import LONGEST, SeenWords, TrainingWords, count_words, real_words
+
+PAIRS = [SentencePair("Der Hund sieht den Hund.", "The dog sees the dog."), SentencePair("Der Zug!", "The 3 trains")]
+
+
+def test_words_are_counted_as_written_on_either_side() -> None:
+    found = count_words(PAIRS)
+    assert found.source == {"Hund": 2, "Der": 2, "sieht": 1, "den": 1, "Zug": 1}
+    assert found.target == {"The": 2, "dog": 2, "sees": 1, "the": 1, "trains": 1}
+    assert found.complete
+
+
+def test_numbers_marks_and_what_is_written_without_blanks_are_no_words() -> None:
+    text = "Am 3. Mai 1990 kostete's ½ € — und «99,5» 3-mal … 我想去北京 ไทย ドイツ!"
+    assert real_words(text) == ["Am", "Mai", "kostete's", "und", "3-mal"]
+    assert real_words(f"{'x' * LONGEST} {'y' * (LONGEST + 1)}") == ["x" * LONGEST]
+
+
+@given(st.lists(st.text("aB1 .,-'\u00a0\t\u0301e", max_size=12), max_size=6))
+def test_counting_strings_between_blanks_is_counting_words(texts: list[str]) -> None:
+    expected = Counter(word for text in texts for word in words(text) if any(map(str.isalpha, word)))
+    found = count_words([SentencePair(text, "") for text in texts]).source
+    assert sum(found.values()) == sum(expected.values())
+    assert count_words([SentencePair("", " ".join(texts))]).target == found
+
+
+def seen(text: str) -> SeenWords:
+    return SeenWords(frozenset(map(str.casefold, real_words(text))), complete=True)
+
+
+def test_a_word_was_seen_if_it_was_seen_in_any_casing() -> None:
+    known = seen("Der HUND läuft auf der Straße")
+    assert known.never_seen("der Hund LÄUFT die STRASSE hinab, Der Hund bellt.") == ["die", "hinab", "bellt"]
+    assert known.never_seen("la\u0308uft") == []  # composed, as the vocabulary has it
+
+
+def test_each_unseen_word_is_named_once_in_its_order_and_numbers_are_not() -> None:
+    known = seen(" ".join(pair.source for pair in PAIRS))
+    assert known.never_seen("Zwei Züge, 17 Züge: zwei ZÜGE sieht der Hund.") == ["Zwei", "Züge"]
+    assert known.never_seen("12 € …") == []
+
+
+def test_the_words_of_two_trainings_are_added() -> None:
+    one, two = count_words(PAIRS[:1]), count_words(PAIRS[1:])
+    assert one + two == count_words(PAIRS)
+    assert not (one + TrainingWords(two.source, two.target, complete=False)).complete
+    assert not (TrainingWords(one.source, one.target, complete=False) + two).complete
+
+
+def test_of_very_many_different_words_the_commonest_are_kept_and_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_counts, "_GATHERED", 5)
+    monkeypatch.setattr(word_counts, "MOST_WORDS", 10)
+    letters = [chr(ord("a") + number) for number in range(26)]
+    common = ["immer oft"] * 9
+    found = count_words([SentencePair(text, "x") for text in (*common, *letters)])
+    assert not found.complete
+    assert len(found.source) <= 10 + 6
+    assert (found.source["immer"], found.source["oft"]) == (9, 9)
+    assert count_words([SentencePair(text, "x") for text in (*common, *letters[:8])]).complete
+    assert not count_words([SentencePair("x", text) for text in (*common, *letters)]).complete
+
+
+def test_what_is_gathered_is_counted_whenever_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = count_words(PAIRS * 3)
+    monkeypatch.setattr(word_counts, "_GATHERED", 2)
+    assert count_words(PAIRS * 3) == whole

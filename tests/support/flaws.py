@@ -1,0 +1,376 @@
+"""Detectors of flaws in pairs, one for each class that a pattern can find, each with a pair that has the flaw."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from transformer_mt.corpus.pairs import Node, SentencePair, words
+
+# name: (side, pattern, a sentence with the flaw). Side 0 is German, 1 English.
+PATTERNS: dict[str, tuple[int, str, str]] = {
+    # ---- German
+    "nicht ein for kein": (0, r"\bnicht eine?[nmrs]?\b(?= \w)", "Er hat noch nicht ein Buch gelesen."),
+    "alle with nicht": (
+        0,
+        r"(?:^Alle\b|\balle[nr]? (?:\w+ )?[A-ZÄÖÜ]\w+)[^,]*\bnicht\b",
+        "Alle Gäste haben nicht getanzt.",
+    ),
+    "someone and nicht": (0, r"^(?:Jemand|Etwas) [^,]*\bnicht\b", "Jemand hat nicht gesungen."),
+    "double negation": (
+        0,
+        r"(?i)\b(?:niemand\w*|nichts|nie)\b[^,]*\b(?:nicht|kein\w*)\b",
+        "Niemand hat nicht gesungen.",
+    ),
+    "doubled word": (0, r"(?i)\b(?!(?:sie|die|der|das|den|ihr) )(\w+) \1\b", "Er hat den Hund Hund gesehen."),
+    "gut with hören": (0, r"\bgut (?:ge)?hör|\bhör\w+ (?:\w+ )*gut\b", "Ich kann dich gut hören."),
+    "manner behind a prepositional object": (
+        0,
+        r"(?<!, )\b(?:auf|an|mit|über|von|für|um(?! \w+ Uhr)) (?:mich|dich|ihn|sie|uns|euch|mir|dir|ihm|ihr"
+        r"|(?:den|die|das|dem|der|"
+        r"eine?[nmr]?|\w+e[nmr]?) [A-ZÄÖÜ]\w+) (?:lange|gut|laut|leise|langsam|vorsichtig|schnell|früh|spät|allein)\b",
+        "Er wartet auf den Bus lange.",
+    ),
+    "article on a game or an instrument": (
+        0,
+        r"\b(?:die|den|das|dem|der|eine?[nmr]?) (?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)(?: zu"
+        r"|,)? ?(?:ge)?spiel"
+        r"|\b[sS]piel(?:e|st|t|en) (?:die|den|das|eine?[nmr]?) (?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)\b",
+        "Wir spielen die Karten.",
+    ),
+    "article ein before a plural": (
+        0,
+        r"\b(?:[Ee]in|[Ee]ine[nmr]?) (?:[a-zäöü]+e[nmrs]? )?(?:Leute|Eltern|Geschwister|Hausaufgaben|Haare|Pommes"
+        r"|Nudeln|Shorts)\b",
+        "Ich habe eine Hausaufgaben.",
+    ),
+    "preposition and article not contracted": (
+        0,
+        r"(?<!, )(?<![\w])(?:[Ii]n|[Aa]n|[Vv]on|[Bb]ei|[Zz]u) dem (?:\w+en )?[A-ZÄÖÜ]\w+(?=[.?!]"
+        r"| \w)(?!.*, (?:der|die|das|dem|den|denen)\b)",
+        "Er arbeitet in dem Garten.",
+    ),
+    "a wish asked of oneself": (0, r"^(?:Möchte|Will|Würde) ich\b", "Möchte ich dir helfen?"),
+    "verb not at the end of the subordinate clause": (
+        0,
+        r", (?:weil|dass|ob|obwohl|wenn|als|bevor|nachdem|damit) (?:ich|du|er|sie|es|wir|ihr|man) "
+        r"(?:bin|bist|ist|sind|war|hat|habe|haben|kann|muss|will|wird) \w",
+        "Ich weiß, dass er ist müde.",
+    ),
+    "wrong ending with du": (0, r"^Du (?!\w*t\b)\w+", "Du kommen morgen."),
+    "wrong ending with wir": (0, r"^Wir (?!\w*n\b|sind\b)\w+", "Wir kommt morgen."),
+    "wrong ending with ich": (
+        0,
+        r"^Ich (?!\w*e\b|bin\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b)\w+",
+        "Ich kommst morgen.",
+    ),
+    "wrong ending with er": (
+        0,
+        r"^(?:Er|Es|Man) (?!\w*t\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b|\w+te\b|wird\b|würde\b"
+        r"|gab\b)\w+",
+        "Er kommen morgen.",
+    ),
+    "mangled verb": (
+        0,
+        r"(?i)\b(?:spile|spilst|ge(?:ver|ent|be(?:such|nutz|stell)|er(?:zähl|klär))\w*t"
+        r"|zu (?:auf(?:stehen|räumen)|anrufen|abholen|mitnehmen|anziehen|zurückkommen|fernsehen|wegwerfen))\b",
+        "Ich spile Tennis.",
+    ),
+    "participle of feiern without ge": (
+        0,
+        r"\b(?:habe|hast|hat|haben|habt) [^,]*\bfeiert\b",
+        "Er hat das Fest feiert.",
+    ),
+    # ---- English
+    "a before a vowel": (1, r"(?i)\ba (?=[aeiou])(?!uni|use|eu|one\b)", "I have a apple."),
+    "an before a consonant": (1, r"(?i)\ban (?![aeiou])(?!hour|honest)", "I have an dog."),
+    "an before a spoken consonant": (1, r"(?i)\ban (?:uni|use|eu)", "I have an uniform."),
+    "doubled English word": (
+        1,
+        r"(?i)\b(?!(?:her|that|had|you|left) )(\w+) \1\b",
+        "He has seen the the dog.",
+    ),
+    "article on a bare noun": (
+        1,
+        r"\bplay(?:s|ed|ing)? (?:the|a|an) (?:cards|football|tennis|basketball)\b"
+        r"|\b(?:[Tt]he|an?) (?:breakfast|lunch|Christmas|German|French|Spanish|January|February|April|July)[.?!,]"
+        r"|\b[Tt]he (?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b(?!')",
+        "They play the cards.",
+    ),
+    "instrument without the": (1, r"\bplay(?:s|ed|ing)? (?:guitar|piano|violin)\b", "She is playing guitar."),
+    "any without not": (
+        1,
+        r"^(?!.*\b(?:not|cannot|nobody|never|without|hardly|rarely)\b).*\bany(?:thing|one)?\b",
+        "I have any money.",
+    ),
+    "two negatives": (1, r"\b(?:not|cannot|never)\b[^,]*\b(?:nothing|nobody|no)\b", "I did not see nobody."),
+    "not already, not still": (1, r"\bnot (?:already|still)\b", "He has not already eaten."),
+    "all without the": (
+        1,
+        r"\b[Aa]ll (?!the\b|day\b|night\b|my\b|your\b|his\b|her\b|our\b|their\b|these\b|of\b|right\b)\w+",
+        "All guests are dancing.",
+    ),
+    "all with not": (1, r"(?:\b[Aa]ll the \w+|\b[Ee]veryone) [^,]*\bnot\b", "All the guests did not dance."),
+    "any with a predicate": (1, r"\b(?:are|were|be) not any \w+s[.?!…]", "The friends are not any cooks."),
+    "uncountable noun counted": (
+        1,
+        r"\ban? (?:hair|homework|money|music|people|parents|trousers|jeans|glasses|sunglasses|shorts|clothes|police"
+        r"|vegetables|bread|cheese|rice|pasta|weather|pairs?of)\b|\b(?:[Mm]any|[Tt]wo|[Tt]hree|these"
+        r"|those) (?:hair|homework|money|music|bread|cheese|rice|pasta)\b"
+        r"|\b(?:homeworks|moneys|musics|hairs|breads|fishes|childs)\b",
+        "He has a homework.",
+    ),
+    "drinks in the plural": (
+        1,
+        r"\b(?:drink\w*|drank|drunk|likes?|loves?|orders?|ordered|ordering|some|slowly)"
+        r" (?:beers|coffees|colas|teas|juices|wines|milks|waters)\b",
+        "I am drinking beers.",
+    ),
+    "plural with 's": (1, r"\b\w+(?<!s)s's\b", "My parents's house is old."),
+    "verb after do or will inflected": (
+        1,
+        r"\b(?:did|does|do|will|would|can|could|should|cannot)(?: not)? (?:am|is|are|was|were|has|had|does|did"
+        r"|goes|went|"
+        r"saw|gave|took|came|got)\b",
+        "He does not has time.",
+    ),
+    "agreement": (
+        1,
+        r"^(?:He|She|It|That) (?:are|am|were|have|do)\b|^(?:We|You|They) (?:is|has|does|was|am)\b|^I (?:is|are"
+        r"|has|does)\b",
+        "They was at home.",
+    ),
+    "misspelled form": (
+        1,
+        r"\b\w+(?:sh|ch|x|ss)s\b|\b\w*[^aeiou\W]ys\b|\b\w+(?<!sk)iing\b|\b(?:siting|runing|swiming|geting"
+        r"|puting|leting|fiting|"
+        r"fited|huging|huged|stoping|stoped|cuting|shoping|joging|begining|forgeting|claping|claped|hiting"
+        r"|wining|diging|"
+        r"traveling|travelling[s]|haveing|makeing|comeing|lieing|dieing)\b",
+        "He is runing.",
+    ),
+    "person helped with themselves": (
+        1,
+        r"\bhelp(?:s|ed|ing)? (me|us|you|him|her|them) \w+ (?:\w+ )?\1(?=[.?!]| (?:today|tomorrow|yesterday))",
+        "Will you help me invite me?",
+    ),
+    "object is the subject": (
+        1,
+        r"^(?:I (?!(?:.*\b(?:that|who|whom|whether|if|because|and|or|but|when|until|before|after|so|to|although"
+        r"|while|why|where"
+        r"|how|then|what)\b)|.*,).*\bme\b|We (?!(?:.*\b(?:that|who|whom|whether|if|because|and|or|but|when"
+        r"|until|before|after|so"
+        r"|to|although|while|why|where|how|then|what)\b)|.*,).*\bus\b)",
+        "I saw me yesterday.",
+    ),
+    "bags that lie": (
+        1,
+        r"^(?:The|My|Your|His|Her|Our|Their|A) (?:bag|book|cup|glass|plate|phone|key|letter|shoe|hat|watch"
+        r"|bottle)s? (?:(?:is|are|was|were) )?(?:lies|lying|lay|"
+        r"stands|standing|stood)\b",
+        "The bag is lying on the bed.",
+    ),
+    "reported in the present": (
+        1,
+        r"\b(?:said|told (?:me|him|her|us|them|you)|thought|believed|hoped) that\b [^,]*?\b(?:is|are|am|has"
+        r"|will|can|wants|does)\b",
+        "He said that he is ill.",
+    ),
+    "two times": (
+        1,
+        r"(?i)^(?!.*\b(?:that|who|whom|because|and|but|when|if|so|until|although|while)\b|.*,)"
+        r".*\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b.*"
+        r"\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b(?! (?:morning|evening))",
+        "Today we are coming tomorrow.",
+    ),
+    "past words in the present": (
+        1,
+        r"^(?!.*\b(?:that|who|whom|because|and|but|when|if|so|until|although|while)\b|.*,)"
+        r".*\b(?:will|is|are|am)\b.*\b(?:yesterday(?! morning)|last (?:week|year|month|night)|ago)\b",
+        "He will come yesterday.",
+    ),
+    "adverb between verb and object": (
+        1,
+        r"\b(?:drink|eat|read|writ|cook|clean|wash|open|clos)(?:s|ing|ed|e|es)? (?:quickly|slowly|well|badly"
+        r"|loudly|carefully) "
+        r"(?:the|an?|my|your|his|her|our|their)\b",
+        "She read slowly the book.",
+    ),
+    "comparative": (
+        1,
+        r"\bmore (?:\w{2,}(?<!oth)(?<!wat)er(?= than)|good|bad|big|small|old|young|nice|fast|slow)\b"
+        r"|\b(?:gooder|badder|worser)\b",
+        "The dog is more big than the cat.",
+    ),
+    "who for a thing": (
+        1,
+        r"\b(?:dog|cat|book|car|house|train|bus|letter|film|bag|table|picture)s?,? (?:who|whom)\b",
+        "The book whom I read is new.",
+    ),
+    "there is with a plural": (
+        1,
+        r"\b(?:[Tt]here (?:is|was)|[Ii]s there|[Ww]as there) (?:not )?(?:two|three|four|five|many|several|some \w+s\b)",
+        "There is two dogs.",
+    ),
+    "to home": (1, r"\b(?:to|in) (?:home|abroad|upstairs|outside|here|there)\b", "He is going to home."),
+    "like to with a state": (1, r"\blikes? to (?:like|love|know|need|want|understand)\b", "I like to know him."),
+    "small letter": (
+        1,
+        r"\bi\b|\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|december|german|english"
+        r"|french|spanish)\b",
+        "On monday i am here.",
+    ),
+    "no capital": (1, r"^[a-z]", "he is here."),
+    "no final mark": (1, r"[^.?!…]$", "He is here"),
+    "since for a span": (1, r"\bsince (?:two|three|four|five|an? )", "We live here since two years."),
+    "one name of several": (1, r"\b(?:[Oo]ur|[Tt]heir) name (?:is|was)\b", "Our name is Sophie."),
+    "what for wie": (1, r"\b[Ww]hat course\b", "What course our name is Sophie."),
+    "for to": (1, r"\bfor to\b|\bto to\b|\bof of\b|\bat at\b", "I came for to help."),
+}
+_EITHER = {
+    "notation left over": (r"[|()<>+_/\\@=\[\]{}0-9]", "Er hat ein <drink> getrunken."),
+    "spaces": (r"^ | $|  | [,.?!…]|,,|,[^ ]", "Er kommt , glaube ich."),
+}
+for _name, (_pattern, _flawed) in _EITHER.items():
+    PATTERNS |= {f"{_name}, German": (0, _pattern, _flawed), f"{_name}, English": (1, _pattern, _flawed)}
+
+
+# ---- what takes both languages to see
+
+_FORMAL = re.compile(r"(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
+_PLURALS = frozenset(("children", "men", "women", "people", "police", "they"))
+_PAIRED = frozenset(
+    ("glasses", "sunglasses", "trousers", "jeans", "shorts", "clothes", "vegetables", "dishes", "stairs")
+)
+_HABIT = re.compile(
+    r"\b(jede[nrs]?|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|sonntags"
+    r"|wenn|Wenn|bevor|"
+    r"Bevor|bis|damit|gern|Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
+    r"|Nachts|Morgens)\b"
+)
+_SIMPLE = re.compile(
+    r"\b(?:drinks|plays|cries|sleeps|eats|sings|dances|paints|waits|carries|writes|washes|cleans|laughs|runs|climbs)\b"
+)
+
+
+def _possessive_of(pair: SentencePair, possessive: str, subjects: Callable[[str], bool]) -> bool:
+    """Whether the main clause has such a subject and such a possessive that German has too."""
+    if pair.structure is None:
+        return False
+    english, tree = words(pair.target), pair.structure[1]
+    root = next(place for place, node in enumerate(tree) if node.head == -1)
+    found = [english[place] for place, node in enumerate(tree) if node.relation == "nsubj" and node.head == root]
+    owned = [
+        place
+        for place, node in enumerate(tree)
+        if english[place] == possessive
+        and node.relation == "nmod:poss"
+        and tree[node.head].head == root
+        and tree[node.head].relation != "nsubj"
+    ]
+    return bool(owned) and any(map(subjects, found))
+
+
+def _is_plural(word: str) -> bool:
+    return word.lower() in _PLURALS or (
+        word.endswith("s") and not word.endswith(("ss", "us", "'s")) and word not in _PAIRED
+    )
+
+
+def _owned(german: str, english: str) -> SentencePair:
+    """The pair with the structure of: the girl loves his mother."""
+    relations = "DET det 1, NOUN nsubj 2, VERB root -1, PRON nmod:poss 4, NOUN obj 2, PUNCT punct 2"
+    tree = tuple(Node(speech, name, int(head)) for speech, name, head in map(str.split, relations.split(", ")))
+    return SentencePair(german, english, structure=(tree, tree))
+
+
+def _simple_present_of_what_goes_on(pair: SentencePair) -> bool:
+    german = pair.source
+    return bool(_SIMPLE.search(pair.target)) and not _HABIT.search(german) and "," not in german
+
+
+def _question_mark(pair: SentencePair) -> bool:
+    return pair.source[-1] in ".?!" and pair.source[-1] != pair.target[-1]
+
+
+PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
+    "formal you that is not you": (
+        lambda pair: bool(_FORMAL.search(pair.source)) and pair.target[-1] in ".?" and "you" not in pair.target.lower(),
+        SentencePair("Gestern haben Sie geschlafen.", "Yesterday they slept."),
+    ),
+    "Sie at the start that is you": (
+        lambda pair: bool(re.match(r"Sie \w+en\b", pair.source)) and pair.target.startswith("You "),
+        SentencePair("Sie haben geschlafen.", "You slept."),
+    ),
+    "her after a plural": (
+        lambda pair: _possessive_of(pair, "her", _is_plural),
+        _owned("Die Kinder lieben ihre Mutter.", "The children love her mother."),
+    ),
+    "his of a girl": (
+        lambda pair: _possessive_of(pair, "his", lambda subject: subject in ("girl", "woman", "mother", "she")),
+        _owned("Das Mädchen liebt seine Mutter.", "The girl loves his mother."),
+    ),
+    "simple present of what goes on": (
+        _simple_present_of_what_goes_on,
+        SentencePair("Sie singt in der Küche.", "She sings in the kitchen."),
+    ),
+    "sollen that is not supposed to": (
+        lambda pair: (
+            bool(re.search(r"\b[Ss]oll(?:st|en|t)?\b", pair.source))
+            and not re.search(r"supposed to|\b(?:said|told)\b", pair.target)
+        ),
+        SentencePair("Du sollst kommen.", "You should come."),
+    ),
+    "natürlich that is not of course": (
+        lambda pair: "atürlich" in pair.source and "of course" not in pair.target.lower(),
+        SentencePair("Natürlich komme ich.", "Naturally I am coming."),
+    ),
+    "hoffentlich with the simple past": (
+        lambda pair: (
+            bool(re.match(r"Hoffentlich (?:habe|hast|hat|haben|habt|ist|sind|bist)\b", pair.source))
+            and not re.search(r"\b(?:has|have|is|are|am|will|do|does|can)\b", pair.target)
+        ),
+        SentencePair("Hoffentlich hat er den Schlüssel gefunden.", "Hopefully he found the key."),
+    ),
+    "because with the simple past under a present": (
+        lambda pair: bool(
+            re.search(r", weil [^,]*(?:t|en|an) (?:habe|hast|hat|haben|habt|bin|bist|ist|sind|seid)\b", pair.source)
+            and re.match(r"[^,]*\b(?:am|is|are|has|wants?|needs?)\b[^,]* because ", pair.target)
+            and not re.search(
+                r" because .*\b(?:has|have|is|are|am|was|were|had|yesterday|last|ago|morning|night)\b", pair.target
+            )
+        ),
+        SentencePair("Ich bin müde, weil ich lange gearbeitet habe.", "I am tired because I worked for a long time."),
+    ),
+    "bitte without please": (
+        lambda pair: bool(re.search(r"\bbitte\b", pair.source)) and not re.search(r"(?i)\bplease\b", pair.target),
+        SentencePair("Hilf mir bitte!", "Help me!"),
+    ),
+    "gerade without the progressive": (
+        lambda pair: bool(re.search(r"\bgerade\b", pair.source)) and "ing" not in pair.target,
+        SentencePair("Er liest gerade.", "He reads."),
+    ),
+    "noch nicht without yet": (
+        lambda pair: bool(re.search(r"\bnoch (?:nicht\b(?! mehr)|kein)", pair.source)) and "yet" not in pair.target,
+        SentencePair("Er hat noch kein Auto.", "He does not have a car."),
+    ),
+    "other final mark": (_question_mark, SentencePair("Kommst du?", "Are you coming.")),
+    "ellipsis on one side": (
+        lambda pair: (pair.source[-1] == "…") != (pair.target[-1] == "…"),
+        SentencePair("Kommst du…", "Are you coming?"),
+    ),
+    "target is a reference": (
+        lambda pair: pair.target in pair.references or pair.source in pair.source_references,
+        SentencePair("Er kommt.", "He is coming.", None, ("He is coming.",)),
+    ),
+}
+_COMPILED = {name: (side, re.compile(pattern)) for name, (side, pattern, _) in PATTERNS.items()}
+
+
+def flaws(pair: SentencePair) -> Iterator[str]:
+    """The names of the flaws that a pair has. German that is typed carelessly is not judged."""
+    typed_with_care = pair.source[-1] in ".?!…" and pair.source[0].isupper()
+    for name, (side, pattern) in _COMPILED.items():
+        if (side == 1 or typed_with_care) and pattern.search((pair.source, pair.target)[side]):
+            yield name
+    for name, (has_flaw, _) in PAIRS.items():
+        if has_flaw(pair):
+            yield name

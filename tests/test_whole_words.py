@@ -1,0 +1,231 @@
+"""The commonest words are one subword each, and what else is cut stays as it is cut."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.small_training import TRAIN
+
+from transformer_mt.config.sections import BuiltinConfig, TokenizerConfig
+from transformer_mt.corpus.builtin import generate_corpus
+from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.corpus.word_counts import count_words
+from transformer_mt.segmentation import score_of_parts
+from transformer_mt.sentencepiece_model import FIRST, NORMAL, UNIGRAM, read_model, rewritten, write_model
+from transformer_mt.tokenizer import Sampling, Tokenizer
+from transformer_mt.training.data import Share, train_tokenizer
+from transformer_mt.whole_words import with_whole_words
+
+KINDS = ("unigram", "bpe")
+SIZE = 1_200
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[SentencePair]:
+    """Pairs of the built-in corpus, of which the vocabulary is far too small for every word to be whole."""
+    return generate_corpus(**BuiltinConfig(train=1_500, validation=11, test=7).model_dump())["train"]
+
+
+@pytest.fixture(scope="module")
+def tokenizers(pairs: list[SentencePair]) -> dict[str, Tokenizer]:
+    return {kind: trained(pairs, kind=kind) for kind in KINDS}
+
+
+@pytest.fixture(params=KINDS)
+def tokenizer(request: pytest.FixtureRequest, tokenizers: dict[str, Tokenizer]) -> Tokenizer:
+    return tokenizers[request.param]
+
+
+def trained(pairs: list[SentencePair], **settings: object) -> Tokenizer:
+    config = TokenizerConfig.model_validate({"vocabulary_size": SIZE, **settings})
+    return train_tokenizer([Share(pairs)], config)
+
+
+def plain(pairs: list[SentencePair], kind: str, size: int = SIZE) -> Tokenizer:
+    return trained(pairs, kind=kind, vocabulary_size=size, whole_words=0)
+
+
+def scores_of(tokenizer: Tokenizer) -> dict[str, float]:
+    return {text: score for text, score, kind in read_model(tokenizer.serialized)[0] if kind == 1}
+
+
+def test_the_commonest_words_of_each_side_are_one_subword_wherever_they_begin_a_string(
+    tokenizer: Tokenizer, pairs: list[SentencePair]
+) -> None:
+    counts = count_words(pairs)
+    for side, counter in (("source", counts.source), ("target", counts.target)):
+        common = {word for word, count in counter.items() if count > sorted(counter.values())[-151]}
+        assert len(common) > 130
+        seen = set()
+        for pair in pairs:
+            text = getattr(pair, side)
+            pieces = tokenizer.pieces(tokenizer.encode(text))
+            numbers = tokenizer.word_of_piece(text)
+            for number, word in enumerate(words(text)):
+                if word in common:
+                    cut = [piece for piece, of in zip(pieces, numbers, strict=True) if of == number]
+                    assert cut == [f"▁{word}"], text
+                    seen.add(word)
+        assert seen == common
+
+
+def test_the_vocabulary_has_the_size_asked_for_and_every_text_comes_back(
+    tokenizer: Tokenizer, pairs: list[SentencePair]
+) -> None:
+    assert (tokenizer.size, tokenizer.note) == (SIZE, None)
+    for pair in pairs:
+        for text in (pair.source, pair.target):
+            assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_without_whole_words_common_words_are_cut(pairs: list[SentencePair]) -> None:
+    tokenizer = plain(pairs, "unigram")
+    assert any(len(tokenizer.encode(word)) > 1 for word in count_words(pairs).commonest(150))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_pairs_give_the_same_vocabulary_which_our_reader_takes(
+    kind: str, pairs: list[SentencePair], tokenizers: dict[str, Tokenizer]
+) -> None:
+    again = trained(pairs, kind=kind)
+    assert again.serialized == tokenizers[kind].serialized == rewritten(again.serialized)
+
+
+def test_a_longer_word_is_cut_as_a_unigram_model_finds_best(
+    tokenizers: dict[str, Tokenizer], pairs: list[SentencePair]
+) -> None:
+    tokenizer = tokenizers["unigram"]
+    scores, counts = scores_of(tokenizer), count_words(pairs)
+    common = set(counts.commonest(150))
+    rest = [word for word in counts.source | counts.target if word not in common]
+    assert sum(any(word.startswith(prefix) for prefix in common) for word in rest) > 20
+    for word in rest:
+        ours = sum(scores[piece] for piece in tokenizer.pieces(tokenizer.encode(word)))
+        best = max(scores.get(f"▁{word}", -math.inf), score_of_parts(f"▁{word}", scores))
+        assert ours == pytest.approx(best, abs=1e-4)
+
+
+def test_a_longer_word_is_not_cut_where_a_whole_one_ends_if_another_cut_is_better() -> None:
+    stem = ["interessant", "interesse", "interessen"] * 40
+    pairs = [SentencePair(f"in {word} in", f"at {word}ly") for word in stem]
+    tokenizer = trained(pairs, vocabulary_size=330, whole_words=2)
+    assert len(tokenizer.encode("in")) == 1
+    assert tokenizer.pieces(tokenizer.encode("interessant"))[0] != "▁in"
+
+
+def test_bpe_joins_other_words_as_far_as_before(pairs: list[SentencePair]) -> None:
+    size = 700  # so small that common words are not whole by themselves
+    before = plain(pairs, "bpe", size)
+    after = trained(pairs, kind="bpe", vocabulary_size=size, whole_words=60)
+    common = count_words(pairs).commonest(60)
+    assert any(len(before.encode(word)) > 1 for word in common)
+    assert all(len(after.encode(word)) == 1 for word in common)
+    merges, scores = [piece for piece in scores_of(before) if len(piece) > 1], scores_of(after)
+    kept = [piece for piece in merges if piece in scores]
+    assert len(kept) > len(merges) - 99
+    assert sorted(kept, key=scores.__getitem__, reverse=True)[:300] == merges[:300]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_words_are_sampled_too_and_always_spell_the_text(
+    kind: str, tokenizers: dict[str, Tokenizer], pairs: list[SentencePair]
+) -> None:
+    tokenizer, texts = tokenizers[kind], [pair.source for pair in pairs[:99]]
+    sampled = tokenizer.encode_batch(texts, sampling=Sampling(seed=5, alpha=0.3))
+    assert [tokenizer.decode(ids) for ids in sampled] == texts
+    assert sampled != tokenizer.encode_batch(texts)
+    if kind == "bpe":
+        whole = tokenizer.encode_batch(texts, sampling=Sampling(seed=5, alpha=0.0))
+        assert whole == tokenizer.encode_batch(texts)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_a_tiny_vocabulary_the_commonest_take_half_of_the_room_and_that_is_said(
+    kind: str, pairs: list[SentencePair]
+) -> None:
+    tokenizer = trained(pairs, kind=kind, vocabulary_size=370)
+    subwords = [piece for piece in scores_of(tokenizer) if len(piece) > 1]
+    assert tokenizer.size == 370
+    assert tokenizer.note is not None
+    found, _, of = tokenizer.note.removeprefix("tokenizer.whole_words: ").partition(" of ")
+    assert of.endswith(" words are whole; half of the vocabulary has no room for more")
+    held = list(count_words(pairs).commonest(150))[: int(found)]
+    assert 3 < len(held) <= len(subwords) // 2
+    assert all(len(tokenizer.encode(word)) == 1 for word in held)
+    assert len(subwords) - len(held) >= len(subwords) // 2 - 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_characters_fill_the_vocabulary_no_word_is_whole(kind: str) -> None:
+    tokenizer = trained(list(TRAIN), kind=kind, vocabulary_size=7)
+    assert tokenizer.note is not None
+    assert tokenizer.note.startswith(f"tokenizer.vocabulary_size: {tokenizer.size} instead of 7; the characters and ")
+    assert "; tokenizer.whole_words: 0 of " in tokenizer.note
+    assert tokenizer.decode(tokenizer.encode(TRAIN[0].source)) == TRAIN[0].source
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_the_text_has_few_subwords_whole_words_are_added(kind: str) -> None:
+    pairs = [SentencePair(f"{first} {second}", "ja") for first in ("Abend", "Morgen") for second in ("gut", "schön")]
+    before = plain(pairs, kind, 9_999)
+    after = trained(pairs, kind=kind, vocabulary_size=9_999)
+    assert all(len(after.encode(word)) == 1 for word in ("Abend", "Morgen", "gut", "schön", "ja"))
+    assert before.size <= after.size < 9_999
+    assert after.note == f"tokenizer.vocabulary_size: {after.size} instead of 9999; the text has no more"
+
+
+CHARACTERS = [(character, -9.0, NORMAL) for character in "▁inot"]
+
+
+def test_a_whole_word_has_the_score_of_its_share_and_at_least_more_than_its_parts() -> None:
+    learned = write_model([*((text, 0.0, kind) for text, kind in FIRST), *CHARACTERS], UNIGRAM)
+    model, held = with_whole_words(learned, {"not": 0.5, "in": 1e-30}, size=300)
+    scores = scores_of(Tokenizer(model))
+    assert held == 2
+    assert scores["▁not"] == pytest.approx(math.log(0.5))
+    assert -27 < scores["▁in"] < -26.5
+    assert {text: scores[text] for text in "▁inot"} == dict.fromkeys("▁inot", -9.0)
+
+
+def test_words_within_words_stay_whole_in_whatever_order_they_are_given() -> None:
+    learned = write_model([*((text, 0.0, kind) for text, kind in FIRST), ("to", -1.0, NORMAL), *CHARACTERS], UNIGRAM)
+    for chosen in ({"into": 1e-6, "in": 0.9}, {"in": 0.9, "into": 1e-6}):
+        model, _ = with_whole_words(learned, chosen, size=300)
+        assert [len(Tokenizer(model).encode(word)) for word in chosen] == [1, 1]
+
+
+def test_the_commonest_of_both_sides_come_in_turn_with_their_share() -> None:
+    counts = count_words([SentencePair("der der in", "in the the"), SentencePair("der Hund in", "the dog 7 .")])
+    assert counts.commonest(2) == {"der": 3 / 11, "the": 3 / 11, "in": 3 / 11, "dog": 1 / 11}
+    assert list(counts.commonest(2)) == ["der", "the", "in", "dog"]
+    assert counts.commonest(0) == {}
+    assert len(counts.commonest(99)) == 5
+
+
+PIECES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.floats(-9, -1), min_size=3)
+
+
+@given(scores=PIECES, word=st.text("abc", max_size=6))
+def test_the_score_of_parts_is_the_best_of_all_segmentations(scores: dict[str, float], word: str) -> None:
+    def segmentations(text: str) -> list[list[str]]:
+        if not text:
+            return [[]]
+        ends = range(1, len(text) + 1)
+        return [[text[:end], *rest] for end in ends if text[:end] in scores for rest in segmentations(text[end:])]
+
+    for text in (word, *scores):
+        several = [sum(map(scores.__getitem__, parts)) for parts in segmentations(text) if len(parts) > 1]
+        if text:
+            assert score_of_parts(text, scores) == pytest.approx(max(several, default=-math.inf))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_word_longer_than_sentencepiece_s_pieces_can_be_whole(kind: str) -> None:
+    word = "Donaudampfschifffahrtsgesellschaft"
+    draw = random.Random(3)
+    pairs = [SentencePair(f"{word} {''.join(draw.choices(word, k=5))}", "ja") for _ in range(30)]
+    tokenizer = trained(pairs, kind=kind, vocabulary_size=400, whole_words=1)
+    assert tokenizer.pieces(tokenizer.encode(f"{word}!"))[0] == f"▁{word}"
+    assert Tokenizer.parse(tokenizer.serialized, place="x").encode(word) == tokenizer.encode(word)

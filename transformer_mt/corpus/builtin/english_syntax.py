@@ -1,0 +1,298 @@
+"""English syntax: what English says its own way."""
+
+from collections.abc import Iterator
+
+from transformer_mt.corpus.builtin import english
+from transformer_mt.corpus.builtin import meaning as m
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person, has_preterite
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
+from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short, make_copula
+from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
+
+
+class English(Language):
+    """English: the subject before the verb, do in questions and with not."""
+
+    name = "english"
+    plain_case: Case = "accusative"
+    relative_order = "declarative"
+    comparative = staticmethod(english.comparative)
+
+    # ---- clauses
+
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
+        """Questions start with what is asked; statements with adverbs of time and of the whole sentence alone."""
+        of_the_verb = isinstance(node.first, m.Adverbial) and node.first.adverb.middle
+        starts = node.form == "question" or getattr(node.first, "slot", "") in ("time", "sentence")
+        asks_subject = node.first is not None and node.first is node.clause.english_subject
+        order = "declarative" if node.form == "statement" or (node.form == "question" and asks_subject) else node.form
+        return order, node.first if starts and not of_the_verb else None
+
+    def _joined_order(self, node: m.Joined) -> tuple[str, object]:
+        """(Because) he is tired; (if) he comes."""
+        return "simple" if "simple" in node.row else "declarative", None
+
+    def _tense(self, node: m.Clause, order: str) -> str:
+        """The verb group of the clause; what somebody said is reported in the past."""
+        tense = self._direct_tense(node, simple=order == "simple")
+        reported: str = CLOSED["reported"].get(tense, tense)
+        return reported if node.reported else tense
+
+    def _direct_tense(self, node: m.Clause, *, simple: bool) -> str:
+        """Where the German has its present or its perfect, English has two tenses each."""
+        verb, particle = node.verb, node.small_word
+        adverbs = [part for part in node.adverbials if isinstance(part, m.Adverbial)]
+        if verb.infinitive == "möchten":
+            return "wish"
+        hoped = any(part.slot == "sentence" and part.adverb.key == "hoffentlich" for part in adverbs)
+        if node.tense == "past" and ("perfect" in particle or hoped) and not has_preterite(verb):
+            return "perfect"
+        if node.tense == "present" and any(getattr(part, "preposition", "") == "seit" for part in node.adverbials):
+            return "perfect"
+        if node.tense != "present" or verb.english.split()[0] == "be":
+            return node.tense
+        if "progressive" in particle:
+            return "progressive"
+        said_with = [part.adverb.tenses for part in adverbs]
+        if verb.ahead and {"future"} in said_with and not simple:
+            return "future"
+        repeated = bool(node.in_slot("frequency")) or any("habit" in tenses for tenses in said_with)
+        at_what_time = any(isinstance(getattr(part, "object", None), m.Clock) for part in node.adverbials)
+        timed = verb.timetable and (at_what_time or any(part.adverb.key == "wann" for part in adverbs))
+        nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
+        lasting = verb.aspect in ("state", "habit") or nothing
+        return "present" if simple or node.simple or lasting or repeated or timed else "progressive"
+
+    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
+        """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
+        base, *rest = node.verb.english.split()
+        finite = (node, "finite")
+        dated = order in ("declarative", "simple", "question")
+        group = CLOSED["verb_groups"][self._tense(node, order)]["english"].split() if dated else ["V.base"]
+        agrees = node.object if node.verb.key == "geben (es)" else node.english_subject  # there are two dogs
+        person = "3s" if node.verb.named or agrees is None else m.english_person(agrees)
+        said = [self._verb_word(node, part, person) for part in group]
+        main, top = said[-1], said[-3] if "to" in group else None  # want, supposed: what takes the verb with to
+        for word in said[:-1]:
+            word.head = main if top is None or word.text == "to" else top
+        if top is not None:
+            top.head, top.relation, top.part_of_speech = None, "root", "VERB"
+        negated = self._says_not(node) and not (node.verb.key == "geben (es)" and node.takes_kein)
+        auxiliary = said[0] not in (main, top) or (base == "be" and dated and said[0] is main)
+        takes_do = not auxiliary and (order == "question" or (negated and not order.endswith("infinitive")))
+        if takes_do:  # do not want, does he read
+            first, _, form = group[0].partition(".")
+            said[0].text = base if first == "V" else first
+            text = english.verb_form("do", "", form, person)
+            places["operator"] = [Word(text, "AUX", (finite,), top or main, "aux")]
+        elif auxiliary:
+            places["operator"] = [said.pop(0)]
+        if len(group) == 1 and not (takes_do and dated):
+            main.origins += (finite,)
+        places["auxiliaries"], places["verb"] = said[:-1], said[-1:]
+        if negated:
+            places["not"] = self._not(node, places["operator"] if order != "question" else [], top or main)
+        if order == "infinitive":
+            places["to"] = [Word("to", "PART", ((node, "to"),), main, "mark")]
+        if rest:  # be hungry, have breakfast
+            speech = "ADJ" if base in ("be", "get") else "ADV" if node.verb.preposition else "NOUN"
+            told = spell(" ".join(rest), speech, (node, "verb"), relation="dep")
+            main = make_copula(main, told[0], places) if base == "be" else main
+            places["verb"] += told if base == "be" else attach(told, main, "advmod" if speech == "ADV" else "obj")
+        return main, top
+
+    def _verb_word(self, node: m.Clause, part: str, person: Person) -> Word:
+        """A word of a verb group; like is linked with gern, the others with the German finite verb."""
+        word, _, form = part.partition(".")
+        if word == "V":
+            word, past = node.verb.english.split()[0], node.verb.past
+            text = english.verb_form(word, past, form, person)
+            copula = word == "be" and node.verb.key != "geben (es)"
+            return Word(text, "AUX" if copula else "VERB", ((node, "verb"),))
+        role = "gladly" if "gern" in node.tense and word != "would" else "finite"
+        speech, relation = ("PART", "mark") if word == "to" else ("AUX", "aux")
+        ongoing = [(node, "particle")] if word == "be" and "progressive" in node.small_word else []
+        return Word(english.verb_form(word, "", form, person), speech, ((node, role), *ongoing), relation=relation)
+
+    def _not(self, node: m.Clause, operator: Said, head: Word) -> Said:
+        """Not, which nichts says with the object; with can, one word."""
+        origin: Origin = (node, "not") if node.says_nicht else (node.english_object, "pronoun")
+        if operator and operator[0].text == "can":
+            operator[0].text, operator[0].origins = "cannot", (*operator[0].origins, (node, "not"))
+            return []
+        return [Word("not", "PART", (origin,), head, "advmod")]
+
+    def _says_not(self, node: m.Clause) -> bool:
+        """True also for nichts and niemand as object: I do not see anything."""
+        thing = node.english_object
+        return node.says_nicht or (isinstance(thing, m.Pronoun) and "negative" in PRONOUNS[thing.key])
+
+    def _negated(self, node: m.Clause) -> bool:
+        """True where nominals are said with any, anything."""
+        return self._says_not(node) and "gern" not in node.tense
+
+    def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
+        """The parts; wie heißt du is what is your name."""
+        for part in super()._parts(node, order, first):
+            if node.verb.named and part.node is first and isinstance(first, m.Adverbial):
+                part.said[0].text = "what"
+            yield part
+
+    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
+        """The subject; there of what there is, my name of heißen."""
+        subject = node.english_subject
+        if subject is None or order.endswith(("infinitive", "command")):
+            return
+        if node.verb.key == "geben (es)":
+            yield Part(subject, "subject", "expl", [Word("there", "PRON", ((subject, "pronoun"),))])
+        elif node.verb.named:
+            name = [Word("name", "NOUN", ((node, "verb"),))]
+            yield Part(subject, "subject", "nsubj", before(self._possessor(subject), name, "nmod:poss"))
+        else:
+            relation = "expl" if node.impersonal else "nsubj"
+            yield Part(subject, "subject", relation, self.phrase(subject, "nominative"))
+
+    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
+        """Recipient, particle, reflexive pronoun, object; a preposition stays behind: what are you waiting for?"""
+        verb, thing, recipient = node.verb, node.english_object, node.recipient
+        light = m.is_light(thing) and not verb.preposition
+        if recipient is not None:
+            to = spell(verb.recipient_preposition or ("to" if light else ""), "ADP", (recipient, "to"))
+            said = before(to, self.phrase(recipient, "accusative"), "case")
+            yield Part(recipient, "to_recipient" if to else "recipient", "obl" if to else "iobj", said)
+        if verb.particle:
+            place = "to_recipient" if verb.particle_last else "verb_particle"
+            yield Part(None, place, "compound:prt", spell(verb.particle, "ADP", (node, "verb")))
+        if verb.reflexive_english:
+            key = m.subject_key(node.english_subject) if node.subject is not None else "du"
+            yield Part(None, "light", "obj", spell(PRONOUNS[key]["myself"], "PRON", (node, "self")))
+        if thing is None:
+            return
+        linked = () if verb.governs else ((node, "verb"),)
+        preposition = spell(verb.preposition, "ADP", (node, "preposition"), *linked)
+        relation = "obl" if preposition else "nsubj" if verb.key == "geben (es)" else "obj"
+        said = self.phrase(thing, "accusative", node if self._negated(node) else None)
+        if isinstance(thing, m.Pronoun) and thing.key == "was" and verb.asks:  # how much does it cost?
+            said = spell(verb.asks, "ADV", (thing, "pronoun"))
+        said = before(preposition, said, "case")
+        if thing is first:
+            yield Part(None, "object", "", preposition)
+            yield Part(thing, "front", relation, said[len(preposition) :])
+        else:
+            yield Part(thing, "light" if light else "object", relation, said)
+
+    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
+        """Already, yet, please, and the from of woher."""
+        row = node.small_word
+        if order == "question" and node.particle == "schon" and node.tense == "past":
+            row = {"end": "yet"}
+        if node.particle == "noch" and self._says_not(node):  # noch nichts: not anything yet
+            row = {"end": "yet"}
+        for place in ("middle", "end"):
+            if place in row:
+                yield Part(None, place, "advmod", spell(row[place], "ADV", (node, "particle")))
+        for adverbial in node.adverbials:
+            if isinstance(adverbial, m.Adverbial) and adverbial.adverb.stranded:
+                yield Part(None, "end", "compound:prt", spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0")))
+        if node.please:
+            place = "please" if order == "command" else "middle"
+            yield Part(None, place, "discourse", spell("please", "INTJ", (node, "please")))
+
+    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
+        """Frequency stands in the middle, probably before not."""
+        if isinstance(node, m.Adverbial) and node.adverb.middle:
+            return "before_not"
+        return "middle" if node.slot == "frequency" else node.slot
+
+    # ---- what stands in them
+
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
+        """I, me; not … anyone; who, whom, that; Anna; eight o'clock, half past seven."""
+        match node:
+            case m.Pronoun(key, thing):
+                forms = PRONOUNS["es" if thing else key]["english"].split()
+                other = case != "nominative" and ("reflexive" in PRONOUNS[key] or negated is not None)
+                return [Word(forms[other], "PRON", ((node, "pronoun"),))]
+            case m.RelativePronoun(antecedent):
+                text = "that" if not m.is_person(antecedent) else "who" if case == "nominative" else "whom"
+                return [Word(text, "PRON", ((node, "relative"),))]
+            case m.Name(name):
+                return spell(name.english, "PROPN", (node, "noun"), relation="flat")
+        hours = ["one", *NUMERALS.values()]
+        numeral = Word(hours[hours.index(NUMERALS[node.hour]) - node.half], "NUM", ((node, "numeral"),))
+        if node.half:
+            return before(spell("half past", "ADP", (node, "half")), [numeral], "case")
+        return [numeral, Word("o'clock", "ADV", ((node, "clock"),), numeral, "advmod")]
+
+    def _prepositional(self, node: m.Prepositional) -> Said:
+        """In the park; by train; three days ago."""
+        said = self.phrase(node.object, "accusative")
+        if node.bare:
+            said = [word for word in said if word.relation != "det"]
+        preposition = attach(spell(node.english, "ADP", (node, "preposition")), root_of(said), "case")
+        return [*said, *preposition] if node.after else [*preposition, *said]
+
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
+        """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
+        possessive = node.possessor is not None or "possessive" in DETERMINERS.get(node.determiner, ())
+        text = node.noun.owned if possessive else ""
+        text = text or english.noun(node.noun, plural=m.english_plural(node))
+        described = spell(text, "NOUN", (node, "noun"), relation="compound", last=True)
+        noun = described[-1]
+        for adjective in reversed(node.adjectives):
+            text = english.comparative(adjective) if node.comparative else adjective.english
+            text = adjective.with_ein if adjective.with_ein and node.determiner == "ein" else text
+            said = spell(text, "ADJ", (node, adjective.key), relation="advmod", last=True)
+            described = [*attach(said, noun, "amod"), *described]
+        said = [*self._determiner(node, described[0].text, noun, negated), *described]
+        if node.attribute is not None:
+            said += attach(self._prepositional(node.attribute), noun, "nmod")
+        if node.possessor is not None and not _takes_s(node.possessor):
+            of = [Word("of", "ADP", ((node.possessor, "determiner"),))]
+            said += attach(before(of, self.phrase(node.possessor, "accusative"), "case"), noun, "nmod")
+        return [*said, *self._relative(node, noun)]
+
+    def _determiner(self, node: m.NounPhrase, following: str, noun: Word, negated: m.Clause | None) -> Said:
+        origin = (node, "determiner")
+        if node.possessor is not None and _takes_s(node.possessor):
+            return attach(self._possessor(node.possessor), noun, "nmod:poss")
+        if node.determiner in NUMERALS:
+            prefix = "a " if node.determiner in ("hundert", "tausend") else ""
+            return attach(spell(prefix + NUMERALS[node.determiner], "NUM", origin), noun, "nummod")
+        row, in_english = DETERMINERS[node.own or node.determiner], node.noun.in_english
+        text = row["english"].split()[m.english_plural(node)].replace("|", " ")
+        if negated is not None and negated.verb.key == "geben (es)" and m.is_indefinite(node):
+            text = "no"  # there is no milk
+        elif in_english == "pair" and node.determiner == "ein":
+            text = "a pair of"
+        elif text == "-":
+            denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)
+            text = "the" if in_english == "the" else "any" if denied else ""
+        elif text == "many" and not m.english_plural(node):
+            text = "a lot of"
+        elif text == "a":
+            says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
+            text = "" if says_article else english.article(following)
+        elif text == "the" and in_english == "bare":
+            text = ""
+        speech, relation = ("PRON", "nmod:poss") if "possessive" in row else ("DET", "det")
+        return attach(spell(text, speech, origin), noun, relation)
+
+    def _possessor(self, owner: m.Nominal) -> Said:
+        """My, Anna's, the children's."""
+        if isinstance(owner, m.Pronoun):
+            own = DETERMINERS[PRONOUNS[m.subject_key(owner)].get("own", "sein")]["english"].split()[0]
+            return [Word(own, "PRON", ((owner, "pronoun"),))]
+        said = self.phrase(owner, "accusative")
+        said[-1].text = english.possessive(said[-1].text)
+        return said
+
+
+def _takes_s(owner: m.Nominal) -> bool:
+    """Anna's book, the children's; but the book of my parents."""
+    if isinstance(owner, m.NounPhrase) and m.english_plural(owner):
+        return m.is_person(owner) and not english.noun(owner.noun, plural=True).endswith("s")
+    return m.is_person(owner)
+
+
+ENGLISH = English()

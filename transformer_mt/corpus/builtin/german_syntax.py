@@ -1,0 +1,196 @@
+"""German syntax: what German says its own way."""
+
+from collections.abc import Iterator
+
+from transformer_mt.corpus.builtin import german
+from transformer_mt.corpus.builtin import meaning as m
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
+from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short
+from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, mark, root_of, spell
+
+_POSTPOSITIONS = frozenset(("entlang", "hinauf", "hinunter"))
+
+
+class German(Language):
+    """German: the finite verb second or last, the rest of the verb at the end."""
+
+    name = "german"
+    plain_case: Case = "nominative"
+    relative_order = "verb_last"
+    comparative = staticmethod(german.comparative)
+
+    # ---- clauses
+
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
+        """Wen hast du gesehen? Hast du ihn gesehen? (Wenn es regnet,) bleibe ich."""
+        if node.form == "command":
+            return "command", None
+        if node.before is not None or (node.form == "question" and node.first is None):
+            return "verb_first", None
+        return "verb_second", node.first or node.clause.subject or node.clause.object
+
+    def _joined_order(self, node: m.Joined) -> tuple[str, object]:
+        """(Weil) er müde ist; (und) er schläft; (deshalb) schläft er."""
+        order = node.row["order"]
+        return "verb_last" if node.within else order, node.clause.subject if order == "verb_second" else None
+
+    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
+        """Put the finite verb and what stands at the end of the clause in their places."""
+        verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
+        main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
+        if order.endswith("infinitive"):
+            *zu, main.text = german.zu_infinitive(verb)
+            places["end_verb"] = [*(Word(text, "PART", ((node, "to"),), main, "mark") for text in zu), main]
+            main.origins = (as_verb,) if zu else (as_verb, (node, "to"))
+            return main, None
+        person = m.german_person(node.subject) if node.subject else "3s"
+        tense = "preterite" if node.tense in ("past", "perfect") and german.has_preterite(verb) else node.tense
+        group = CLOSED["verb_groups"][tense]["german"].split()
+        auxiliary, _, form = group[0].partition(".")
+        if order != "command" and len(group) == 2:
+            main.text = german.participle(verb) if group[1] == "V.participle" else german.infinitive(verb)
+            text = german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person)
+            places["finite"], places["end_verb"] = [Word(text, "AUX", (as_finite,), main, "aux")], [main]
+            return main, None
+        main.text = german.imperative(verb, person) if order == "command" else german.finite(verb, form, person)
+        main.origins, places["finite"] = (as_finite, as_verb), [main]
+        if order == "verb_last":
+            main.text = verb.prefix + main.text
+        else:
+            places["end_verb"] = attach(spell(verb.prefix, "ADP", as_verb), main, "compound:prt")
+        return main, None
+
+    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
+        """Hier and dort stand before nicht, unless the verb needs them."""
+        here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort", "da")
+        here = here and not clause.verb.needs_place
+        return "frequency" if here else node.slot
+
+    def _negated(self, node: m.Clause) -> bool:
+        """True where nominals take up the negation."""
+        return node.takes_kein
+
+    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
+        """The subject, which infinitives and commands to du and ihr do not say."""
+        subject = node.subject
+        to_sie = isinstance(subject, m.Pronoun) and subject.key == "Sie"
+        if subject is not None and not order.endswith("infinitive") and (order != "command" or to_sie):
+            place = "light_subject" if m.is_light(subject) else "object" if node.verb.swap else "subject"
+            said = self.phrase(subject, "nominative")
+            relation = "expl" if node.impersonal else "nsubj"
+            yield Part(subject, place, relation, [*said, *self._relative(subject, root_of(said))])
+
+    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
+        """Object, reflexive pronoun and recipient; their relative clauses stand behind the clause."""
+        verb, thing, recipient = node.verb, node.object, node.recipient
+        if thing is not None and verb.governs:
+            said = self._governed(verb.governs, (node, "preposition"), thing, verb.case)
+            yield from self._with_relative(thing, "prepositional", "obl", said)
+        elif thing is not None:
+            place = "light" if m.is_light(thing) else "new_object" if m.is_new(thing) else "object"
+            said = self.phrase(thing, verb.case, node if node.takes_kein else None)
+            yield from self._with_relative(thing, place, "iobj" if verb.case == "dative" else "obj", said)
+        if verb.reflexive:
+            form = german.reflexive(m.subject_key(node.subject), verb.reflexive)
+            light = m.is_light(node.subject) or isinstance(node.subject, m.RelativePronoun | None)
+            said = spell(form, "PRON", (node, "verb"), (node, "self"))
+            yield Part(None, "light" if light else "reflexive", "expl:pv", said)
+        if recipient is not None:
+            place = "light" if m.is_light(recipient) else "recipient"
+            yield from self._with_relative(recipient, place, "iobj", self.phrase(recipient, "dative"))
+
+    def _with_relative(self, node: m.Nominal, place: str, relation: str, said: Said) -> Iterator[Part]:
+        noun = root_of(said)
+        yield Part(node, place, relation, said)
+        yield Part(node, "after", "", self._relative(node, noun))
+
+    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
+        """Bitte, gern, nicht, words such as schon and noch, and the fixed words of a verb."""
+        row, kein = node.small_word, node.takes_kein
+        if node.please:
+            yield Part(None, "please", "discourse", [Word("bitte", "INTJ", ((node, "please"),))])
+        if "gern" in node.tense:
+            yield Part(None, "gladly", "advmod", [Word("gern", "ADV", ((node, "gladly"),))])
+        if node.particle and "german_end" not in row:
+            said = spell(row.get("german", node.particle), "ADV", (node, "particle"))
+            yield Part(None, "progressive" if "progressive" in row else "particle", "advmod", said)
+        if node.says_nicht and not kein:
+            yield Part(None, "not", "advmod", [Word("nicht", "PART", ((node, "not"),))])
+        if "german_end" in row:
+            said = [Word(row["german_end"], "ADV", ((node, "particle"),))]
+            yield Part(None, "remainder" if kein else "particle_end", "advmod", said)
+        if (noun := m.fixed_noun(node.verb)) is not None:  # keinen Hunger haben
+            where = german.column(noun, plural=noun.plural_only)
+            said = spell(node.verb.fixed, "NOUN", (node, "verb"))
+            article = [Word(german.determiner("kein", "accusative", where), "DET", ((node, "not"),))] if kein else []
+            yield Part(None, "new_object", "obj", before(article, said, "det"))
+        elif node.verb.fixed:
+            yield Part(None, "fixed", "compound:prt", spell(node.verb.fixed, "ADV", (node, "verb")))
+
+    def _set_off(self, clause: Said) -> Said:
+        """Subordinate clauses stand between commas."""
+        return [mark(","), *clause, mark(",")]
+
+    # ---- what stands in them
+
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
+        """Ich, mich; (der Mann,) der, den; Anna, Annas, die Schweiz; acht Uhr, halb acht."""
+        match node:
+            case m.Pronoun(key):
+                return [Word(german.pronoun(key, case), "PRON", ((node, "pronoun"),))]
+            case m.RelativePronoun(m.NounPhrase(noun, plural=plural)):
+                text = german.relative_pronoun(case, german.column(noun, plural=plural))
+                return [Word(text, "PRON", ((node, "relative"),))]
+            case m.Name(name):
+                ending = "" if case != "genitive" else "’" if name.key.endswith(("s", "x", "z")) else "s"
+                article = german.determiner("der", case, "f" if name.article == "die" else "m") if name.article else ""
+                return before(spell(article, "DET"), [Word(name.key + ending, "PROPN", ((node, "noun"),))], "det")
+        numeral = Word(node.hour, "NUM", ((node, "numeral"),))
+        if node.half:
+            return before([Word("halb", "ADJ", ((node, "half"),))], [numeral], "amod")
+        return before([numeral], [Word("Uhr", "NOUN", ((node, "clock"),))], "nummod")
+
+    def _prepositional(self, node: m.Prepositional) -> Said:
+        """A preposition, if there is one (ein Glas Wasser), and what it governs."""
+        if not node.preposition:
+            return self.phrase(node.object, node.case)
+        return self._governed(node.preposition, (node, "preposition"), node.object, node.case)
+
+    def _governed(self, text: str, origin: Origin, governed: m.Nominal, case: Case) -> Said:
+        """Im for in dem, unless a relative clause needs the article's stress."""
+        said = self.phrase(governed, case)
+        contracted = CLOSED["contractions"].get(f"{text} {said[0].text}")
+        if contracted and len(said) > 1 and getattr(governed, "relative", None) is None:
+            said[0] = Word(contracted, "ADP", (origin, *said[0].origins), said[0].head, "case")
+            return said
+        preposition = attach([Word(text, "ADP", (origin,))], root_of(said), "case")
+        return [*said, *preposition] if text in _POSTPOSITIONS else [*preposition, *said]
+
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
+        """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""
+        where = german.column(node.noun, plural=node.plural)
+        noun = Word(german.noun(node.noun, case, plural=node.plural), "NOUN", ((node, "noun"),))
+        key = node.determiner
+        origins: list[Origin] = [(node, "determiner")]
+        owner = [] if node.possessor is None else self.phrase(node.possessor, "genitive")
+        if isinstance(node.possessor, m.Name):
+            key, said = "", attach(owner, noun, "nmod:poss")
+        else:
+            if negated is not None and m.is_indefinite(node):
+                key, origins = "kein", [*origins, (negated, "not")]
+            row = german.DETERMINERS.get(key)
+            relation = "nummod" if row is None else "det:poss" if "possessive" in row else "det"
+            form = german.determiner(key, case, where)
+            said = attach(spell(form, "NUM" if row is None else "DET", *origins), noun, relation)
+        for adjective in node.adjectives:
+            form = german.adjective(adjective, key, case, where, compared=node.comparative)
+            said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))
+        said.append(noun)
+        if not isinstance(node.possessor, m.Name):
+            said += attach(owner, noun, "nmod")
+        if node.attribute is not None:
+            said += attach(self._prepositional(node.attribute), noun, "nmod")
+        return said
+
+
+GERMAN = German()

@@ -1,0 +1,311 @@
+"""Meaning: the nodes of a derivation, which both languages say, and what one can tell of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, dataclass_transform
+
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Noun, ProperName, Verb, lexicon
+
+PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
+JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
+_THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
+
+
+@dataclass_transform(eq_default=False)
+class Node:
+    """A part of a derivation, a data class; nodes are compared by identity."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False)(cls)
+
+
+# ---- nominals
+
+
+class Pronoun(Node):
+    """A pronoun of the closed class, by its German nominative: ich, "sie, plural", wer, nichts, das."""
+
+    key: str
+    thing: bool = False  # er and sie are it in English
+
+
+class RelativePronoun(Node):
+    """The pronoun of a relative clause."""
+
+    antecedent: "NounPhrase"
+
+
+class Name(Node):
+    """A proper name."""
+
+    name: ProperName
+
+
+class NounPhrase(Node):
+    """A noun and what stands with it; the determiner is a key of the closed class or a numeral, "" for none."""
+
+    noun: Noun
+    determiner: str = "der"
+    plural: bool = False
+    adjectives: tuple[Adjective, ...] = ()
+    comparative: bool = False
+    possessor: "Nominal | None" = None
+    attribute: "Prepositional | None" = None
+    own: str = ""  # the possessive that English says for the German article: die Hand heben, raise one's hand
+    relative: "Relative | None" = None
+
+
+class Relative(Node):
+    """A relative clause; `front` is the part of it that holds the relative pronoun."""
+
+    clause: "Clause"
+    front: object
+
+
+class Both(Node):
+    """Two nominals joined by und or oder."""
+
+    parts: "tuple[Nominal, Nominal]"
+    joiner: str = "und"
+
+
+class Clock(Node):
+    """A time of day: acht Uhr, eight o'clock; halb acht, half past seven."""
+
+    hour: str
+    half: bool = False
+
+
+Nominal = Pronoun | RelativePronoun | Name | NounPhrase | Both | Clock
+
+# ---- what is said of them, and circumstances
+
+
+class Adverbial(Node):
+    """An adverb or fixed phrase of the lexicon, perhaps with very or too."""
+
+    adverb: Adverb
+    degree: str = ""
+
+    @property
+    def slot(self) -> str:
+        """Its place in the sentence."""
+        return self.adverb.slot
+
+
+class Prepositional(Node):
+    """A preposition of each language and what it governs; `slot` is its place in the sentence."""
+
+    preposition: str
+    case: Case
+    english: str
+    object: Nominal
+    slot: str = "place"
+    bare: bool = False  # English without a determiner: by train
+    after: bool = False  # English behind its object: three days ago
+
+
+class Quality(Node):
+    """An adjective as predicate: müde, sehr müde, größer als …, so groß wie …, zwanzig Jahre alt."""
+
+    adjective: Adjective
+    degree: str = ""
+    than: Nominal | None = None
+    equal: bool = False
+    measure: NounPhrase | None = None
+
+
+Predicate = Quality | Nominal | Adverbial | Prepositional
+
+# ---- clauses
+
+
+class Clause(Node):
+    """A verb with its roles and circumstances, and how it is said."""
+
+    verb: Verb
+    subject: Nominal | None = None
+    object: Nominal | None = None
+    recipient: Nominal | None = None
+    predicate: Predicate | None = None
+    adverbials: list[Adverbial | Prepositional] = field(default_factory=list)
+    complement: "Joined | Infinitive | None" = None
+    tense: str = "present"  # a verb group of the closed classes
+    particle: str = ""  # schon, noch, noch nicht …
+    negated: bool = False
+    please: bool = False
+    simple: bool = False  # in the English simple present, as after wenn
+    reported: bool = False  # in the tense of what was said
+
+    def in_slot(self, *slots: str) -> list[Adverbial | Prepositional]:
+        """The adverbials that stand in these slots."""
+        return [adverbial for adverbial in self.adverbials if adverbial.slot in slots]
+
+    @property
+    def small_word(self) -> dict[str, Any]:
+        """What the closed classes say of its particle."""
+        return PARTICLES.get(self.particle, {})
+
+    @property
+    def says_nicht(self) -> bool:
+        """True if it is negated, by itself or by its particle."""
+        return self.negated or "negates" in self.small_word
+
+    @property
+    def takes_kein(self) -> bool:
+        """True where kein says the negation: the object, predicate or fixed noun is indefinite."""
+        if not self.says_nicht or "gern" in self.tense:
+            return False
+        direct = self.object if not self.verb.governs else None
+        return fixed_noun(self.verb) is not None or is_indefinite(direct) or is_indefinite(self.predicate)
+
+    @property
+    def impersonal(self) -> bool:
+        """True where es stands for nothing: Es regnet."""
+        return isinstance(self.subject, Pronoun) and self.subject.key == "es" and not self.verb.subject
+
+    @property
+    def english_subject(self) -> Nominal | None:
+        """The subject; where the two languages see it the other way round (gefallen, like), the German object."""
+        return self.object if self.verb.swap else self.subject
+
+    @property
+    def english_object(self) -> Nominal | None:
+        """The object, likewise."""
+        return self.subject if self.verb.swap else self.object
+
+
+class Infinitive(Node):
+    """A clause with zu, or behind helfen and in the English of few other verbs without "to"."""
+
+    clause: Clause
+    bare: bool = False
+
+
+class Joined(Node):
+    """A clause and the word that joins it to another."""
+
+    joiner: str
+    clause: Clause
+    english: str = ""  # where it is not the usual translation
+    within: bool = False  # und that goes on with the subordinate clause before it
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What the closed classes say of the joiner; question words join as ob does."""
+        row, english = JOINERS.get(self.joiner), self.english
+        if row is None:
+            row, english = JOINERS["ob"], lexicon().adverbs["question"][self.joiner].english
+        return row | {"english": english} if english else row
+
+
+class Sentence(Node):
+    """A main clause as statement, question or command, and the clauses joined to it."""
+
+    clause: Clause
+    form: str = "statement"
+    first: object = None  # the part that the German starts with or that is asked for
+    before: Joined | None = None  # a subordinate clause that opens the sentence
+    joined: tuple[Joined, ...] = ()
+    opening: str | Name | None = None  # what stands before a comma, in both languages: Ja; Anna
+
+    def resumes(self, place: int) -> bool:
+        """True if the clause joined at `place` resumes the main clause behind a subordinate one."""
+        subordinate = place > 0 and self.joined[place - 1].row["order"] == "verb_last"
+        return subordinate and not self.joined[place].within
+
+
+def parts(node: Node) -> Iterator[Node]:
+    """The node and every node below it."""
+    yield node
+    for value in vars(node).values() if not isinstance(node, RelativePronoun) else ():
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, Node):
+                yield from parts(part)
+
+
+# ---- what one can tell of a nominal
+
+
+def subject_key(nominal: Nominal | None) -> str:
+    """The personal pronoun that could stand for a subject."""
+    match nominal:
+        case Pronoun(key):
+            return key if "reflexive" in PRONOUNS[key] else "er"
+        case RelativePronoun(antecedent):
+            return subject_key(antecedent)
+        case NounPhrase(plural=True) | Both():
+            return "sie, plural"
+        case NounPhrase(named) | Name(named):
+            return _THIRD_PERSON[named.gender]
+    return "er"
+
+
+def german_person(nominal: Nominal) -> Person:
+    """The person and number of a German verb whose subject this is."""
+    key = nominal.key if isinstance(nominal, Pronoun) else subject_key(nominal)
+    person: Person = PRONOUNS[key].get("person", "3s")
+    return person
+
+
+def english_person(nominal: Nominal) -> Person:
+    """The same for English: everyone is singular, man is you, the police are several."""
+    nominal = nominal.antecedent if isinstance(nominal, RelativePronoun) else nominal
+    if isinstance(nominal, NounPhrase):
+        return "3p" if english_plural(nominal) else "3s"
+    row = PRONOUNS[nominal.key] if isinstance(nominal, Pronoun) else {}
+    person: Person = row.get("english_person") or german_person(nominal)
+    return person
+
+
+def english_plural(node: NounPhrase) -> bool:
+    """Whether the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
+    return {"plural": True, "pair": True, "mass": False}.get(node.noun.in_english, node.plural)
+
+
+def taken_up(nominal: Nominal) -> Pronoun:
+    """The pronoun by which a nominal is taken up."""
+    if isinstance(nominal, Pronoun):
+        return Pronoun(nominal.key, nominal.thing)
+    key = subject_key(nominal)
+    thing = isinstance(nominal, NounPhrase) and not nominal.noun.kind_set & {"person", "pet"}
+    return Pronoun(key, thing and key != "sie, plural")
+
+
+def fixed_noun(verb: Verb) -> Noun | None:
+    """The noun among the fixed words of a verb that kein negates: Hunger haben, keinen Hunger haben."""
+    found = lexicon().nouns.get(verb.fixed)
+    return found if found is not None and found.fixed_noun else None
+
+
+def is_light(nominal: object) -> bool:
+    """True for the pronouns that stand at the front of the German middle field."""
+    return isinstance(nominal, Pronoun) and "new" not in PRONOUNS[nominal.key]
+
+
+def is_indefinite(nominal: object) -> bool:
+    """True for what is negated by kein."""
+    if not isinstance(nominal, NounPhrase) or nominal.possessor is not None:
+        return False
+    return "indefinite" in DETERMINERS.get(nominal.determiner, ())
+
+
+def is_new(nominal: object) -> bool:
+    """True for what stands behind manner and place: Er hat in der Stadt drei Bücher gekauft."""
+    match nominal:
+        case Pronoun(key):
+            return "new" in PRONOUNS[key]
+        case Both(both):
+            return all(map(is_new, both))
+        case NounPhrase(determiner=key):
+            return is_indefinite(nominal) or key in NUMERALS or "new" in DETERMINERS[key]
+    return False
+
+
+def is_person(nominal: Nominal) -> bool:
+    """True for people, who are who and whom and take 's."""
+    match nominal:
+        case NounPhrase(named) | Name(named):
+            return "person" in named.kind_set
+    return isinstance(nominal, (Pronoun, Both))

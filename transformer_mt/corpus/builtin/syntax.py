@@ -1,0 +1,219 @@
+"""Syntax: how a derivation is said. What both languages do alike stands here, the rest with each of them."""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from transformer_mt.corpus.builtin import meaning as m
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case, table
+from transformer_mt.corpus.builtin.words import Said, Word, attach, before, mark, root_of, spell
+
+Places = defaultdict[str, Said]
+Short = m.Pronoun | m.RelativePronoun | m.Name | m.Clock
+
+
+class Part(NamedTuple):
+    """A part of a clause: what it says, its place, its relation to the verb, its words."""
+
+    node: object
+    place: str
+    relation: str
+    said: Said
+
+
+class Language(ABC):
+    """Says derivations; the rows of `order.toml` put the parts of clauses in their places."""
+
+    name: str
+    plain_case: Case  # of predicates and of what something is compared with
+    relative_order: str
+    comparative: Callable[[Adjective], str]
+
+    def __init__(self) -> None:
+        rows: dict[str, str] = table("order")[self.name]
+
+        def places(row: str) -> list[str]:
+            return [place for part in row.split() for place in (places(rows[part]) if part in rows else [part])]
+
+        self._orders = {name: places(row) for name, row in rows.items()}
+
+    # ---- sentences
+
+    def sentence(self, node: m.Sentence) -> Said:
+        """The sentence without its final mark."""
+        said = self.clause(node.clause, *self._main_order(node))
+        root = root_of(said)
+        if node.before is not None:
+            said = before([*self.joined(node.before), mark(",")], said, "advcl")
+        for place, joined in enumerate(node.joined):
+            comma = [mark(",")] if self.name in joined.row["comma"] or node.resumes(place) else []
+            relation = "ccomp" if "complement" in joined.row else CLOSED["joining"][joined.row["order"]].split()[2]
+            said += [*comma, *attach(self.joined(joined), root, relation)]
+        if isinstance(node.opening, m.Name):
+            return before([*self.phrase(node.opening, "nominative"), mark(",")], said, "vocative")
+        if node.opening is not None:
+            opening = spell(self.closed("openings", node.opening), "INTJ", (node, "opening"))
+            return before([*opening, mark(",")], said, "discourse")
+        return said
+
+    def joined(self, node: m.Joined) -> Said:
+        """A clause behind the word that joins it to another."""
+        part_of_speech, relation, _ = CLOSED["joining"][node.row["order"]].split()
+        said = self.clause(node.clause, *self._joined_order(node))
+        return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
+
+    # ---- clauses
+
+    def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
+        """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
+        places: Places = defaultdict(list)
+        head, top = self._verbs(node, order, places)
+        if node.predicate is not None:
+            described = self.phrase(node.predicate, self.plain_case, node if self._negated(node) else None)
+            if node.verb.key == "sein":
+                head = make_copula(head, root_of(described), places)
+                if self.relative_order == "verb_last" and isinstance(
+                    node.predicate, m.NounPhrase
+                ):  # Das ist das Buch, das ich suche.
+                    places["after"] += self._relative(node.predicate, head)
+            else:
+                attach(described, head, "xcomp")
+        if top is None:
+            top = head
+        else:
+            head.head, head.relation = top, "xcomp"
+        for part in self._parts(node, order, first):
+            if part.relation:
+                attach(part.said, top if part.relation in ("nsubj", "expl", "advmod") else head, part.relation)
+            places["front" if part.node is not None and part.node is first else part.place] += part.said
+        if node.predicate is not None:
+            places["front" if node.predicate is first else "predicate"] += described
+        return [word for place in self._orders[order] if place in places for word in places[place]]
+
+    def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
+        """The parts of the clause beside verb and predicate."""
+        yield from self._subject(node, order)
+        yield from self._objects(node, first)
+        yield from self._small_words(node, order)
+        for adverbial in node.adverbials:
+            relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
+            yield Part(adverbial, self._place(node, adverbial), relation, self.phrase(adverbial, self.plain_case))
+        if isinstance(node.complement, m.Infinitive):
+            order = "bare_infinitive" if node.complement.bare else "infinitive"
+            yield Part(None, "after", "xcomp", self._set_off(self.clause(node.complement.clause, order)))
+        elif node.complement is not None:
+            yield Part(None, "after", "ccomp", self._set_off(self.joined(node.complement)))
+
+    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
+        """That of an adverbial: its slot, where the language has no other."""
+        return node.slot
+
+    def _set_off(self, clause: Said) -> Said:
+        """A subordinate clause with what it stands between."""
+        return clause
+
+    def _relative(self, node: m.Nominal, noun: Word) -> Said:
+        """The relative clause of a nominal, or nothing."""
+        relative = node.relative if isinstance(node, m.NounPhrase) else None
+        if relative is None:
+            return []
+        said = self.clause(relative.clause, self.relative_order, relative.front)
+        for word in said:
+            if any(isinstance(part, m.RelativePronoun) for part, _ in word.origins):
+                word.antecedent = noun
+        return self._set_off(attach(said, noun, "acl:relcl"))
+
+    # ---- what stands in them
+
+    def closed(self, name: str, key: str) -> str:
+        """A word of a closed class; rows that are a word are the English one, and the key is the German one."""
+        row = CLOSED[name][key]
+        word: str = (row if isinstance(row, dict) else {"english": row}).get(self.name, key)
+        return word
+
+    def phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
+        """A nominal in a case, or another predicate; it takes up the negation of the clause `negated`."""
+        match node:
+            case m.Both():
+                return self._both(node, case)
+            case m.NounPhrase():
+                return self._noun_phrase(node, case, negated)
+            case m.Prepositional():
+                return self._prepositional(node)
+            case m.Adverbial():
+                return self._adverb(node)
+            case m.Quality():
+                return self._quality(node)
+        return self._short(node, case, negated)
+
+    def _adverb(self, node: m.Adverbial) -> Said:
+        """Its words, linked one by one with those of the other language where there are as many."""
+        one_by_one = len(node.adverb.key.split()) == len(node.adverb.english.split())
+        said = spell(getattr(node.adverb, self.name), "ADV", relation="advmod", last=True)
+        for place, word in enumerate(said):
+            word.origins = ((node, f"word {place if one_by_one else 0}"),)
+        return before(self._degree(node), said, "advmod")
+
+    def _degree(self, node: m.Adverbial | m.Quality) -> Said:
+        return spell(self.closed("degrees", node.degree), "ADV", (node, "degree")) if node.degree else []
+
+    def _quality(self, node: m.Quality) -> Said:
+        """The adjective with its degree or measure, and what it is compared with."""
+        row = CLOSED["comparison"][self.name]
+        compared = node.than is not None and not node.equal
+        text = self.comparative(node.adjective) if compared else getattr(node.adjective, self.name)
+        said = spell(text, "ADJ", (node, "adjective"), relation="advmod", last=True)
+        main = said[-1]
+        said = before(self._degree(node), said, "advmod")
+        if node.measure is not None:
+            said = before(self.phrase(node.measure, "accusative"), said, row["measure"])
+        if node.than is not None:
+            than = Word(row["as" if node.equal else "than"], row["part_of_speech"], ((node, "than"),))
+            other = before([than], self.phrase(node.than, self.plain_case), "case")
+            so = [Word(row["so"], "ADV", ((node, "as"),))] if node.equal else []
+            said = [*before(so, said, "advmod"), *attach(other, main, "obl")]
+        return said
+
+    def _both(self, node: m.Both, case: Case) -> Said:
+        said, other = (self.phrase(part, case) for part in node.parts)
+        joiner = Word(self.closed("joiners", node.joiner), "CCONJ", ((node, "and"),))
+        return [*said, *attach(before([joiner], other, "cc"), root_of(said), "conj")]
+
+    # ---- what each language says its own way: its orders, each with what the clause starts with if not the subject …
+
+    @abstractmethod
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]: ...
+    @abstractmethod
+    def _joined_order(self, node: m.Joined) -> tuple[str, object]: ...
+
+    # … the parts of a clause; `verbs` returns the full verb and, if another takes it with to, that one …
+
+    @abstractmethod
+    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]: ...
+    @abstractmethod
+    def _negated(self, node: m.Clause) -> bool: ...
+    @abstractmethod
+    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]: ...
+    @abstractmethod
+    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]: ...
+    @abstractmethod
+    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]: ...
+
+    # … and the forms of its words.
+
+    @abstractmethod
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said: ...
+    @abstractmethod
+    def _prepositional(self, node: m.Prepositional) -> Said: ...
+    @abstractmethod
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said: ...
+
+
+def make_copula(verb: Word, predicate: Word, places: Places) -> Word:
+    """Let what depends on the verb depend on its predicate, which is the head of a clause with sein or be."""
+    for word in (word for said in places.values() for word in said):
+        if word.head is verb:
+            word.head = predicate
+    verb.head, verb.relation, verb.part_of_speech = predicate, "cop", "AUX"
+    return predicate
