@@ -34,7 +34,7 @@ def padding(*lengths: int, columns: int) -> Tensor:
 
 def weights_of(attention: LinearAttention, states: Tensor, key_values: KeyValues) -> Tensor:
     seen: list[Tensor] = []
-    with observing(lambda _, weights: seen.append(weights)):
+    with observing(lambda _, attended: seen.append(attended.weights)):
         attention(states, key_values)
     (weights,) = seen
     return weights

@@ -100,7 +100,7 @@ def padding(*lengths: int, columns: int) -> Tensor:
 
 def weights_of(attention: MultiHeadAttention, states: Tensor, key_values: KeyValues) -> Tensor:
     seen: list[Tensor] = []
-    with observing(lambda _, weights: seen.append(weights)):
+    with observing(lambda _, attended: seen.append(attended.weights)):
         attention(states, key_values)
     (weights,) = seen
     return weights
@@ -470,7 +470,7 @@ def test_an_accelerator_takes_the_fused_kernel_unless_someone_watches(
         original = getattr(attention, way)
         monkeypatch.setattr(attention, way, lambda *inputs, w=way, f=original: (taken.append(w), f(*inputs))[1])
     attention(states, attention.key_values(states))
-    with observing(lambda module, weights: None):
+    with observing(lambda module, attended: None):
         attention(states, attention.key_values(states))
     assert taken == ["attend_fused" if variant in FUSED else "attend", "attend"]
 

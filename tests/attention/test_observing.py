@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.build import ATTENTION, build_attention
 from transformer_mt.attention.multihead import Attention
-from transformer_mt.attention.observing import Observer, current_observer, observing
+from transformer_mt.attention.observing import Attended, Observer, current_observer, observing
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.sections import AttentionConfig
 
@@ -19,9 +19,9 @@ class Notes:
         self.modules: list[nn.Module] = []
         self.weights: list[Tensor] = []
 
-    def __call__(self, module: nn.Module, weights: Tensor) -> None:
+    def __call__(self, module: nn.Module, attended: Attended) -> None:
         self.modules.append(module)
-        self.weights.append(weights)
+        self.weights.append(attended.weights)
 
 
 def attention_over(graph: str = "complete", score: str = "scaled_dot", kind: str = "softmax") -> Attention:
@@ -29,8 +29,8 @@ def attention_over(graph: str = "complete", score: str = "scaled_dot", kind: str
     return build_attention(config, width=6).self_attention(causal=False)
 
 
-def ignore(module: nn.Module, weights: Tensor) -> None:
-    del module, weights
+def ignore(module: nn.Module, attended: Attended) -> None:
+    del module, attended
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -92,7 +92,7 @@ def test_the_previous_observer_is_restored_after_an_exception() -> None:
 
 
 def test_an_observer_that_fails_is_removed() -> None:
-    def fail(module: nn.Module, weights: Tensor) -> None:
+    def fail(module: nn.Module, attended: Attended) -> None:
         raise ZeroDivisionError
 
     attention, states = attention_over(), torch.randn(2, 7, 6)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from support.command_line import PAIRS, SIZES, Tmt, settings
 
-from transformer_mt.cli.attend import example, showcase
+from transformer_mt.cli.looking import example, showcase
 from transformer_mt.cli.main import run
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config

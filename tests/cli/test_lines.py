@@ -9,7 +9,8 @@ from threading import Thread
 
 import pytest
 
-from transformer_mt.cli.lines import LONGEST_SENTENCE, open_output, read_lines, read_records
+from transformer_mt.cli.lines import LONGEST_SENTENCE, read_lines, read_records
+from transformer_mt.cli.output_file import open_output
 from transformer_mt.errors import EnvironmentProblem, InputError
 
 
@@ -121,7 +122,7 @@ def test_a_fifo_is_written_and_stays(workplace: Path) -> None:
 
 def test_a_name_of_an_open_file_is_appended_to(workplace: Path) -> None:
     (workplace / "log").write_text("old\n")
-    program = "from pathlib import Path; from transformer_mt.cli.lines import open_output\n"
+    program = "from pathlib import Path; from transformer_mt.cli.output_file import open_output\n"
     program += "with open_output(Path('/dev/stdout')) as write: write('new')"
     with (workplace / "log").open("a") as log:
         subprocess.run([sys.executable, "-c", program], stdout=log, check=True)

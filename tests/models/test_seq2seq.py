@@ -188,7 +188,7 @@ def test_gradients_reach_every_parameter(variant: Variant, tied: str) -> None:
 def test_every_layer_shows_its_weights(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 7)
     shown: dict[nn.Module, list[Tensor]] = {}
-    with observing(lambda module, weights: shown.setdefault(module, []).append(weights)):
+    with observing(lambda module, attended: shown.setdefault(module, []).append(attended.weights)):
         unwatched = model(source, target)
     torch.testing.assert_close(model(source, target), unwatched, **TOLERANCE)
     stacks = model.attention_stacks()

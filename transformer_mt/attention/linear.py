@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from transformer_mt.attention.graphs import Causal, Complete
 from transformer_mt.attention.multihead import Attention, KeyValues
-from transformer_mt.attention.observing import current_observer
+from transformer_mt.attention.observing import Attended, current_observer
 from transformer_mt.attention.projections import Independent
 
 # Within so many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
@@ -78,9 +78,11 @@ class LinearAttention(Attention):
         assert isinstance(key_values, SummedKeyValues)
         queries = feature_map(self.projections.queries(states))
         if observer := current_observer():
-            weights = self.weights(queries, key_values)
-            observer(self, weights)
-            return self.output(weights @ key_values.values)
+            similarities = self.similarities(queries, key_values)
+            weights = normalized(torch.cat((similarities, similarities.sum(dim=-1, keepdim=True)), dim=-1))
+            heads = weights @ key_values.values
+            observer(self, Attended(queries, key_values.keys, key_values.values, similarities, weights, heads))
+            return self.output(heads)
         products = self.running(queries, key_values) if self.causal else queries @ key_values.total()
         return self.output(normalized(products))
 
@@ -94,13 +96,11 @@ class LinearAttention(Attention):
             sums = summed(k, v) if sums is None else sums + summed(k, v)
         return torch.cat(products, dim=2)
 
-    def weights(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q K"]:
-        """The weights written out, over positions that have not been summed up yet."""
+    def similarities(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q K"]:
+        """φ(q_i)·φ(k_j) written out, over positions that have not been summed up yet; zero where i sees no j."""
         assert key_values.sums is None, "the past has been summed up; observe a pass that reads all tokens at once"
         similarities = queries @ key_values.keys.transpose(-1, -2)
-        if self.causal:
-            similarities = similarities.tril()
-        return normalized(torch.cat((similarities, similarities.sum(dim=-1, keepdim=True)), dim=-1))
+        return similarities.tril() if self.causal else similarities
 
 
 def feature_map(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B H N d"]:

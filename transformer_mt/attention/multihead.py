@@ -14,7 +14,7 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from typing_extensions import override
 
 from transformer_mt.attention.graphs import Graph
-from transformer_mt.attention.observing import current_observer
+from transformer_mt.attention.observing import Attended, current_observer
 from transformer_mt.attention.positions import AttentionPosition
 from transformer_mt.attention.projections import Projections, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
@@ -134,10 +134,11 @@ class MultiHeadAttention(Attention):
         """softmax(e(Q, K)) V, step by step, with what positions add to the scores and to the values."""
         scores = self.position.add_to_scores(self.score(queries, keys), queries)
         weights = masked_softmax(scores, mask)
+        kept = self.dropout(weights)
+        heads = self.position.add_to_heads(kept @ values, kept)
         if observer := current_observer():
-            observer(self, weights)
-        weights = self.dropout(weights)
-        return self.position.add_to_heads(weights @ values, weights)
+            observer(self, Attended(queries, keys, values, scores, weights, heads))
+        return heads
 
     def attend_fused(self, queries: Queries, keys: Keys, values: Values, mask: Mask) -> Heads:
         """The same in one kernel, for scores that are scaled dot products and positions that add no terms."""

@@ -1,50 +1,44 @@
 """`tmt attend`: the attention matrices of a sentence, as text."""
 
-import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Quiet
+from transformer_mt.cli.options import (
+    DEFAULT_DEVICE,
+    Device,
+    Head,
+    Json,
+    Layer,
+    LookedAt,
+    Model,
+    Npz,
+    Quiet,
+    Stack,
+    Target,
+)
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
-from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.pairs import words
-from transformer_mt.errors import InputError, TmtError
+from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.inspection.maps import AttentionMaps
 
 ALL, MEAN = "all", "mean"
-# Words and punctuation marks of a sentence that is worth a look and fits on a screen.
-MODERATE = range(5, 13)
 
 
 @with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
 def attend(
-    sentence: Annotated[
-        str | None,
-        typer.Argument(metavar="SENTENCE", help="What to translate. [one of the run's corpus]", show_default=False),
-    ] = None,
+    sentence: LookedAt = None,
     model: Model = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="TEXT", help="Look at this translation instead of the model's own."),
-    ] = None,
-    stack: Annotated[
-        str | None, typer.Option("--stack", metavar="NAME", help="cross, encoder or decoder. [cross]")
-    ] = None,
-    layer: Annotated[
-        str | None, typer.Option("--layer", metavar="N", help="A layer counted from 1, or all. [all]")
-    ] = None,
-    head: Annotated[
-        str | None, typer.Option("--head", metavar="N", help="A head counted from 1, mean, or all. [mean]")
-    ] = None,
+    target: Target = None,
+    stack: Stack = None,
+    layer: Layer = None,
+    head: Head = None,
     *,
     search: SearchOptions,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
+    npz: Npz = None,
     quiet: Quiet = False,
 ) -> None:
     """Translate a sentence and print where the model looked: target tokens down the side, source tokens across.
@@ -64,60 +58,20 @@ def attend(
     Words of the sentence that were never in the training data are named on stderr, and in never_seen, which is null
     where the run does not know its words. --quiet leaves out this and other remarks.
     """
-    from transformer_mt.cli.load import open_run
-    from transformer_mt.cli.never_seen import NeverSeen
-    from transformer_mt.cli.terminal import result
+    from transformer_mt.cli.looking import deliver, open_subject, require_attention
     from transformer_mt.inspection.maps import attend_pair
 
     for option, value in {"--stack": stack, "--layer": layer, "--head": head}.items():
         if as_json and value is not None:
             raise InputError(f"{option}: --json prints all stacks, layers and heads; leave one of the two out")
-    if target is not None:
-        search.refuse("--target gives the translation, so none is looked for; leave one of the two out")
-    run = open_run(model, search, device=device, quiet=quiet)
-    translator = run.translator
-    if not translator.model.attention_stacks():
-        raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
-    text = sentence if sentence is not None else example(run.config.data)
-    if not text.strip():
-        raise InputError("SENTENCE: empty; give a sentence to look at")
-    if target is None:
-        target = translator.translate([text], place=lambda _: "SENTENCE")[0][0].text
-    maps = attend_pair(translator.model, translator.tokenizer, text, target)
-    unseen = NeverSeen(run.path)
-    never_seen = unseen.look_at(text)
-    if as_json:
-        result(json.dumps(maps.to_json() | {"never_seen": never_seen}, ensure_ascii=False))
-    else:
+    subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
+    require_attention(subject)
+    maps = attend_pair(subject.model, subject.tokenizer, subject.source, subject.target)
+
+    def text() -> None:
         _print_maps(maps, stack=stack or "cross", layer=layer or ALL, head=head or MEAN)
-    if not quiet:
-        unseen.say()
 
-
-def example(data: DataConfig) -> str:
-    """The sentence to show when none is given. Raises `InputError` where the run's corpus has none any more."""
-    from transformer_mt.corpus.load import load_corpus
-    from transformer_mt.corpus.source import BUILTIN
-
-    if data.corpus == BUILTIN:
-        return showcase(data.source_language)
-    try:
-        pairs = load_corpus(data).splits["validation"]
-    except (TmtError, KeyError) as error:
-        reason = "it has no validation split" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"SENTENCE: there is none to take from the run's corpus ({reason}); give a sentence") from None
-    moderate = (pair.source for pair in pairs if len(words(pair.source)) in MODERATE)
-    return next(moderate, pairs[0].source)
-
-
-def showcase(language: str) -> str:
-    """The sentence to show when none is given, in the run's source language."""
-    from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
-
-    sentences = {"de": SHOWCASE, "en": SHOWCASE_TRANSLATION}
-    if language not in sentences:
-        raise InputError(f"SENTENCE: there is no showcase in {language!r}; give a sentence")
-    return sentences[language]
+    deliver(maps, subject, text, as_json=as_json, npz=npz, quiet=quiet)
 
 
 def _print_maps(maps: "AttentionMaps", *, stack: str, layer: str, head: str) -> None:

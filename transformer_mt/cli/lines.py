@@ -1,18 +1,13 @@
 """Lines in and lines out of `tmt translate`: arguments, files, pipes, the prompt; plain text and JSON."""
 
 import json
-import os
-import secrets
-import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
-from transformer_mt.cli.signals import removed_on_signals
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.translation.translator import Translation
@@ -120,68 +115,6 @@ class OutputFormat:
         if self.n_best > 1:
             added["n_best"] = [{"text": one.text, "score": one.score} for one in translations]
         return fields | added
-
-
-@contextmanager
-def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """What writes a line to stdout, or to a file that takes its name only once everything is in it."""
-    if path is None:
-        yield lambda line: print(line, flush=True)  # a signal ends the process without another chance
-        return
-    if path.is_dir():
-        raise InputError(f"{path}: is a directory; give the name of a file")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: {path.parent} is no directory; make it, or write elsewhere")
-    with _writing(path), _opened(path) as file:
-        yield lambda line: print(line, file=file)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
-    """The file itself where it cannot be replaced; else a new one beside it that replaces it in the end.
-
-    What a link points to is replaced, and keeps its mode. Nobody can have put anything under the new one's name.
-    """
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and (not stat.S_ISREG(mode) or _is_descriptor(path)):
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            yield file
-        return
-    target = path.resolve()
-    temporary = target.with_name(f".tmt-{secrets.token_hex(8)}")
-    permissions = 0o666 if mode is None else stat.S_IMODE(mode)
-    with removed_on_signals(temporary):
-        file = open(  # noqa: SIM115 - what is in the way of its name is not ours to remove
-            temporary, "x", encoding="utf-8", newline="\n", opener=lambda name, flags: os.open(name, flags, permissions)
-        )
-        try:
-            with file:
-                if mode is not None:  # the opener has left out what the umask forbids
-                    target.open("r+b").close()  # what may not be written is not replaced either
-                    os.chmod(file.fileno() if os.chmod in os.supports_fd else temporary, permissions)
-                yield file
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def _is_descriptor(path: Path) -> bool:
-    """Whether this is another name of an open file, such as `/dev/stdout`, which may be one to append to."""
-    parent = path.parent.resolve()
-    return parent == Path("/dev") or parent.is_relative_to("/proc")
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise EnvironmentProblem(
-            f"{path}: cannot be written ({error.strerror}); check disk space and permissions"
-        ) from None
 
 
 def _decoded(file: BinaryIO, name: str) -> Iterator[str | InputError]:

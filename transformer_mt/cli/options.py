@@ -30,6 +30,24 @@ Data = Annotated[
         help=f"builtin, a folder, one file or two, or a hub id. [{DataConfig().corpus}]",
     ),
 ]
+Stack = Annotated[
+    str | None, typer.Option("--stack", metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")
+]
+Layer = Annotated[str | None, typer.Option("--layer", metavar="N", help="A layer counted from 1, or all.")]
+Head = Annotated[str | None, typer.Option("--head", metavar="N", help="A head counted from 1, mean, or all.")]
+Words = Annotated[
+    bool, typer.Option("--words/--pieces", help="Rows and columns are words, or the subwords that the model has.")
+]
+Target = Annotated[
+    str | None, typer.Option("--target", metavar="TEXT", help="Look at this translation instead of the model's own.")
+]
+LookedAt = Annotated[
+    str | None,
+    typer.Argument(metavar="SENTENCE", help="What to look at. [one of the run's corpus]", show_default=False),
+]
+Npz = Annotated[
+    Path | None, typer.Option("--npz", metavar="FILE", help="Write the numbers to a file for numpy.load too.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a configuration value, as in --set model.width=128."),

@@ -1,17 +1,18 @@
 """The attention maps of one sentence pair, with the tokens beside them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transformer_mt.attention.graphs import Graph
-from transformer_mt.errors import InputError
 from transformer_mt.inspection.recording import record_attention
+from transformer_mt.inspection.tokens import PairTokens, merge_mask, merge_pieces, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.tokenizer import BOS, EOS, Tokenizer
+from transformer_mt.tokenizer import Tokenizer
 
 # What a number keeps in JSON: enough for every use of a weight, in a third of the characters.
 SIGNIFICANT_DIGITS = 5
@@ -19,7 +20,7 @@ SIGNIFICANT_DIGITS = 5
 
 @dataclass(frozen=True, slots=True)
 class StackMaps:
-    """The maps of one stack: weights, which cells of a layer may have any (True), and the pieces along both sides."""
+    """The maps of one stack: weights, which cells of a layer may have any (True), and the labels along both sides."""
 
     weights: Float[Tensor, "L H Q K"]
     mask: Bool[Tensor, "L Q K"]
@@ -41,16 +42,37 @@ class StackMaps:
 
 @dataclass(frozen=True, slots=True)
 class AttentionMaps:
-    """The maps of a sentence pair by stack: `encoder`, `decoder` and `cross`, those that the model has."""
+    """The maps of a sentence pair by stack: `encoder`, `decoder` and `cross`, those that the model has.
+
+    Rows and columns are pieces; in what `by_words` gives they are words.
+    """
 
     source: str
     target: str
+    tokens: PairTokens
     stacks: dict[str, StackMaps]
+
+    def by_words(self) -> "AttentionMaps":
+        """The maps over words: the mean over the pieces of a row's word, the sum over those of a column's."""
+        stacks = {}
+        for name, maps in self.stacks.items():
+            rows, columns = self.tokens.sides(name)
+            weights = merge_pieces(maps.weights, rows, columns)
+            stacks[name] = StackMaps(weights, merge_mask(maps.mask, rows, columns), rows.words, columns.words)
+        return replace(self, stacks=stacks)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The maps for `numpy.savez`: `cross.weights`, `cross.mask`, `cross.rows` and `cross.columns`, …"""
+        found: dict[str, np.ndarray] = {"source": np.array(self.source), "target": np.array(self.target)}
+        for name, maps in self.stacks.items():
+            found |= {f"{name}.weights": maps.weights.numpy(), f"{name}.mask": maps.mask.numpy()}
+            found |= {f"{name}.rows": np.array(maps.rows), f"{name}.columns": np.array(maps.columns)}
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The maps as plain lists, ready for `json.dumps`.
 
-        Keys: `source` and `target`, the texts; `stacks`, which has for each stack `rows` and `columns`, the pieces, and
+        Keys: `source` and `target`, the texts; `stacks`, which has for each stack `rows` and `columns`, the labels, and
         `weights[layer][head][row][column]`, numbers of `SIGNIFICANT_DIGITS` digits, null where a query may not attend.
         """
         stacks = {
@@ -71,35 +93,20 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     A text is cut into its most probable pieces; a search can have found the same text in others. Raises `InputError`
     for a text longer than the model's `max_length`.
     """
-    source_ids = [*_encode(tokenizer, source, "SENTENCE", limit=model.max_length), EOS]
-    target_ids = _encode(tokenizer, target, "--target", limit=model.max_length)
-    device = next(model.parameters()).device
+    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
     with evaluating(model), record_attention(model) as recording:
-        model(torch.tensor([source_ids], device=device), torch.tensor([[BOS, *target_ids]], device=device))
-    read = tuple(tokenizer.pieces(source_ids))
-    written = tuple(tokenizer.pieces([*target_ids, EOS]))
-    labels = {
-        "encoder": (read, read),
-        "decoder": (written, tuple(tokenizer.pieces([BOS, *target_ids]))),
-        "cross": (written, read),
-    }
+        model(*tokens.inputs(next(model.parameters()).device))
     stacks = {}
     for name, layers in recording.items():
         if layers:
-            (rows, columns), modules = labels[name], model.attention_stacks()[name]
-            mask = torch.stack([_mask(module, len(rows), len(columns)) for module in modules])
+            rows, columns = (side.pieces for side in tokens.sides(name))
+            modules = model.attention_stacks()[name]
+            mask = torch.stack([edges(module, len(rows), len(columns)) for module in modules])
             stacks[name] = StackMaps(torch.cat(layers).float().cpu(), mask, rows, columns)  # L times 1 H Q K -> L H Q K
-    return AttentionMaps(source, target, stacks)
+    return AttentionMaps(source, target, tokens, stacks)
 
 
-def _encode(tokenizer: Tokenizer, text: str, side: str, *, limit: int) -> list[int]:
-    ids = tokenizer.encode(text)
-    if len(ids) >= limit:
-        raise InputError(f"{side}: {len(ids) + 1} tokens, the model takes at most {limit}; shorten it")
-    return ids
-
-
-def _mask(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:
+def edges(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:
     """Where the module's graph has an edge; everywhere for a module without one. A single sentence has no padding."""
     graph = getattr(module, "graph", None)
     if not isinstance(graph, Graph):

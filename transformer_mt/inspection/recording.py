@@ -1,4 +1,4 @@
-"""`record_attention`: the weights of every layer and head during a forward pass."""
+"""`record_attention`: what every layer and head computes during a forward pass."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_mt.attention.observing import current_observer, observing
+from transformer_mt.attention.observing import Attended, current_observer, observing
 from transformer_mt.models.seq2seq import Seq2Seq
 
 
@@ -24,17 +24,26 @@ class Recording(Mapping[str, list[Tensor]]):
 
     def __init__(self, stacks: Mapping[str, list[nn.Module]]) -> None:
         self._stacks = stacks
-        self._steps: dict[nn.Module, list[Tensor]] = {module: [] for stack in stacks.values() for module in stack}
+        self._steps: dict[nn.Module, list[Attended]] = {module: [] for stack in stacks.values() for module in stack}
 
-    def add(self, module: nn.Module, weights: Tensor) -> None:
-        """Take the weights B H Q K of one step of a module; those of another model are left alone."""
+    def add(self, module: nn.Module, attended: Attended) -> None:
+        """Take what a module computed in one step; modules of another model are left alone."""
         if module in self._steps:
-            self._steps[module].append(weights)
+            self._steps[module].append(attended)
 
     def __getitem__(self, stack: str) -> list[Tensor]:
         """The layers of a stack, none before the first pass. Raises `ValueError` after more than one pass."""
         self._check_one_pass()
-        return [_join(self._steps[module]) for module in self._stacks[stack] if self._steps[module]]
+        steps = filter(None, (self._steps[module] for module in self._stacks[stack]))
+        return [_join([step.weights for step in layer]) for layer in steps]
+
+    def attended(self, stack: str) -> list[Attended]:
+        """All that the layers of a stack computed; those of `recording[stack]` are its weights.
+
+        Raises `ValueError` after more than one pass, as that does.
+        """
+        self._check_one_pass()
+        return [_joined(self._steps[module]) for module in self._stacks[stack] if self._steps[module]]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._stacks)
@@ -46,10 +55,11 @@ class Recording(Mapping[str, list[Tensor]]):
         """Every token of a self-attention is a query once; the keys of a cross-attention stay the same."""
         for stack, modules in self._stacks.items():
             for steps in filter(None, (self._steps[module] for module in modules)):
-                keys = steps[-1].shape[3]
-                queries = sum(step.shape[2] for step in steps)
-                whole = queries == keys if stack != "cross" else all(step.shape[3] == keys for step in steps)
-                if not whole or len({step.shape[0] for step in steps}) > 1:
+                shapes = [step.weights.shape for step in steps]
+                keys = shapes[-1][3]
+                queries = sum(shape[2] for shape in shapes)
+                whole = queries == keys if stack != "cross" else all(shape[3] == keys for shape in shapes)
+                if not whole or len({shape[0] for shape in shapes}) > 1:
                     raise ValueError(
                         f"the recording of the {stack} attention holds more than one pass, or a search; "
                         "open one recording for each forward pass"
@@ -65,13 +75,23 @@ def record_attention(model: Seq2Seq) -> Iterator[Recording]:
     recording = Recording(model.attention_stacks())
     outer = current_observer()
 
-    def observe(module: nn.Module, weights: Tensor) -> None:
-        recording.add(module, weights)
+    def observe(module: nn.Module, attended: Attended) -> None:
+        recording.add(module, attended)
         if outer:
-            outer(module, weights)
+            outer(module, attended)
 
     with observing(observe):
         yield recording
+
+
+def _joined(steps: list[Attended]) -> Attended:
+    """All steps as one. Keys and values are those of the last step, which has seen the most."""
+    first, last = steps[0], steps[-1]
+    if first is last:
+        return first
+    queries, heads = (torch.cat([getattr(step, name) for step in steps], dim=2) for name in ("queries", "heads"))
+    scores, weights = (_join([getattr(step, name) for step in steps]) for name in ("scores", "weights"))
+    return Attended(queries, last.keys, last.values, scores, weights, heads)
 
 
 def _join(steps: list[Tensor]) -> Tensor:

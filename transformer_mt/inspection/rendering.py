@@ -12,6 +12,7 @@ from rich.text import Text
 from typing_extensions import override
 
 from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.names import STACKS
 
 # A row of a map; None where a query may not attend.
 Weights = Sequence[float | None]
@@ -24,7 +25,6 @@ NARROWEST = 20
 _CELL = 5
 _NARROWEST_GUTTER = 6
 _MASKED = "·"
-_STACKS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
 
 
 class Shading(ABC):
@@ -83,7 +83,7 @@ def shading_for(console: Console) -> Shading:
 def map_title(stack: str, *, layer: int, layers: int, head: int | None, heads: int) -> str:
     """For example `cross-attention, layer 3 of 3, head 2 of 4`; counted from 1, None for the mean over heads."""
     which = f"mean of {heads} heads" if head is None else f"head {head} of {heads}"
-    return f"{_STACKS[stack]}, layer {layer} of {layers}, {which}"
+    return f"{STACKS[stack]}, layer {layer} of {layers}, {which}"
 
 
 def render_map(

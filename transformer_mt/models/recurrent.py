@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from typing_extensions import override
 
 from transformer_mt.attention.multihead import KeyValues, masked_softmax
-from transformer_mt.attention.observing import current_observer
+from transformer_mt.attention.observing import Attended, current_observer
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
 from transformer_mt.dropout import Dropout
@@ -61,10 +61,12 @@ class SourceAttention(SourceReader):
     def forward(self, state: Float[Tensor, "B D"], source: KeyValues) -> Float[Tensor, "B D"]:
         assert source.mask is not None
         queries = self.projections.queries(state[:, None])  # B D -> B 1 1 dk
-        weights = masked_softmax(self.score(queries, source.keys), source.mask[:, None, None])
+        scores = self.score(queries, source.keys)
+        weights = masked_softmax(scores, source.mask[:, None, None])
+        heads = weights @ source.values
         if observer := current_observer():
-            observer(self, weights)
-        return (weights @ source.values)[:, 0, 0]
+            observer(self, Attended(queries, source.keys, source.values, scores, weights, heads))
+        return heads[:, 0, 0]
 
 
 class FinalStates(SourceReader):

@@ -65,12 +65,12 @@ class Seq2Seq(nn.Module, ABC):
 
 
 @contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Without dropout and gradients; afterwards the model trains again if it did."""
+def evaluating(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
+    """Without dropout and, unless they are asked for, gradients; afterwards the model trains again if it did."""
     training = model.training
     model.eval()
     try:
-        with torch.inference_mode():
+        with torch.enable_grad() if gradients else torch.inference_mode():
             yield
     finally:
         model.train(training)

@@ -1,0 +1,61 @@
+"""Heads switched off, or turned by a factor."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from transformer_mt.attention.multihead import Attention
+from transformer_mt.errors import InputError
+from transformer_mt.inspection.gates import gated, head_names, without_heads
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.names import HeadName
+
+SOURCE, TARGET = torch.tensor([[5, 7, 3], [11, 13, 3]]), torch.tensor([[2, 17, 19], [2, 23, 29]])
+
+
+def logits(model: Seq2Seq) -> Tensor:
+    with evaluating(model):
+        return model(SOURCE, TARGET).clone()
+
+
+def test_heads_are_named_by_stack_layer_and_head(model: Seq2Seq) -> None:
+    names = list(map(str, head_names(model)))
+    assert len(names) == len(set(names)) == sum(len(stack) for stack in model.attention_stacks().values()) * 5
+    assert {"encoder.1.1", "decoder.2.5", "cross.1.3"} <= set(names)
+    assert HeadName.parse("cross.2.1", key="x") == HeadName("cross", 2, 1)
+
+
+@pytest.mark.parametrize("text", ["cross.2", "cross.0.1", "crossing.1.1", "cross.1.1 ", "cross.1.00001", ""])
+def test_what_names_no_head_is_an_input_error(text: str) -> None:
+    with pytest.raises(InputError, match=r"^--without: '.*' is no head; write stack, layer and head, as in cross.2.1$"):
+        HeadName.parse(text, key="--without")
+
+
+def test_a_head_that_is_off_is_one_whose_part_of_the_output_matrix_is_zero(model: Seq2Seq) -> None:
+    before = logits(model)
+    with without_heads(model, [HeadName("cross", 2, 3)]):
+        off = logits(model)
+    assert torch.equal(before, logits(model))
+    module = model.attention_stacks()["cross"][1]
+    assert isinstance(module, Attention)
+    width = module.output_projection.in_features // 5
+    with torch.no_grad():
+        module.output_projection.weight[:, 2 * width : 3 * width] = 0.0
+    torch.testing.assert_close(off, logits(model))
+    assert not torch.allclose(off, before)
+
+
+def test_a_head_that_is_not_there_is_named_with_those_that_are(model: Seq2Seq) -> None:
+    message = r"^--without: the model has no head cross.9.1; it has encoder.1.1 to .*, cross.1.1 to cross.\d.5$"
+    with pytest.raises(InputError, match=message), without_heads(model, [HeadName("cross", 9, 1)]):
+        pass
+
+
+def test_the_gradient_of_a_gate_is_that_of_its_sentence_alone(model: Seq2Seq) -> None:
+    module = model.attention_stacks()["encoder"][0]
+    gates = torch.ones(2, 5, requires_grad=True)
+    with evaluating(model, gradients=True), gated({module: gates}):
+        model(SOURCE, TARGET)[1].sum().backward()
+    assert gates.grad is not None
+    assert not gates.grad[0].any()
+    assert gates.grad[1].all()

@@ -1,0 +1,132 @@
+"""What the commands that look inside share: the sentence pair to look at, and where its view goes.
+
+Imports torch: only for use inside commands.
+"""
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from transformer_mt.cli.load import OpenedRun, open_run
+from transformer_mt.cli.never_seen import NeverSeen
+from transformer_mt.cli.output_file import write_output
+from transformer_mt.cli.search_options import SearchOptions
+from transformer_mt.cli.terminal import result
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.pairs import words
+from transformer_mt.errors import InputError, TmtError
+from transformer_mt.inspection.tokens import PairTokens, tokenize_pair
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer import Tokenizer
+
+# Words and punctuation marks of a sentence that is worth a look and fits on a screen.
+MODERATE = range(5, 13)
+
+
+@runtime_checkable
+class View(Protocol):
+    """What a command shows, as data."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, texts and numbers, ready for `json.dumps`."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The numbers and labels, for `numpy.savez`."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A sentence and its translation, the run that is looked into, and which words of the sentence it never saw."""
+
+    run: OpenedRun
+    source: str
+    target: str
+
+    @property
+    def model(self) -> Seq2Seq:
+        """The run's model, on its device."""
+        return self.run.translator.model
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The run's tokenizer."""
+        return self.run.translator.tokenizer
+
+    @cached_property
+    def tokens(self) -> PairTokens:
+        """The pair as the model reads and writes it. Raises `InputError` for a text that is too long."""
+        return tokenize_pair(self.tokenizer, self.source, self.target, limit=self.model.max_length)
+
+
+def open_subject(
+    sentence: str | None, target: str | None, *, model: Path | None, search: SearchOptions, device: str, quiet: bool
+) -> Subject:
+    """The sentence, or one of the run's corpus, with the given translation, or the model's own.
+
+    Raises `InputError` for options of search beside a target, and for a sentence without text.
+    """
+    if target is not None:
+        search.refuse("--target gives the translation, so none is looked for; leave one of the two out")
+    run = open_run(model, search, device=device, quiet=quiet)
+    text = sentence if sentence is not None else example(run.config.data)
+    if not text.strip():
+        raise InputError("SENTENCE: empty; give a sentence to look at")
+    if target is None:
+        target = run.translator.translate([text], place=lambda _: "SENTENCE")[0][0].text
+    return Subject(run, text, target)
+
+
+def require_attention(subject: Subject) -> None:
+    """Raise `InputError` where the model has no attention at all."""
+    if not subject.model.attention_stacks():
+        raise InputError(f"{subject.run.path}: this model has no attention to show; give one that has with --model")
+
+
+def deliver(
+    view: View, subject: Subject, text: Callable[[], None], *, as_json: bool, npz: Path | None, quiet: bool
+) -> None:
+    """Print the view, as JSON or by calling `text`; write its numbers where asked to; name words never seen."""
+    unseen = NeverSeen(subject.run.path)
+    never_seen = unseen.look_at(subject.source)
+    if npz is not None:
+        content = io.BytesIO()
+        np.savez_compressed(content, **view.arrays())  # type: ignore[arg-type]
+        write_output(npz, content.getvalue())
+    if as_json:
+        result(json.dumps(view.to_json() | {"never_seen": never_seen}, ensure_ascii=False))
+    else:
+        text()
+    if not quiet:
+        unseen.say()
+
+
+def example(data: DataConfig) -> str:
+    """The sentence to show when none is given. Raises `InputError` where the run's corpus has none any more."""
+    from transformer_mt.corpus.load import load_corpus
+    from transformer_mt.corpus.source import BUILTIN
+
+    if data.corpus == BUILTIN:
+        return showcase(data.source_language)
+    try:
+        pairs = load_corpus(data).splits["validation"]
+    except (TmtError, KeyError) as error:
+        reason = "it has no validation split" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"SENTENCE: there is none to take from the run's corpus ({reason}); give a sentence") from None
+    moderate = (pair.source for pair in pairs if len(words(pair.source)) in MODERATE)
+    return next(moderate, pairs[0].source)
+
+
+def showcase(language: str) -> str:
+    """The sentence to show when none is given, in the run's source language."""
+    from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
+
+    sentences = {"de": SHOWCASE, "en": SHOWCASE_TRANSLATION}
+    if language not in sentences:
+        raise InputError(f"SENTENCE: there is no showcase in {language!r}; give a sentence")
+    return sentences[language]
