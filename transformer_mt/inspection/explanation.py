@@ -47,10 +47,11 @@ class Choice:
 class Explanation:
     """How an attention head computed one row: stages of steps, each with its formula and all its numbers.
 
-    The row is that of a piece of a word: the piece that is written there, in an encoder the one that is read. `heads`
-    are the numbers of the layer's heads, in the order of steps over heads. `contributions` say how much of what the
-    head adds comes from each column: the share of its length in that direction, so they sum to 1, and a column that
-    works against the rest is negative. `choice` is None where the head was given.
+    The row is that of a piece of a word: the piece that is written there, in an encoder the one that is read; `read` is
+    the piece that the model reads there in any case. `heads` are the numbers of the layer's heads, in the order of
+    steps over heads. `contributions` say how much of what the head adds comes from each column: the share of its length
+    in that direction, so they sum to 1, and a column that works against the rest is negative. `choice` is None where
+    the head was given.
     """
 
     source: str
@@ -59,6 +60,7 @@ class Explanation:
     choice: Choice | None
     word: str
     piece: str
+    read: str
     row: int
     columns: tuple[str, ...]
     heads: tuple[int, ...]
@@ -93,11 +95,13 @@ class Explanation:
             "log_probability": _plain(self.choice.log_probability),
             "without": {str(name): _plain(value) for name, value in self.choice.without.items()},
         }
+        texts = {name: getattr(self, name) for name in ("source", "target", "word", "piece", "read", "row")}
+        labels = {"columns": list(self.columns), "heads": list(self.heads)}
         return {
-            **{"source": self.source, "target": self.target},
-            **{"stack": self.name.stack, "layer": self.name.layer, "head": self.name.head, "choice": choice},
-            **{"word": self.word, "piece": self.piece, "row": self.row},
-            **{"columns": list(self.columns), "heads": list(self.heads)},
+            **texts,
+            **self.name._asdict(),
+            "choice": choice,
+            **labels,
             "stages": [{"title": stage.title, "steps": list(map(_step_json, stage.steps))} for stage in self.stages],
             "contributions": _plain(self.contributions.tolist()),
         }
@@ -159,6 +163,7 @@ def explain(
         choice=choice,
         word=place.word,
         piece=place.piece,
+        read=_read(tokens, name.stack).pieces[place.row],
         row=place.row,
         columns=columns,
         heads=head_numbers(module),
@@ -328,8 +333,12 @@ def _first_stage(model: Seq2Seq, tokens: PairTokens, name: HeadName, row: int, s
 
 
 def _embedding(model: Seq2Seq, tokens: PairTokens, stack: str, row: int) -> list[Step]:
-    read = tokens.source if stack == "encoder" else tokens.read
-    return model.explain_embedding(stack, read.ids[row], number=row)
+    return model.explain_embedding(stack, _read(tokens, stack).ids[row], number=row)
+
+
+def _read(tokens: PairTokens, stack: str) -> Tokens:
+    """What the model reads at the rows of a stack."""
+    return tokens.source if stack == "encoder" else tokens.read
 
 
 def _head_stage(module: Explained, steps: HeadSteps, index: int) -> tuple[Stage, Float[Tensor, " K"]]:

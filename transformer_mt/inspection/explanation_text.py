@@ -68,10 +68,10 @@ def in_words(explanation: Explanation) -> list[str]:
 
 def _title(explanation: Explanation) -> str:
     stack, layer, head = explanation.name
-    does = "is read" if stack == "encoder" else "is written"
+    read, written = escape_controls(explanation.read), escape_controls(explanation.piece)
+    does = f"reads {read}" if stack == "encoder" else f"reads {read} and writes {written}"
     title = STACKS[stack][:1].upper() + STACKS[stack][1:]
-    piece = escape_controls(explanation.piece)
-    return f"{title}, layer {layer}, head {head}, row i = {explanation.row}, where {piece} {does}"
+    return f"{title}, layer {layer}, head {head}, row i = {explanation.row}, which {does}"
 
 
 def _choice(explanation: Explanation) -> str:
@@ -85,13 +85,13 @@ def _choice(explanation: Explanation) -> str:
 
 
 def _stage(explanation: Explanation, stage: Stage, *, width: int) -> Iterator[str]:
-    """Words and formula of every step with its numbers; numbers of columns or heads share a table as far as they can."""
+    """Words and formula of every step with its numbers; those of columns, or of heads, share a table where they can."""
     columns: list[Step] = []
     for step in stage.steps:
         if columns and (step.values.ndim == 2 or step.over not in ("row", columns[0].over) or _is_vector(step)):
             yield from (*_table(explanation, columns, width=width), "")
             columns = []
-        yield from _wrapped(_sentence(step), width=width, indent=_INDENT, more="  ")
+        yield from _wrapped(_sentence(step, width=width - 5), width=width, indent=_INDENT, more="  ")
         if _is_vector(step):
             yield _INDENT * 2 + _vector(step.values, symbol=step.symbol, width=width - 6)
         elif step.over != "row":
@@ -107,12 +107,14 @@ def _is_vector(step: Step) -> bool:
     return step.over == "row" and step.values.ndim == 1
 
 
-def _sentence(step: Step) -> str:
-    """For example `The scale, a temperature of the softmax: s = 1/√d = 0.176777`."""
+def _sentence(step: Step, *, width: int) -> str:
+    """For example `The scale, a temperature of the softmax: s = 1/√d = 0.176777`, the formula held together."""
     parts = [step.symbol, step.formula]
     if step.over == "row" and not step.values.ndim:
         parts.append(f"{step.values.item():.6g}")
-    return f"{step.words[:1].upper()}{step.words[1:]}: {' = '.join(filter(None, parts))}"
+    formula = " = ".join(filter(None, parts))
+    held = formula.replace(" ", "\N{NO-BREAK SPACE}") if cell_len(formula) <= width else formula
+    return f"{step.words[:1].upper()}{step.words[1:]}: {held}"
 
 
 def _vector(vector: Tensor, *, symbol: str, width: int) -> str:
@@ -219,7 +221,7 @@ def _right(text: str, width: int) -> str:
 
 
 def _wrapped(text: str, *, width: int, indent: str = "", more: str = "") -> list[str]:
-    return textwrap.wrap(
+    lines = textwrap.wrap(
         text,
         width,
         initial_indent=indent,
@@ -227,3 +229,4 @@ def _wrapped(text: str, *, width: int, indent: str = "", more: str = "") -> list
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]

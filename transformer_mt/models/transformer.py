@@ -36,7 +36,7 @@ class Embedding(nn.Module):
     def explain(self, token: int, *, number: int) -> list[Step]:
         """The steps to the state of a token at this position, from 0."""
         scaled = self.table.weight[token] * math.sqrt(self.table.embedding_dim)
-        step = Step("embedding", "the embedding of the row's token, scaled", "√D e", "", scaled)
+        step = Step("embedding", "the embedding of the token that the row reads, scaled", "√D e", "", scaled)
         return [step, *self.position.explain(scaled, number=number)]
 
 
