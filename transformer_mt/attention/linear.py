@@ -142,7 +142,7 @@ class LinearAttention(Attention):
         )
 
 
-def feature_map(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B H N d"]:
+def feature_map(x: Float[Tensor, "*N d"]) -> Float[Tensor, "*N d"]:
     """φ(x) = elu(x) + 1, positive everywhere."""
     return F.elu(x) + 1.0
 

@@ -176,7 +176,7 @@ class Euclidean(Score):
     def explain(self, query: Vector, keys: Vectors, *, head: int) -> list[Step]:
         distances, scale = (query - keys).square().sum(-1), 1 / (2 * self.temperature)
         return [
-            Step("distances", "the squared distance of every key", "δ_j", "‖q − k_j‖²", distances, over="keys"),
+            Step("squared_distances", "the squared distance of every key", "δ_j", "‖q − k_j‖²", distances, over="keys"),
             Step("scale", "the scale, a temperature of the softmax", "s", "1/(2√d)", torch.tensor(scale)),
             Step("scores", "the score of every key", "e_j", "−δ_j · s", -distances * scale, over="keys"),
         ]

@@ -397,7 +397,7 @@ def _arguments(module: nn.Module) -> Iterator[list[Any]]:
 
 def _on_cpu(stage: Stage) -> Stage:
     steps = (
-        replace(step, values=step.values.cpu(), where=None if step.where is None else step.where.cpu())
+        replace(step, values=step.values.detach().cpu(), where=None if step.where is None else step.where.cpu())
         for step in stage.steps
     )
     return stage._replace(steps=tuple(steps))

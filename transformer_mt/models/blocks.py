@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import ClassVar, Generic, TypeVar, cast
 
 import torch
@@ -234,12 +235,10 @@ class PostNorm(Residual):
     @override
     def explain_after(self, x: Float[Tensor, " D"], y: Float[Tensor, " D"]) -> Stage:
         total = x + y
-        steps = (
-            Step("residual", "the state with what the attention adds", "z", "x + y", total),
-            *self.norm.explain(total),
-            Step("output", "the state as it goes on", "x′", self.norm.formula, self.norm.of(total)),
-        )
-        return Stage("The residual, and the norm after it", steps)
+        added = Step("residual", "the state with what the attention adds", "z", "x + y", total)
+        output = Step("output", "the state as it goes on", "x′", self.norm.formula, self.norm.of(total))
+        norm = (replace(step, formula=step.formula.replace("x", "z")) for step in (*self.norm.explain(total), output))
+        return Stage("The residual, and the norm after it", (added, *norm))
 
 
 class ReLU(nn.Sequential):
