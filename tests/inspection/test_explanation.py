@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.tiny import tiny_model
+from support.tiny import varied_model
 from support.variants import POSITION_EXAMPLES, VARIANTS, Variant
 from torch import Tensor, nn
 
@@ -65,19 +65,6 @@ def without_gradients() -> Iterator[None]:
         yield
 
 
-def trained_looking(*overrides: str, vocabulary: int) -> Seq2Seq:
-    """A tiny model in which nothing has the value that it starts with, such as a bias of zero."""
-    torch.manual_seed(7)
-    model = tiny_model(*overrides, vocabulary=vocabulary)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
-        for name, buffer in model.named_buffers():
-            if name.endswith((".mean", ".variance")):
-                buffer.add_(torch.rand_like(buffer))
-    return model
-
-
 # An independent reading of every formula, on the values of the steps before it, by their symbols.
 
 Values = dict[str, np.ndarray]
@@ -102,12 +89,13 @@ READINGS: dict[str, Callable[[Values], Any]] = {
     "γ x / √(r² + ε), ε = 10⁻⁶": lambda v: v["γ"] * v["input"] / np.sqrt(v["r²"] + 1e-6),
     "x": lambda v: v["input"],
     "s": lambda v: v["s"],
-    "q₀ ∘ μ": lambda v: v["q₀"] * v["μ"],
+    "q₀ ∘ μ_r": lambda v: v["q₀"] * v["μ_r"],
     "h": lambda v: v["h"],
     "elu(q) + 1": lambda v: np.where(v["q"] > 0, v["q"], np.expm1(v["q"])) + 1,
     "Σ_c q_c k_jc": lambda v: v["keys"] @ v["turned"],
     "q·k_j": lambda v: v["q·k_j"],
-    "q·k_j · s": lambda v: v["q·k_j"] * v["s"],
+    "q·k_j · 1/√d": lambda v: v["q·k_j"] * v["1/√d"],
+    "q·k_j · 1/√D": lambda v: v["q·k_j"] * v["1/√D"],
     "tanh(q + k_j + b)": lambda v: np.tanh(v["turned"] + v["keys"] + v["b"]),
     "v·u_j": lambda v: v["u_j"] @ v["v"],
     "√(Σ_c q_c²)": lambda v: np.sqrt((v["turned"] ** 2).sum()),
@@ -115,14 +103,14 @@ READINGS: dict[str, Callable[[Values], Any]] = {
     "q·k_j / (‖q‖ ‖k_j‖)": lambda v: v["q·k_j"] / (v["‖q‖"] * v["‖k_j‖"]),
     "τ cos_j": lambda v: v["τ"] * v["cos_j"],
     "‖q − k_j‖²": lambda v: ((v["turned"] - v["keys"]) ** 2).sum(axis=-1),
-    "−δ_j · s": lambda v: -v["δ_j"] * v["s"],
+    "−δ_j · 1/(2√d)": lambda v: -v["δ_j"] * v["1/(2√d)"],
     "Σ_c q_c a_jc": lambda v: v["a_j"] @ v["turned"],
     "−m |j − i|": lambda v: -v["m"] * v["|j − i|"],
     "e_j + b_j": lambda v: v["e_j"] + v["b_j"],
     "max_j e_j": lambda v: highest(v, "e_j"),
     "max_j e′_j": lambda v: highest(v, "e′_j"),
-    "exp(e_j − m)": lambda v: np.exp(v["e_j"] - v["m"]) * v["j ∈ N"],
-    "exp(e′_j − m)": lambda v: np.exp(v["e′_j"] - v["m"]) * v["j ∈ N"],
+    "exp(e_j − e_max)": lambda v: np.exp(v["e_j"] - v["e_max"]) * v["j ∈ N"],
+    "exp(e′_j − e_max)": lambda v: np.exp(v["e′_j"] - v["e_max"]) * v["j ∈ N"],
     "Σ_j p_j": lambda v: v["p_j"].sum(),
     "p_j / Z": lambda v: divided(v, "p_j"),
     "φ(q)·φ(k_j)": lambda v: (v["φ(k_j)"] @ v["φ(q)"]) * v["j ∈ N"],
@@ -136,7 +124,7 @@ READINGS: dict[str, Callable[[Values], Any]] = {
     "o_j·o / ‖o‖²": lambda v: v["o_j"] @ v["o"] / (v["o"] @ v["o"] or 1.0),
     "head_r": lambda v: v["head"][None],
     "o_r·y / ‖y‖²": lambda v: v["o_r"] @ v["y"] / (v["y"] @ v["y"]),
-    "Σ_r o_r + b": lambda v: v["o_r"].sum(axis=0) + v["b"],
+    "Σ_r o_r + b_o": lambda v: v["o_r"].sum(axis=0) + v["b_o"],
     "Σ_r o_r": lambda v: v["o_r"].sum(axis=0),
     "x + y": lambda v: v["x"] + v["y"],
 }
@@ -156,15 +144,7 @@ LEARNED = {
     "y W_n",
 }
 LEARNED |= {"head W_o,r", "head_r W_o,r", "α_j v_j W_o,r", "α_j v′_j W_o,r"}
-CONSTANTS = {
-    "1/√d",
-    "1/√D",
-    "1/(2√d)",
-    "2^{−8r/H}",
-    "R_i q, θ_t = 10000^{−2t/d}",
-    "R_j k_j",
-    "sin and cos of i / 10000^{2t/D}",
-}
+CONSTANTS = {"2^{−8r/H}", "R_i q, θ_t = 10000^{−2t/d}", "R_j k_j", "sin and cos of i / 10000^{2t/D}"}
 NUMBERED = re.compile(r"q·a_j · ([\d.e-]+)|clip\(j − i, ±(\d+)\)")
 
 
@@ -227,7 +207,7 @@ def entrance_after(model: Transformer, stack: str) -> nn.Module:
 
 @pytest.mark.parametrize("variant", ALL, ids=" ".join)
 def test_every_formula_holds_and_the_whole_is_what_the_model_computes(variant: Variant, tokenizer: Tokenizer) -> None:
-    model = trained_looking(*variant, vocabulary=tokenizer.size)
+    model = varied_model(*variant, vocabulary=tokenizer.size)
     recording, outputs, states = computed(model, tokenize_pair(tokenizer, SOURCE, TARGET, limit=model.max_length))
     for stack in model.attention_stacks():
         layer = min(LAYERS[stack], len(recording[stack]))
@@ -243,8 +223,8 @@ def test_every_formula_holds_and_the_whole_is_what_the_model_computes(variant: V
         close(found["attention_output"], outputs[stack][found.row])
         if stack in states:
             close(found["output"], states[stack][found.row])
-        names = [one.name for one in found.steps()]
-        assert len(names) == len(set(names))
+        for names in ([one.name for one in found.steps()], [one.symbol for one in found.steps()]):
+            assert len(names) == len(set(names))
         assert_formulas_hold(found.to_json())
 
 
@@ -254,7 +234,7 @@ def close(found: Tensor | None, expected: Tensor) -> None:
 
 
 def test_projections_are_those_of_the_head(tokenizer: Tokenizer) -> None:
-    model = trained_looking("model.attention.position=relative(2)", vocabulary=tokenizer.size)
+    model = varied_model("model.attention.position=relative(2)", vocabulary=tokenizer.size)
     found = explain(model, tokenizer, SOURCE, TARGET, word="3", stack="encoder", layer=2, head=2)
     module: Any = model.attention_stacks()["encoder"][1]
     part = slice(2, 4)  # of width 6, the second of three heads
@@ -269,7 +249,7 @@ def test_projections_are_those_of_the_head(tokenizer: Tokenizer) -> None:
 
 def test_scales_and_slopes_are_those_of_their_formulas(tokenizer: Tokenizer) -> None:
     def of(name: str, *overrides: str) -> float:
-        model = trained_looking(*overrides, vocabulary=tokenizer.size)
+        model = varied_model(*overrides, vocabulary=tokenizer.size)
         return explain(model, tokenizer, SOURCE, TARGET, stack="encoder", layer=1, head=2)[name].item()
 
     assert of("scale") == pytest.approx(2**-0.5)
@@ -279,7 +259,7 @@ def test_scales_and_slopes_are_those_of_their_formulas(tokenizer: Tokenizer) -> 
 
 
 def test_a_context_goes_into_the_gates_of_the_decoder(tokenizer: Tokenizer) -> None:
-    model = trained_looking("model.kind=recurrent", "model.score=additive", vocabulary=tokenizer.size)
+    model = varied_model("model.kind=recurrent", "model.score=additive", vocabulary=tokenizer.size)
     found = explain(model, tokenizer, SOURCE, TARGET, word="man")
     assert isinstance(model, RecurrentSeq2Seq)
     close(
@@ -301,7 +281,7 @@ def test_contributions_are_shares_of_what_the_head_adds() -> None:
 
 
 def test_a_row_that_may_attend_to_nothing_gets_nothing(tokenizer: Tokenizer) -> None:
-    model = trained_looking("model.attention.graph=edges(0, 1)", vocabulary=tokenizer.size)
+    model = varied_model("model.attention.graph=edges(0, 1)", vocabulary=tokenizer.size)
     found = explain(model, tokenizer, SOURCE, TARGET, word="3", stack="encoder", layer=1, head=1)
     assert not found["weights"].any()
     assert not found["head_output"].any()
@@ -316,7 +296,7 @@ def test_a_row_that_may_attend_to_nothing_gets_nothing(tokenizer: Tokenizer) -> 
 def test_without_a_head_it_is_the_one_without_which_the_word_is_least_probable(
     stack: str | None, tokenizer: Tokenizer
 ) -> None:
-    model = trained_looking(vocabulary=tokenizer.size)
+    model = varied_model(vocabulary=tokenizer.size)
     found = explain(model, tokenizer, SOURCE, TARGET, word="3", stack=stack)
     tokens = tokenize_pair(tokenizer, SOURCE, TARGET, limit=model.max_length)
 
@@ -340,7 +320,7 @@ def test_without_a_head_it_is_the_one_without_which_the_word_is_least_probable(
 
 
 def test_layer_and_head_leave_only_some_in_question(tokenizer: Tokenizer) -> None:
-    model = trained_looking(vocabulary=tokenizer.size)
+    model = varied_model(vocabulary=tokenizer.size)
     found = explain(model, tokenizer, SOURCE, TARGET, stack="cross", layer=2)
     assert found.choice is not None
     assert list(found.choice.without) == [HeadName("cross", 2, head) for head in (1, 2, 3)]
@@ -422,7 +402,7 @@ def test_a_head_that_is_not_there_is_an_input_error(
 
 
 def test_json_and_arrays_hold_the_same_numbers(tokenizer: Tokenizer) -> None:
-    model = trained_looking(vocabulary=tokenizer.size)
+    model = varied_model(vocabulary=tokenizer.size)
     found = explain(model, tokenizer, SOURCE, TARGET, word="old")
     data, arrays = found.to_json(), found.arrays()
     steps = {step["name"]: step for stage in data["stages"] for step in stage["steps"]}

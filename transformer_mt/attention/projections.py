@@ -108,13 +108,13 @@ class Collaborative(Projections):
         self.key_projection = nn.Linear(width, shared, bias=False)
         self.mixing = nn.Parameter(torch.randn(heads, shared) * math.sqrt(width / (heads * shared)))
 
-    query_formula = "q₀ ∘ μ"
+    query_formula = "q₀ ∘ μ_r"
 
     @override
     def explain_query(self, state: Float[Tensor, " D"], *, head: int) -> list[Step]:
         return [
             Step("shared_query", "the query that all heads share", "q₀", "h W_q", self.query_projection(state)),
-            Step("mixing", "the head's mixing vector, learned", "μ", "", self.mixing[head]),
+            Step("mixing", "the head's mixing vector, learned", "μ_r", "", self.mixing[head]),
             *super().explain_query(state, head=head),
         ]
 

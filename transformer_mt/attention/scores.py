@@ -61,8 +61,8 @@ class Dot(Score):
         steps = [products(query, keys)]
         if self.scale_symbol:
             words = "the scale, a temperature of the softmax"
-            steps.append(Step("scale", words, "s", self.scale_symbol, torch.tensor(self.scale)))
-        formula = "q·k_j · s" if self.scale_symbol else "q·k_j"
+            steps.append(Step("scale", words, self.scale_symbol, "", torch.tensor(self.scale)))
+        formula = f"q·k_j · {self.scale_symbol}" if self.scale_symbol else "q·k_j"
         scores = steps[0].values * self.scale
         return [*steps, Step("scores", "the score of every key", "e_j", formula, scores, over="keys")]
 
@@ -177,8 +177,8 @@ class Euclidean(Score):
         distances, scale = (query - keys).square().sum(-1), 1 / (2 * self.temperature)
         return [
             Step("squared_distances", "the squared distance of every key", "δ_j", "‖q − k_j‖²", distances, over="keys"),
-            Step("scale", "the scale, a temperature of the softmax", "s", "1/(2√d)", torch.tensor(scale)),
-            Step("scores", "the score of every key", "e_j", "−δ_j · s", -distances * scale, over="keys"),
+            Step("scale", "the scale, a temperature of the softmax", "1/(2√d)", "", torch.tensor(scale)),
+            Step("scores", "the score of every key", "e_j", "−δ_j · 1/(2√d)", -distances * scale, over="keys"),
         ]
 
 

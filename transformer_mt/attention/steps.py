@@ -97,8 +97,10 @@ def softmax_stage(scores: Step, mask: Bool[Tensor, " K"]) -> Stage:
     powers = (e - highest).exp().where(mask, e.new_zeros(()))
     total = powers.sum()
     steps = [
-        Step("highest", "the highest score, taken off so that no power is too large", "m", f"max_j {symbol}", highest),
-        Step("powers", "every score as a power of e", "p_j", f"exp({symbol} − m)", powers, "keys", mask),
+        Step(
+            "highest", "the highest score, taken off so that no power is too large", "e_max", f"max_j {symbol}", highest
+        ),
+        Step("powers", "every score as a power of e", "p_j", f"exp({symbol} − e_max)", powers, "keys", mask),
         Step("total", "their sum", "Z", "Σ_j p_j", total),
         Step("weights", WEIGHTS, "α_j", "p_j / Z", divided(powers, total), over="keys", where=mask),
     ]

@@ -371,10 +371,10 @@ def _heads_stage(module: Explained, heads: Float[Tensor, "H d"]) -> Stage:
         ),
     ]
     learned = (
-        [] if bias is None else [Step("output_bias", "what is added whatever the heads say, learned", "b", "", bias)]
+        [] if bias is None else [Step("output_bias", "what is added whatever the heads say, learned", "b_o", "", bias)]
     )
     words = "what the attention adds for this row"
-    formula = "Σ_r o_r" if bias is None else "Σ_r o_r + b"
+    formula = "Σ_r o_r" if bias is None else "Σ_r o_r + b_o"
     return Stage("All heads together", (*every, *learned, Step("attention_output", words, "y", formula, total)))
 
 

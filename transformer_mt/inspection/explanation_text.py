@@ -29,7 +29,8 @@ def render_explanation(explanation: Explanation, *, width: int) -> list[str]:
     notes = (_choice(explanation), _READING, _OFFERED.get(explanation.name.stack, _OFFERED_BY_ITSELF))
     lines += _wrapped(" ".join(filter(None, notes)), width=width)
     for number, stage in enumerate(explanation.stages, start=1):
-        lines += ["", f"{number}. {stage.title}", *_stage(explanation, stage, width=width)]
+        title = _wrapped(f"{number}. {stage.title}", width=width)
+        lines += ["", *title, *_stage(explanation, stage, width=width)]
     lines += ["", "In words"]
     for sentence in in_words(explanation):
         lines += _wrapped(sentence, width=width, indent=_INDENT)
@@ -119,7 +120,8 @@ def _sentence(step: Step, *, width: int) -> str:
 
 def _vector(vector: Tensor, *, symbol: str, width: int) -> str:
     lead = f"‖{symbol}‖ = {vector.norm().item():.4g}   "
-    return lead + _entries(vector, decimals=_decimals(vector), cell=_cell(vector), width=width - cell_len(lead))
+    entries = _entries(vector, decimals=_decimals(vector), cell=_cell(vector), width=width - cell_len(lead))
+    return f"{lead}{entries}".rstrip()
 
 
 def _vectors(explanation: Explanation, step: Step, *, width: int) -> Iterator[str]:
@@ -131,17 +133,18 @@ def _vectors(explanation: Explanation, step: Step, *, width: int) -> Iterator[st
     decimals, cell = _decimals(step.values), _cell(step.values)
     yield f"{gutter[0]}  {_right(f'‖{step.symbol}‖', size)}   {step.symbol}"
     for label, length, vector in zip(gutter[1:], lengths, step.values, strict=True):
-        yield f"{label}  {_right(length, size)}   {_entries(vector, decimals=decimals, cell=cell, width=left)}"
+        yield f"{label}  {_right(length, size)}   {_entries(vector, decimals=decimals, cell=cell, width=left)}".rstrip()
 
 
 def _entries(vector: Tensor, *, decimals: int, cell: int, width: int) -> str:
-    """As many of the first entries as fit, and the last."""
+    """All entries where they fit; else up to four of the first, and the last, or what little there is room for."""
     values = [f"{value:z{cell}.{decimals}f}" for value in vector.tolist()]
-    room = max(1, (width - 1) // (cell + 1))
-    if len(values) <= room:
+    if len(values) * (cell + 1) + 1 <= width:
         return f"[{' '.join(values)}]"
-    first = values[: max(1, min(4, room - 2))]
-    return f"[{' '.join(first)} … {values[-1]}]"
+    first = min(4, (width - 3) // (cell + 1) - 1)
+    if first > 0:
+        return f"[{' '.join(values[:first])} … {values[-1]}]"
+    return f"[{values[0]} …]" if cell + 4 <= width else ""
 
 
 def _table(explanation: Explanation, steps: Sequence[Step], *, width: int) -> Iterator[str]:
