@@ -15,6 +15,7 @@ from transformer_mt.runs.weights import weights_of
 
 SOURCE, TARGET = PAIRS[0]
 PAIR = (SOURCE, "--target", TARGET)
+TITLE = r"Cross-attention, layer 1, head 2, row i = \d+, which reads \S+ and writes \S+"
 TRANSFORMER_KEYS = {"model.feedforward", "model.attention.heads"}
 
 
@@ -93,7 +94,10 @@ def test_any_search_finds_the_translation(trained: str, tmt: Tmt) -> None:
         (("--stack", "croos"), "--stack: there is no 'croos'; did you mean cross?\n"),
         (("--layer", "2"), "--layer: there is no 2; choose one of 1\n"),
         (("--head", "3"), "--head: there is no 3; choose one of 1, 2\n"),
-        (("--head", "mean"), "--head: 'mean' is not a valid int"),
+        (
+            ("--head", "mean"),
+            "--head: an explanation is of one head in one layer, not of 'mean'; give a number\n",
+        ),
         (("--word", "dog", "--piece", "40"), "--piece: 'dog' has "),
     ],
 )

@@ -88,7 +88,7 @@ READINGS: dict[str, Callable[[Values], Any]] = {
     "γ (x − μ) / √(σ² + ε) + β, ε = 10⁻⁵": lambda v: v["γ"] * (v["input"] - v["μ"]) / np.sqrt(v["σ²"] + 1e-5) + v["β"],
     "γ x / √(r² + ε), ε = 10⁻⁶": lambda v: v["γ"] * v["input"] / np.sqrt(v["r²"] + 1e-6),
     "x": lambda v: v["input"],
-    "s": lambda v: v["s"],
+    "s_{t−1}": lambda v: v["s_{t−1}"],
     "q₀ ∘ μ_r": lambda v: v["q₀"] * v["μ_r"],
     "h": lambda v: v["h"],
     "elu(q) + 1": lambda v: np.where(v["q"] > 0, v["q"], np.expm1(v["q"])) + 1,

@@ -6,6 +6,7 @@ import typer
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, LookedAt, Model, Npz, Quiet, Target
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
+from transformer_mt.errors import InputError
 
 Word = Annotated[
     str | None,
@@ -21,10 +22,10 @@ OneStack = Annotated[
     typer.Option("--stack", metavar="NAME", help="Which attention: cross, decoder or encoder. [what has the word]"),
 ]
 OneLayer = Annotated[
-    int | None, typer.Option("--layer", metavar="N", help="A layer counted from 1. [that of the head]")
+    str | None, typer.Option("--layer", metavar="N", help="A layer counted from 1. [that of the head]")
 ]
 OneHead = Annotated[
-    int | None, typer.Option("--head", metavar="N", help="A head counted from 1. [the one that matters most]")
+    str | None, typer.Option("--head", metavar="N", help="A head counted from 1. [the one that matters most]")
 ]
 
 
@@ -45,7 +46,7 @@ def explain(
     npz: Npz = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compute one row of an attention head before your eyes, from the state to what the head adds.
+    """Show how an attention head computes one row, step by step with its numbers.
 
     \b
     Examples:
@@ -57,8 +58,8 @@ def explain(
     Each step has a line of words, its formula and its numbers; the end says in words which columns gave most. A word of
     the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder.
 
-    Without --word it takes the first word of four letters or more, which shorter words seldom carry as much meaning
-    as. Of the heads that --stack, --layer and --head leave open it takes the one without which the log-probability of
+    Without --word it takes the first word of four letters or more, since shorter ones are mostly articles, pronouns and
+    the like. Of the heads that --stack, --layer and --head leave open it takes the one without which the log-probability of
     the word's piece falls most, each being switched off in turn; in the encoder, that of the whole translation.
 
     Rows and columns are pieces of words, because these are what the model computes with; numbers of a word would be
@@ -69,6 +70,7 @@ def explain(
     from transformer_mt.inspection import explanation
     from transformer_mt.inspection.explanation_text import render_explanation
 
+    chosen = {option: _number(text, option) for option, text in (("--layer", layer), ("--head", head))}
     subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
     require_attention(subject)
     found = explanation.explain(
@@ -79,11 +81,18 @@ def explain(
         word=word,
         piece=piece,
         stack=stack,
-        layer=layer,
-        head=head,
+        layer=chosen["--layer"],
+        head=chosen["--head"],
     )
 
     def text() -> None:
         result(found.source, found.target, "", *render_explanation(found, width=literal_console().width))
 
     deliver(found, subject, text, as_json=as_json, npz=npz, quiet=quiet)
+
+
+def _number(text: str | None, option: str) -> int | None:
+    """Raises `InputError` for what is no number: the words that other views take for several heads or layers."""
+    if text is None or text.isdecimal():
+        return None if text is None else int(text)
+    raise InputError(f"{option}: an explanation is of one head in one layer, not of {text!r}; give a number")

@@ -213,11 +213,11 @@ class Decoder(nn.Module, Surroundings):
 
     @override
     def explain_state(self, x: Float[Tensor, " D"]) -> Step:
-        return Step("state", "the last layer's state before the row's word", "s", "", x)
+        return Step("state", "the last layer's state, before the row's piece is written", "s_{t−1}", "", x)
 
     @override
     def explain_before(self, x: Float[Tensor, " D"]) -> Stage:
-        read = Step("read", "what the attention reads: the state as it is", "h", "s", x)
+        read = Step("read", "what the attention reads: the state as it is", "h", "s_{t−1}", x)
         return Stage("Nothing between the state and the attention", (read,))
 
     @override
@@ -226,7 +226,7 @@ class Decoder(nn.Module, Surroundings):
         return Stage(
             "Into the gates of the decoder's first layer",
             (
-                Step("reset_gate", "what the context adds to the reset gate", "i_r", "y W_r", reset),
+                Step("reset_gate", "what y, the context, adds to the reset gate", "i_r", "y W_r", reset),
                 Step("update_gate", "what it adds to the update gate", "i_z", "y W_z", keep),
                 Step("new_state", "what it adds to the new state", "i_n", "y W_n", new),
             ),
