@@ -59,8 +59,9 @@ def explain(
     the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder.
 
     Without --word it takes the first word of four letters or more, since shorter ones are mostly articles, pronouns and
-    the like. Of the heads that --stack, --layer and --head leave open it takes the one without which the log-probability of
-    the word's piece falls most, each being switched off in turn; in the encoder, that of the whole translation.
+    the like. Of the heads that --stack, --layer and --head leave open it takes the one without which the
+    log-probability of the word's piece falls most, each being switched off in turn; in the encoder, that of the whole
+    translation.
 
     Rows and columns are pieces of words, because these are what the model computes with; numbers of a word would be
     sums and means of theirs. --json and --npz have all numbers, of vectors all entries.
