@@ -26,6 +26,19 @@ def tiny_model(*overrides: str, vocabulary: int = VOCABULARY) -> Seq2Seq:
     return build_model(tiny_config(*overrides), vocabulary_size=vocabulary).eval()
 
 
+def varied_model(*overrides: str, vocabulary: int) -> Seq2Seq:
+    """A tiny model in which nothing has the value that it starts with, such as a bias of zero."""
+    torch.manual_seed(7)
+    model = tiny_model(*overrides, vocabulary=vocabulary)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+        for name, buffer in model.named_buffers():
+            if name.endswith((".mean", ".variance")):
+                buffer.add_(torch.rand_like(buffer))
+    return model
+
+
 def sentences(*lengths: int, columns: int | None = None, vocabulary: int = VOCABULARY) -> Tensor:
     """Random tokens of the given lengths, then padding up to the longest or to `columns`."""
     columns = columns or max(lengths)
