@@ -5,6 +5,7 @@ A position acts either on the embeddings or inside every self-attention. To add 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -78,6 +79,9 @@ class AttentionPosition(nn.Module, ABC):
     def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
         """The heads with the values that the positions themselves contribute."""
         return heads
+
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        """Go on with these heads alone, counted from 0."""
 
 
 class NoAttentionPosition(AttentionPosition):
@@ -163,6 +167,10 @@ class Alibi(AttentionPosition):
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
         return scores - (self.slopes[:, None, None] * apart).to(scores.dtype)
+
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        self.slopes = self.slopes[list(heads)]
 
 
 def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N D"]:

@@ -5,6 +5,8 @@ To add a score, subclass `Score` and enter it in `SCORES`.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -12,7 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly
+from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly, kept_parts
 from transformer_mt.attention.shapes import Keys, Queries, Scores
 
 
@@ -35,6 +37,10 @@ class Score(nn.Module, ABC):
     @abstractmethod
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """e(q, k) of every query with every key."""
+
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        """Go on with these heads alone, counted from 0."""
+        self.sizes = replace(self.sizes, heads=len(heads))
 
 
 class Dot(Score):
@@ -91,6 +97,12 @@ class Additive(Score):
         pairs = (queries + self.bias[:, None])[:, :, :, None] + keys[:, :, None]  # B H Q K dk
         return torch.einsum("bhqkd,hd->bhqk", pairs.tanh(), self.direction.to(pairs.dtype))
 
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        self.bias = nn.Parameter(kept_parts(self.bias, heads, of=self.sizes.heads))
+        self.direction = nn.Parameter(kept_parts(self.direction, heads, of=self.sizes.heads))
+        super().keep_heads(heads)
+
 
 class Cosine(Score):
     """Cosine: e(q, k) = τ q·k / (‖q‖ ‖k‖), one learned τ a head: the dot product with the norms removed.
@@ -107,6 +119,11 @@ class Cosine(Score):
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         directions = F.normalize(queries, dim=-1) * self.temperature[:, None, None]
         return directions @ F.normalize(keys, dim=-1).transpose(-1, -2)
+
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        self.temperature = nn.Parameter(kept_parts(self.temperature, heads, of=self.sizes.heads))
+        super().keep_heads(heads)
 
 
 class Euclidean(Score):
