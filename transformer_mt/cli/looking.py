@@ -95,15 +95,20 @@ def deliver(
     unseen = NeverSeen(subject.run.path)
     never_seen = unseen.look_at(subject.source)
     if npz is not None:
-        content = io.BytesIO()
-        np.savez_compressed(content, **view.arrays())  # type: ignore[arg-type]
-        write_output(npz, content.getvalue())
+        save_arrays(view, npz)
     if as_json:
         result(json.dumps(view.to_json() | {"never_seen": never_seen}, ensure_ascii=False))
     else:
         text()
     if not quiet:
         unseen.say()
+
+
+def save_arrays(view: View, path: Path) -> None:
+    """Write the numbers of a view to a file that `numpy.load` reads."""
+    content = io.BytesIO()
+    np.savez_compressed(content, **view.arrays())  # type: ignore[arg-type]
+    write_output(path, content.getvalue())
 
 
 def example(data: DataConfig) -> str:
