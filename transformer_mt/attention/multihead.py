@@ -203,10 +203,12 @@ class NoHeads(Attention):
 
     @override
     def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
-        heads = states[:, None][:, :0]  # B Q D -> B 0 Q D
+        # Nothing but the bias comes of this; that it is computed gives all that was read a gradient, of zero.
+        queries = states[:, None][:, :0]  # B Q D -> B 0 Q D
+        weights = queries @ key_values.keys.transpose(-1, -2)
+        heads = weights @ key_values.values
         if observer := current_observer():
-            weights = heads @ key_values.keys.transpose(-1, -2)  # B 0 Q K
-            observer(self, Attended(heads, key_values.keys, key_values.values, weights, weights, heads))
+            observer(self, Attended(queries, key_values.keys, key_values.values, weights, weights, heads))
         return self.output(heads)
 
 
@@ -218,10 +220,6 @@ class _Bias(nn.Linear):
         self.in_features, self.out_features = 0, projection.out_features
         self.register_buffer("weight", projection.weight.detach()[:, :0], persistent=False)
         self.bias = projection.bias
-
-    @override
-    def forward(self, heads: Float[Tensor, "B Q 0"]) -> Float[Tensor, "B Q D"]:
-        return self.bias.expand(*heads.shape[:-1], -1)
 
 
 # The annotation of torch admits several kinds of results; without its options there is one.

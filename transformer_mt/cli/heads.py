@@ -88,7 +88,7 @@ def heads(
     run = open_run(model, SearchOptions({}), device=device, quiet=quiet)
     if not run.translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
-    pairs, corpus = _pairs(run, data=data, split=split, most=sentences)
+    pairs, corpus = _pairs(run, data=data, split=split, most=sentences, quiet=quiet)
     if not quiet:
         note(f"measuring on {len(pairs)} sentences of {corpus}, split {split}")
     view: View
@@ -117,7 +117,9 @@ def _refuse_mixtures(*, bleu: bool, prune: str | None, run_dir: Path | None, imp
         lookup(IMPORTANCE, importance, key="--importance")
 
 
-def _pairs(run: "OpenedRun", *, data: str | None, split: str, most: int | None) -> "tuple[list[SentencePair], str]":
+def _pairs(
+    run: "OpenedRun", *, data: str | None, split: str, most: int | None, quiet: bool
+) -> "tuple[list[SentencePair], str]":
     """The pairs to measure on, and what their corpus is called."""
     from transformer_mt.cli.evaluate import USUAL
     from transformer_mt.cli.terminal import note
@@ -126,7 +128,7 @@ def _pairs(run: "OpenedRun", *, data: str | None, split: str, most: int | None) 
 
     source = run.config.data
     corpus = load_corpus(source.model_copy(update={"corpus": data, **USUAL}) if data else source, need=split)
-    if data:
+    if data and not quiet:
         note(*corpus.notes)
     pairs = lookup(corpus.splits, split, key="--split")
     return fitting(run.translator.model, run.translator.tokenizer, pairs, most=most), corpus.name

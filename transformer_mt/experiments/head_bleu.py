@@ -1,7 +1,7 @@
 """What the translations of a model lose without some of its heads."""
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 from jaxtyping import Float
@@ -43,7 +43,7 @@ def bleu_statistics(translator: Translator, pairs: Pairs, *, without: Collection
     return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in scores], np.float64)
 
 
-def bleu(statistics: Sequence[float]) -> float:
+def bleu(statistics: Float[np.ndarray, " 10"]) -> float:
     """BLEU of summed statistics, as sacrebleu computes it of a corpus; 0 where there are no words."""
     from sacrebleu.metrics.bleu import BLEU
 

@@ -65,13 +65,14 @@ def _look(look: str, value: Estimate | None) -> str:
 
 
 def _loss_lines(table: HeadTable) -> Iterator[str]:
+    """The last column is BLEU where it was asked for, else the relation at which the head is best."""
     specialities = table.specialities(cases=CASES)
-    bleu = "" if table.bleu is None else f"{'BLEU by':>15}"
-    yield f"head           loss rises by  gradient{bleu}  beats the baseline at"
+    last = "  beats the baseline at" if table.bleu is None else f"{'BLEU changes by':>20}"
+    yield f"head           loss rises by  gradient{last if specialities or table.bleu else ''}"
     for head in sorted(table.heads, key=lambda one: -one.loss.value):
-        bleu = "" if head.bleu is None else f"{_number(head.bleu, 2):>15}"
-        finds = _finds(head.name, specialities.get(head.name))
-        yield f"{head.name!s:<13} {_number(head.loss, 4):>14} {head.gradient:>9.2f}{bleu}{finds}"
+        bleu = head.bleu and f"{_number(head.bleu, 2):>20}"
+        last = bleu or _finds(head.name, specialities.get(head.name))
+        yield f"{head.name!s:<13} {_number(head.loss, 4):>14} {head.gradient:>9.2f}{last}"
 
 
 def _finds(name: HeadName, relation: RelationFigures | None) -> str:
@@ -103,7 +104,7 @@ def _relation(one: RelationFigures) -> str:
 def _correlation_lines(table: HeadTable) -> Iterator[str]:
     losses = [head.loss.value for head in table.heads]
     gradients = rank_correlation(losses, [head.gradient for head in table.heads])
-    yield f"rank correlation of what the loss rises by without a head with its gradient: {gradients:.2f}"
+    yield f"rank correlation of what the loss rises by with the gradient: {gradients:.2f}"
     if specialities := table.specialities(cases=CASES):
         gains = [specialities[head.name].gain(head.name) if head.name in specialities else -1.0 for head in table.heads]
         yield f"… with how far it beats the baseline at a relation: {rank_correlation(losses, gains):.2f}"

@@ -229,7 +229,7 @@ class _Stack:
         self.hits = np.zeros((len(pairs), kinds, heads + 1), np.float32)  # the baseline comes last
         self.tries = np.zeros((len(pairs), kinds, 1), np.float32)
 
-    def add(self, row: int, layers: Sequence[Float[np.ndarray, "H Q K"]], sides: tuple[_Side, _Side]) -> None:
+    def add(self, row: int, layers: Sequence[Float[np.ndarray, "_ Q K"]], sides: tuple[_Side, _Side]) -> None:
         """Take the weights of a sentence, which may end in padding."""
         across, down = (sides[number] for number in reversed(_SIDES[self.stack]))
         begin = self.stack == "decoder"
