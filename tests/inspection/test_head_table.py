@@ -152,6 +152,9 @@ def test_the_text_fits_into_80_columns_and_names_every_head(measured: tuple[Seq2
     assert all(any(line.startswith(f"{head.name} ") for line in lines) for head in table.heads)
     assert any(line.startswith("det → its ") for line in lines)
     assert not any(" → its " in line for line in head_lines(table))
+    cross = [head for head in table.heads if head.name.stack == "cross"]
+    found = rank_correlation([head.loss.value for head in cross], [head.gradient for head in cross])
+    assert f"cross-attention {found:.2f}" in " ".join(lines[-1].split())
 
 
 def test_of_too_long_pairs_only_the_others_are_measured(tokenizer: Tokenizer, model: Seq2Seq) -> None:

@@ -102,12 +102,20 @@ def _relation(one: RelationFigures) -> str:
 
 
 def _correlation_lines(table: HeadTable) -> Iterator[str]:
-    losses = [head.loss.value for head in table.heads]
-    gradients = rank_correlation(losses, [head.gradient for head in table.heads])
-    yield f"rank correlation of what the loss rises by with the gradient: {gradients:.2f}"
-    if specialities := table.specialities(cases=CASES):
-        gains = [specialities[head.name].gain(head.name) if head.name in specialities else -1.0 for head in table.heads]
-        yield f"… with how far it beats the baseline at a relation: {rank_correlation(losses, gains):.2f}"
+    """Whether the heads that matter to the loss are those with a large gradient, and those that find a relation."""
+    specialities = table.specialities(cases=CASES)
+    yield f"rank correlation with what the loss rises by   gradient{'  best relation' if specialities else ''}"
+    groups = {"all heads": list(table.heads)}
+    for head in table.heads:
+        groups.setdefault(STACKS[head.name.stack], []).append(head)
+    for title, heads in groups.items():
+        losses = [head.loss.value for head in heads]
+        numbers = f"{rank_correlation(losses, [head.gradient for head in heads]):>11.2f}"
+        if specialities:
+            found = [(specialities.get(head.name), head.name) for head in heads]
+            gains = [relation.gain(name) if relation else -1.0 for relation, name in found]
+            numbers += f"{rank_correlation(losses, gains):>15.2f}"
+        yield f"{title:<44}{numbers}"
 
 
 def _bleu(value: Estimate | None) -> str:
