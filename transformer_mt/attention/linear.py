@@ -1,5 +1,6 @@
 """Linear attention: without a matrix of scores, at a cost linear in the length."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -96,6 +97,11 @@ class LinearAttention(Attention):
             return self.output(heads)
         products = self.running(queries, key_values) if self.causal else queries @ key_values.total()
         return self.output(normalized(products))
+
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        super().keep_heads(heads)
+        self.projections.keep_heads(heads)
 
     def running(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q d1"]:
         """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk; the queries are the new positions."""

@@ -1,7 +1,7 @@
 """Multi-head attention over keys and values that are projected once and kept."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Self
@@ -16,7 +16,7 @@ from typing_extensions import override
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.attention.observing import Attended, current_observer
 from transformer_mt.attention.positions import AttentionPosition
-from transformer_mt.attention.projections import Projections, merge_heads, split_heads
+from transformer_mt.attention.projections import Projections, keep_outputs, kept_parts, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Mask, Queries, Scores, Values
 from transformer_mt.attention.steps import (
@@ -70,15 +70,19 @@ class Attention(nn.Module, Explained):
     """What the layers of a model know of attention: values and heads are projected here, the rest is the variant's.
 
     Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be other
-    than zero.
+    than zero. `head_numbers` are the numbers, from 1, of the heads that are computed, in the order of the tensors: some
+    of the `configured_heads`.
     """
 
     graph: Graph
     output_formula = " W_o,r"
+    head_numbers: tuple[int, ...]
+    configured_heads: int
 
     def __init__(self, *, width: int, heads: int) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads = self.configured_heads = heads
+        self.head_numbers = tuple(range(1, heads + 1))
         self.value_projection = nn.Linear(width, width, bias=False)
         self.output_projection = nn.Linear(width, width)
 
@@ -110,6 +114,15 @@ class Attention(nn.Module, Explained):
     @override
     def output_bias(self) -> Float[Tensor, " D"]:
         return self.output_projection.bias
+
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        """Go on with these heads alone, at least one of them, counted from 0 among those there are."""
+        keep_outputs(self.value_projection, heads, of=self.heads)
+        columns = kept_parts(self.output_projection.weight, heads, of=self.heads, axis=1)
+        self.output_projection.weight = nn.Parameter(columns)
+        self.output_projection.in_features = columns.shape[1]
+        self.head_numbers = tuple(self.head_numbers[head] for head in heads)
+        self.heads = len(heads)
 
 
 class MultiHeadAttention(Attention):
@@ -224,8 +237,54 @@ class MultiHeadAttention(Attention):
         places = torch.arange(len(row.keys), device=row.keys.device)
         return self.graph.neighbours(torch.full_like(places, row.number), places)
 
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        super().keep_heads(heads)
+        for part in (self.projections, self.score, self.position):
+            part.keep_heads(heads)
+
     def _drops(self) -> bool:
         return self.training and self.dropout.probability > 0.0
+
+
+class NoHeads(Attention):
+    """What is left of an attention layer without its heads: the output b, whatever there is to attend to."""
+
+    def __init__(self, layer: Attention) -> None:
+        nn.Module.__init__(self)
+        self.heads, self.head_numbers, self.configured_heads = 0, (), layer.configured_heads
+        self.graph = layer.graph
+        self.output_projection = _Bias(layer.output_projection)
+
+    @override
+    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
+        """Keys and values of no head."""
+        none = states[:, None][:, :0]  # B K D -> B 0 K D
+        return KeyValues(none, none, mask)
+
+    @override
+    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+        # Nothing but the bias comes of this; that it is computed gives all that was read a gradient, of zero.
+        queries = states[:, None][:, :0]  # B Q D -> B 0 Q D
+        weights = queries @ key_values.keys.transpose(-1, -2)
+        heads = weights @ key_values.values
+        if observer := current_observer():
+            observer(self, Attended(queries, key_values.keys, key_values.values, weights, weights, heads))
+        return self.output(heads)
+
+    @override
+    def explain(self, row: Row) -> HeadSteps:
+        raise ValueError("there is no head to explain")
+
+
+class _Bias(nn.Linear):
+    """An output projection of no inputs, of which the bias alone is kept on disk."""
+
+    def __init__(self, projection: nn.Linear) -> None:
+        nn.Module.__init__(self)
+        self.in_features, self.out_features = 0, projection.out_features
+        self.register_buffer("weight", projection.weight.detach()[:, :0], persistent=False)
+        self.bias = projection.bias
 
 
 # The annotation of torch admits several kinds of results; without its options there is one.

@@ -5,6 +5,7 @@ A position acts either on the embeddings or inside every self-attention. To add 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -103,6 +104,9 @@ class AttentionPosition(nn.Module, ABC):
     def explain_values(self, *, row: int, keys: int) -> list[Step]:
         """What is added to the values; the last is `position_values`, one vector a key."""
         return []
+
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        """Go on with these heads alone, counted from 0."""
 
 
 class NoAttentionPosition(AttentionPosition):
@@ -243,6 +247,10 @@ class Alibi(AttentionPosition):
             Step("distances", f"how far every column is from the row, i = {row}", "|j − i|", "", apart, "keys"),
             Step("position_term", "the term of the position", "b_j", "−m |j − i|", -slope * apart, over="keys"),
         ]
+
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        self.slopes = self.slopes[list(heads)]
 
 
 def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N D"]:

@@ -5,8 +5,8 @@ To add a way of sharing, subclass `Projections` and enter it in `SHARING`.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -20,16 +20,16 @@ from transformer_mt.attention.steps import Step, Vectors
 
 @dataclass(frozen=True, slots=True)
 class HeadSizes:
-    """The number of heads H, the width of one head's queries and keys, d_k, and that of its values, d = D/H."""
+    """The width of the states, D, the number of heads H, the width of one head's queries and keys, d_k, and that of its
+    values, d = D/H.
 
+    Where heads are left out, H is the number of those that are kept, and the widths stay.
+    """
+
+    width: int
     heads: int
     key_width: int
     value_width: int
-
-    @property
-    def width(self) -> int:
-        """D, that of the states."""
-        return self.heads * self.value_width
 
 
 class Projections(nn.Module, ABC):
@@ -75,12 +75,16 @@ class Projections(nn.Module, ABC):
             )
         ]
 
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        """Go on with these heads alone, counted from 0."""
+        self.sizes = replace(self.sizes, heads=len(heads))
+
 
 class Independent(Projections):
     """Q = X W_q and K = X W_k, cut into H heads of width D/H (Vaswani et al. 2017, §3.2.2)."""
 
     def __init__(self, width: int, heads: int) -> None:
-        super().__init__(HeadSizes(heads, key_width=width // heads, value_width=width // heads))
+        super().__init__(HeadSizes(width, heads, key_width=width // heads, value_width=width // heads))
         self.query_projection = nn.Linear(width, width, bias=False)
         self.key_projection = nn.Linear(width, width, bias=False)
 
@@ -91,6 +95,12 @@ class Independent(Projections):
     @override
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K dk"]:
         return split_heads(self.key_projection(states), self.sizes.heads)
+
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        for projection in (self.query_projection, self.key_projection):
+            keep_outputs(projection, heads, of=self.sizes.heads)
+        super().keep_heads(heads)
 
 
 class Collaborative(Projections):
@@ -103,7 +113,7 @@ class Collaborative(Projections):
     def __init__(self, width: int, heads: int, shared: int) -> None:
         if shared < heads:
             raise ValueError(f"the shared width must be at least the number of heads, {heads}")
-        super().__init__(HeadSizes(heads, key_width=shared, value_width=width // heads))
+        super().__init__(HeadSizes(width, heads, key_width=shared, value_width=width // heads))
         self.query_projection = nn.Linear(width, shared, bias=False)
         self.key_projection = nn.Linear(width, shared, bias=False)
         self.mixing = nn.Parameter(torch.randn(heads, shared) * math.sqrt(width / (heads * shared)))
@@ -126,6 +136,11 @@ class Collaborative(Projections):
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
         return self.key_projection(states)[:, None]
 
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        self.mixing = nn.Parameter(kept_parts(self.mixing, heads, of=self.sizes.heads))
+        super().keep_heads(heads)
+
 
 class QueriesOnly(Projections):
     """Q_r = X W_r with a full D × D matrix a head, and K = X: the two halves of x_i W_r x_jᵀ."""
@@ -133,7 +148,7 @@ class QueriesOnly(Projections):
     query_formula, key_formula = "h W", "h_j"
 
     def __init__(self, width: int, heads: int) -> None:
-        super().__init__(HeadSizes(heads, key_width=width, value_width=width // heads))
+        super().__init__(HeadSizes(width, heads, key_width=width, value_width=width // heads))
         self.query_projection = nn.Linear(width, heads * width, bias=False)
 
     @override
@@ -144,6 +159,11 @@ class QueriesOnly(Projections):
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
         return states[:, None]
 
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        keep_outputs(self.query_projection, heads, of=self.sizes.heads)
+        super().keep_heads(heads)
+
 
 class Unprojected(Projections):
     """Q = X and K = X for one head: the states themselves, as in Luong et al. 2015."""
@@ -151,7 +171,7 @@ class Unprojected(Projections):
     query_formula, key_formula = "h", "h_j"
 
     def __init__(self, width: int) -> None:
-        super().__init__(HeadSizes(1, key_width=width, value_width=width))
+        super().__init__(HeadSizes(width, 1, key_width=width, value_width=width))
 
     @override
     def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B 1 Q dk"]:
@@ -173,3 +193,15 @@ def split_heads(x: Float[Tensor, "B N HD"], heads: int) -> Float[Tensor, "B H N 
 def merge_heads(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B N HD"]:
     """Put the heads back side by side: [head_1 ‖ … ‖ head_H]."""
     return x.transpose(1, 2).flatten(-2)  # B H N d -> B N Hd
+
+
+def kept_parts(x: Tensor, heads: Sequence[int], *, of: int, axis: int = 0) -> Tensor:
+    """The parts of these heads, at least one, of as many equal parts along an axis as there are heads."""
+    parts = x.detach().chunk(of, dim=axis)
+    return torch.cat([parts[head] for head in heads], dim=axis)
+
+
+def keep_outputs(projection: nn.Linear, heads: Sequence[int], *, of: int) -> None:
+    """Leave of a projection without bias the outputs of these heads."""
+    projection.weight = nn.Parameter(kept_parts(projection.weight, heads, of=of))
+    projection.out_features = len(projection.weight)

@@ -5,6 +5,8 @@ To add a score, subclass `Score` and enter it in `SCORES`.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -12,7 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly
+from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly, kept_parts
 from transformer_mt.attention.shapes import Keys, Queries, Scores
 from transformer_mt.attention.steps import Step, Vector, Vectors
 
@@ -40,6 +42,10 @@ class Score(nn.Module, ABC):
     @abstractmethod
     def explain(self, query: Vector, keys: Vectors, *, head: int) -> list[Step]:
         """The steps of the formula for one query of a head, counted from 0; the last is `scores`, e_j of every key."""
+
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        """Go on with these heads alone, counted from 0."""
+        self.sizes = replace(self.sizes, heads=len(heads))
 
 
 class Dot(Score):
@@ -124,6 +130,12 @@ class Additive(Score):
             Step("scores", "the score of every key", "e_j", "v·u_j", hidden @ direction, over="keys"),
         ]
 
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        self.bias = nn.Parameter(kept_parts(self.bias, heads, of=self.sizes.heads))
+        self.direction = nn.Parameter(kept_parts(self.direction, heads, of=self.sizes.heads))
+        super().keep_heads(heads)
+
 
 class Cosine(Score):
     """Cosine: e(q, k) = τ q·k / (‖q‖ ‖k‖), one learned τ a head: the dot product with the norms removed.
@@ -153,6 +165,11 @@ class Cosine(Score):
             Step("temperature", "the head's factor, learned", "τ", "", temperature),
             Step("scores", "the score of every key", "e_j", "τ cos_j", temperature * cosines, over="keys"),
         ]
+
+    @override
+    def keep_heads(self, heads: Sequence[int]) -> None:
+        self.temperature = nn.Parameter(kept_parts(self.temperature, heads, of=self.sizes.heads))
+        super().keep_heads(heads)
 
 
 class Euclidean(Score):

@@ -12,6 +12,7 @@ from transformer_mt.cli.config import config
 from transformer_mt.cli.data import data
 from transformer_mt.cli.evaluate import evaluate
 from transformer_mt.cli.explain import explain
+from transformer_mt.cli.heads import heads
 from transformer_mt.cli.options import command_line
 from transformer_mt.cli.runs import runs
 from transformer_mt.cli.train import train
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, explain, evaluate, data, config, runs):
+for command in (train, translate, attend, explain, heads, evaluate, data, config, runs):
     app.command()(command)
 
 # What a shell sets when it asks how a line goes on.

@@ -15,6 +15,7 @@ from transformer_mt.cli.options import (
     Quiet,
     Stack,
     Target,
+    Without,
 )
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
@@ -34,6 +35,7 @@ def attend(
     stack: Stack = None,
     layer: Layer = None,
     head: Head = None,
+    without: Without = None,
     *,
     search: SearchOptions,
     device: Device = DEFAULT_DEVICE,
@@ -48,12 +50,16 @@ def attend(
       tmt attend
       tmt attend "Kannst du mir helfen?" --layer 2 --head all
       tmt attend "Der Hund schläft." --target "The dog sleeps." --stack decoder
+      tmt attend --without cross.2.1,cross.2.2
       tmt attend --json
 
     Without a sentence it takes the showcase of the built-in corpus, or the first validation sentence of moderate
     length of any other. A row says where the model looked while it wrote the row's token; its numbers sum to 1. A dot
     stands where nothing may be attended to. --json prints one object: source, target, never_seen, and stacks with rows,
     columns and weights[layer][head][row][column].
+
+    --without switches heads off, translates so, and shows the usual translation beside that; --json then has without
+    and usual, which is null beside --target. tmt heads says which heads matter.
 
     Words of the sentence that were never in the training data are named on stderr, and in never_seen, which is null
     where the run does not know its words. --quiet leaves out this and other remarks.
@@ -64,9 +70,12 @@ def attend(
     for option, value in {"--stack": stack, "--layer": layer, "--head": head}.items():
         if as_json and value is not None:
             raise InputError(f"{option}: --json prints all stacks, layers and heads; leave one of the two out")
-    subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
+    subject = open_subject(
+        sentence, target, model=model, search=search, device=device, quiet=quiet, without=without or ()
+    )
     require_attention(subject)
-    maps = attend_pair(subject.model, subject.tokenizer, subject.source, subject.target)
+    with subject.switched_off():
+        maps = attend_pair(subject.model, subject.tokenizer, subject.source, subject.target)
 
     def text() -> None:
         _print_maps(maps, stack=stack or "cross", layer=layer or ALL, head=head or MEAN)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transformer_mt.evaluation import Scores
 
 # The run's own names for splits are not those of other data.
-_USUAL = {"train_split": "", "validation_split": "", "test_split": ""}
+USUAL = {"train_split": "", "validation_split": "", "test_split": ""}
 
 
 @with_search_options("beam", "length_penalty")
@@ -57,7 +57,7 @@ def evaluate(
 
     run = open_run(model, search, device=device)
     source, translator = run.config.data, run.translator
-    corpus = load_corpus(source.model_copy(update={"corpus": data, **_USUAL}) if data else source, need=split)
+    corpus = load_corpus(source.model_copy(update={"corpus": data, **USUAL}) if data else source, need=split)
     if data:
         note(*corpus.notes)
     pairs = lookup(corpus.splits, split, key="--split")

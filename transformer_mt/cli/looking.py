@@ -5,7 +5,8 @@ Imports torch: only for use inside commands.
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,12 +22,15 @@ from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.inspection.gates import without_heads
 from transformer_mt.inspection.tokens import PairTokens, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.names import HeadName
 from transformer_mt.tokenizer import Tokenizer
 
 # Words and punctuation marks of a sentence that is worth a look and fits on a screen.
 MODERATE = range(5, 13)
+_USUAL = "as usual:"
 
 
 @runtime_checkable
@@ -42,11 +46,17 @@ class View(Protocol):
 
 @dataclass(frozen=True)
 class Subject:
-    """A sentence and its translation, the run that is looked into, and which words of the sentence it never saw."""
+    """A sentence and its translation, the run that is looked into, and which words of the sentence it never saw.
+
+    Some heads may be switched off while it is looked at; `usual` is then what the whole model translates, if the target
+    was not given.
+    """
 
     run: OpenedRun
     source: str
     target: str
+    without: tuple[HeadName, ...] = ()
+    usual: str | None = None
 
     @property
     def model(self) -> Seq2Seq:
@@ -63,23 +73,57 @@ class Subject:
         """The pair as the model reads and writes it. Raises `InputError` for a text that is too long."""
         return tokenize_pair(self.tokenizer, self.source, self.target, limit=self.model.max_length)
 
+    def switched_off(self) -> AbstractContextManager[None]:
+        """While this is open, the model is without those heads."""
+        return without_heads(self.model, self.without)
+
+    def comparison(self) -> list[str]:
+        """What the heads that are off change, in lines; none where all are on."""
+        if not self.without:
+            return []
+        title = f"without {', '.join(map(str, self.without))}:"
+        if self.usual is None:
+            return [f"{title} the given translation", ""]
+        width = max(len(title), len(_USUAL))
+        return [f"{title:<{width}} {self.target}", f"{_USUAL:<{width}} {self.usual}", ""]
+
+
+def parse_heads(texts: Iterable[str], *, option: str) -> tuple[HeadName, ...]:
+    """The heads that an option names, several with commas, each once."""
+    names = [HeadName.parse(name.strip(), key=option) for text in texts for name in text.split(",")]
+    return tuple(dict.fromkeys(names))
+
 
 def open_subject(
-    sentence: str | None, target: str | None, *, model: Path | None, search: SearchOptions, device: str, quiet: bool
+    sentence: str | None,
+    target: str | None,
+    *,
+    model: Path | None,
+    search: SearchOptions,
+    device: str,
+    quiet: bool,
+    without: Iterable[str] = (),
 ) -> Subject:
-    """The sentence, or one of the run's corpus, with the given translation, or the model's own.
+    """The sentence, or one of the run's corpus, with the given translation, or the model's own without those heads.
 
-    Raises `InputError` for options of search beside a target, and for a sentence without text.
+    Raises `InputError` for options of search beside a target, for a sentence without text, and for a head there is not.
     """
+    names = parse_heads(without, option="--without")
     if target is not None:
         search.refuse("--target gives the translation, so none is looked for; leave one of the two out")
     run = open_run(model, search, device=device, quiet=quiet)
     text = sentence if sentence is not None else example(run.config.data)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
-    if target is None:
-        target = run.translator.translate([text], place=lambda _: "SENTENCE")[0][0].text
-    return Subject(run, text, target)
+    if target is not None:
+        return Subject(run, text, target, names)
+    with without_heads(run.translator.model, names):
+        own = _translation(run, text)
+    return Subject(run, text, own, names, _translation(run, text) if names else None)
+
+
+def _translation(run: OpenedRun, text: str) -> str:
+    return run.translator.translate([text], place=lambda _: "SENTENCE")[0][0].text
 
 
 def require_attention(subject: Subject) -> None:
@@ -95,15 +139,22 @@ def deliver(
     unseen = NeverSeen(subject.run.path)
     never_seen = unseen.look_at(subject.source)
     if npz is not None:
-        content = io.BytesIO()
-        np.savez_compressed(content, **view.arrays())  # type: ignore[arg-type]
-        write_output(npz, content.getvalue())
+        save_arrays(view, npz)
     if as_json:
-        result(json.dumps(view.to_json() | {"never_seen": never_seen}, ensure_ascii=False))
+        compared = {"without": list(map(str, subject.without)), "usual": subject.usual} if subject.without else {}
+        result(json.dumps(view.to_json() | compared | {"never_seen": never_seen}, ensure_ascii=False))
     else:
+        result(*subject.comparison())
         text()
     if not quiet:
         unseen.say()
+
+
+def save_arrays(view: View, path: Path) -> None:
+    """Write the numbers of a view to a file that `numpy.load` reads."""
+    content = io.BytesIO()
+    np.savez_compressed(content, **view.arrays())  # type: ignore[arg-type]
+    write_output(path, content.getvalue())
 
 
 def example(data: DataConfig) -> str:

@@ -41,6 +41,10 @@ Words = Annotated[
 Target = Annotated[
     str | None, typer.Option("--target", metavar="TEXT", help="Look at this translation instead of the model's own.")
 ]
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", metavar="HEADS", help="Switch these off and compare: cross.2.1, or several, by commas."),
+]
 LookedAt = Annotated[
     str | None,
     typer.Argument(metavar="SENTENCE", help="What to look at. [one of the run's corpus]", show_default=False),

@@ -5,12 +5,15 @@ Defaults stand here and nowhere else. Most variants are names that the tables of
 here.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from transformer_mt.names import HEAD_PATTERN
 
 # The version of what a run directory holds; the present program reads no other.
 FORMAT = 1
@@ -29,6 +32,15 @@ LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves 
 Epochs = Annotated[int, Field(ge=0, le=10**6)]
 Factor = Annotated[float, Field(gt=0.0, le=1e3)]
 Tied = Literal["all", "target", "none"]
+
+
+def _head(text: str) -> str:
+    if not re.fullmatch(HEAD_PATTERN, text):
+        raise PydanticCustomError("head", "input should be stack, layer and head, as in cross.2.1")
+    return text
+
+
+Head = Annotated[str, AfterValidator(_head)]
 
 
 class Section(BaseModel):
@@ -160,6 +172,8 @@ class AttentionConfig(Section):
     """Which positions may attend to which in self-attention."""
     dropout: Probability = 0.0
     """The probability with which an attention weight is dropped in training."""
+    pruned: tuple[Head, ...] = ()
+    """Heads that are left out, such as `cross.2.1`: stack, layer and head; the others stay as they are."""
 
 
 class _Model(Section):

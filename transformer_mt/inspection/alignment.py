@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -80,7 +79,7 @@ def head_error_rates(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> list
         batch = encoded.batch(rows)
         with evaluating(model), record_attention(model) as maps:
             model(batch.source.to(device), batch.target_in.to(device))
-        weights = torch.stack(maps["cross"], dim=1).float().cpu()  # L times B H Q K -> B L H Q K
+        weights = maps.stacked("cross").float().cpu()  # B L H Q K
         layers, heads = weights.shape[1:3]
         sentences = zip(weights.flatten(1, 2), batch.pairs, strict=True)
         counts += [_count(heads_weights, linked[pair], tokenizer) for heads_weights, pair in sentences]

@@ -19,7 +19,7 @@ Gates = Float[Tensor, "#B H"]
 
 def head_numbers(module: nn.Module) -> tuple[int, ...]:
     """The numbers, from 1, of the heads that an attention module computes, in the order of its tensors."""
-    return tuple(range(1, module.heads + 1)) if isinstance(module, Attention) else (1,)
+    return module.head_numbers if isinstance(module, Attention) else (1,)
 
 
 def head_names(model: Seq2Seq) -> list[HeadName]:
@@ -41,6 +41,8 @@ def gated(gates: Mapping[nn.Module, Gates]) -> Iterator[None]:
     """
     with ExitStack() as hooks:
         for module, factors in gates.items():
+            if not factors.shape[-1]:  # a layer whose heads have been left out
+                continue
             if isinstance(module, Attention):
                 handle = module.output_projection.register_forward_pre_hook(_before_output(factors))
             else:  # one head whose output nothing projects

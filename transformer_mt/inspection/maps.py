@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transformer_mt.attention.graphs import Graph
-from transformer_mt.inspection.recording import record_attention
+from transformer_mt.inspection.recording import present_heads, record_attention
 from transformer_mt.inspection.tokens import PairTokens, merge_mask, merge_pieces, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer import Tokenizer
@@ -20,20 +20,30 @@ SIGNIFICANT_DIGITS = 5
 
 @dataclass(frozen=True, slots=True)
 class StackMaps:
-    """The maps of one stack: weights, which cells of a layer may have any (True), and the labels along both sides."""
+    """The maps of one stack: weights, which cells of a layer may have any (True), and the labels along both sides.
+
+    `present` says which heads the model has (None: all); of those that have been left out, the weights are zero.
+    """
 
     weights: Float[Tensor, "L H Q K"]
     mask: Bool[Tensor, "L Q K"]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    present: Bool[Tensor, "L H"] | None = None
+
+    def has(self, layer: int, head: int) -> bool:
+        """Whether the model has that head, counted from 0."""
+        return self.present is None or bool(self.present[layer, head])
 
     def matrix(self, layer: int, head: int | None) -> list[list[float | None]]:
-        """One map as rows of numbers, None where a query may not attend.
+        """One map as rows of numbers, None where a query may not attend, and everywhere for a head that is not there.
 
-        Layers and heads count from 0; without a head it is the mean over all, whose rows sum to 1 too.
+        Layers and heads count from 0; without a head it is the mean over all there are, whose rows sum to 1 too.
         """
-        chosen = self.weights[layer].mean(dim=0) if head is None else self.weights[layer, head]
-        weights, mask = chosen.tolist(), self.mask[layer].tolist()
+        heads = [number for number in range(self.weights.shape[1]) if self.has(layer, number)]
+        chosen = self.weights[layer, [number for number in heads if head in (None, number)]]
+        mask = (self.mask[layer] & bool(len(chosen))).tolist()
+        weights = chosen.sum(dim=0).div(max(len(chosen), 1)).tolist()
         return [
             [weight if may else None for weight, may in zip(*row, strict=True)]
             for row in zip(weights, mask, strict=True)
@@ -58,22 +68,28 @@ class AttentionMaps:
         for name, maps in self.stacks.items():
             rows, columns = self.tokens.sides(name)
             weights = merge_pieces(maps.weights, rows, columns)
-            stacks[name] = StackMaps(weights, merge_mask(maps.mask, rows, columns), rows.words, columns.words)
+            mask = merge_mask(maps.mask, rows, columns)
+            stacks[name] = StackMaps(weights, mask, rows.words, columns.words, maps.present)
         return replace(self, stacks=stacks)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The maps for `numpy.savez`: `cross.weights`, `cross.mask`, `cross.rows` and `cross.columns`, …"""
+        """The maps for `numpy.savez`: `cross.weights`, `cross.mask`, `cross.rows` and `cross.columns`, …
+
+        `cross.present` stands there where heads have been left out of the stack.
+        """
         found: dict[str, np.ndarray] = {"source": np.array(self.source), "target": np.array(self.target)}
         for name, maps in self.stacks.items():
             found |= {f"{name}.weights": maps.weights.numpy(), f"{name}.mask": maps.mask.numpy()}
             found |= {f"{name}.rows": np.array(maps.rows), f"{name}.columns": np.array(maps.columns)}
+            found |= {} if maps.present is None else {f"{name}.present": maps.present.numpy()}
         return found
 
     def to_json(self) -> dict[str, Any]:
         """The maps as plain lists, ready for `json.dumps`.
 
         Keys: `source` and `target`, the texts; `stacks`, which has for each stack `rows` and `columns`, the labels, and
-        `weights[layer][head][row][column]`, numbers of `SIGNIFICANT_DIGITS` digits, null where a query may not attend.
+        `weights[layer][head][row][column]`, numbers of `SIGNIFICANT_DIGITS` digits, null where a query may not attend;
+        in place of a head that has been left out stands null.
         """
         stacks = {
             name: {"rows": list(maps.rows), "columns": list(maps.columns), "weights": _plain(maps)}
@@ -97,12 +113,13 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     with evaluating(model), record_attention(model) as recording:
         model(*tokens.inputs(next(model.parameters()).device))
     stacks = {}
-    for name, layers in recording.items():
-        if layers:
+    for name, modules in model.attention_stacks().items():
+        if recording[name]:
             rows, columns = (side.pieces for side in tokens.sides(name))
-            modules = model.attention_stacks()[name]
             mask = torch.stack([edges(module, len(rows), len(columns)) for module in modules])
-            stacks[name] = StackMaps(torch.cat(layers).float().cpu(), mask, rows, columns)  # L times 1 H Q K -> L H Q K
+            present = torch.stack([present_heads(module) for module in modules])
+            (weights,) = recording.stacked(name).float().cpu()  # 1 L H Q K -> L H Q K
+            stacks[name] = StackMaps(weights, mask, rows, columns, None if present.all() else present)
     return AttentionMaps(source, target, tokens, stacks)
 
 
@@ -114,9 +131,12 @@ def edges(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:
     return graph.mask(queries, keys, device=torch.device("cpu"))
 
 
-def _plain(maps: StackMaps) -> list[list[list[list[float | None]]]]:
+def _plain(maps: StackMaps) -> list[list[list[list[float | None]] | None]]:
     layers, heads = maps.weights.shape[:2]
-    return [[[_rounded(row) for row in maps.matrix(i, j)] for j in range(heads)] for i in range(layers)]
+    return [
+        [[_rounded(row) for row in maps.matrix(i, j)] if maps.has(i, j) else None for j in range(heads)]
+        for i in range(layers)
+    ]
 
 
 def _rounded(row: list[float | None]) -> list[float | None]:

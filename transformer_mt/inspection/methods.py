@@ -16,8 +16,8 @@ from transformer_mt.tokenizer import Tokenizer
 class Method(ABC):
     """A way to say how much each column matters to each row of a stack's matrices.
 
-    `whole` methods have one matrix of the whole model a stack, as layer 1 and head 1; the others one for every layer and
-    head. `meaning` completes "A number is …".
+    `whole` methods have one matrix of the whole model a stack, as layer 1 and head 1; the others one for every layer
+    and head. `meaning` completes "A number is …".
     """
 
     whole: ClassVar[bool]
@@ -25,7 +25,7 @@ class Method(ABC):
 
     @abstractmethod
     def maps(self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
-        """The matrices of a pair under teacher forcing, over pieces; stacks that the method says nothing of are left out.
+        """The matrices of a pair under teacher forcing, over pieces; without stacks of which the method says nothing.
 
         Raises `InputError` for a text that is too long, and for a model that the method does not apply to.
         """

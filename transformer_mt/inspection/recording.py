@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer_mt.attention.multihead import Attention
 from transformer_mt.attention.observing import Attended, current_observer, observing
 from transformer_mt.models.seq2seq import Seq2Seq
 
@@ -36,6 +38,14 @@ class Recording(Mapping[str, list[Tensor]]):
         self._check_one_pass()
         steps = filter(None, (self._steps[module] for module in self._stacks[stack]))
         return [_join([step.weights for step in layer]) for layer in steps]
+
+    def stacked(self, stack: str) -> Float[Tensor, "B L H Q K"]:
+        """The weights of a stack in one tensor, whose heads are those of the configuration: see `in_slots`.
+
+        Raises `ValueError` after more than one pass, and before the first.
+        """
+        layers = zip(self._stacks[stack], self[stack], strict=True)
+        return torch.stack([in_slots(weights, module) for module, weights in layers], dim=1)
 
     def attended(self, stack: str) -> list[Attended]:
         """All that the layers of a stack computed; those of `recording[stack]` are its weights.
@@ -82,6 +92,23 @@ def record_attention(model: Seq2Seq) -> Iterator[Recording]:
 
     with observing(observe):
         yield recording
+
+
+def in_slots(x: Float[Tensor, "B H *rest"], module: nn.Module) -> Float[Tensor, "B H2 *rest"]:
+    """What an attention module has for each of its heads, and zeros for those that have been left out of it."""
+    if not isinstance(module, Attention) or module.heads == module.configured_heads:
+        return x
+    slots = x.new_zeros(len(x), module.configured_heads, *x.shape[2:])
+    slots[:, [number - 1 for number in module.head_numbers]] = x
+    return slots
+
+
+def present_heads(module: nn.Module) -> Bool[Tensor, " H"]:
+    """Which slots of `in_slots` have a head."""
+    if not isinstance(module, Attention):
+        return torch.ones(1, dtype=torch.bool)
+    numbers = torch.arange(1, module.configured_heads + 1)
+    return torch.isin(numbers, torch.tensor(module.head_numbers, dtype=torch.int64))
 
 
 def _joined(steps: list[Attended]) -> Attended:

@@ -13,10 +13,11 @@ from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, NoNorm
+from transformer_mt.models.pruning import KEY, leave_out
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Embedding, Embeddings, LayerFactory, Transformer
-from transformer_mt.names import lookup
+from transformer_mt.names import HeadName, lookup
 
 # What a recurrent decoder may look at the source with: any score, or no attention at all.
 RECURRENT_SCORES: dict[str, type[Score] | None] = {**SCORES, "none": None}
@@ -31,14 +32,16 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
 
 
 def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:
-    """A Transformer; the three matrices of the vocabulary are shared as `tied` says."""
-    return Transformer(
+    """A Transformer without its pruned heads; the three matrices of the vocabulary are shared as `tied` says."""
+    model = Transformer(
         build_layer_factory(config),
         build_embeddings(config, build_embedding_position(config.attention.position), vocabulary_size),
         encoder_layers=config.encoder_layers,
         decoder_layers=config.decoder_layers,
         max_length=config.max_length,
     )
+    leave_out(model, [HeadName.parse(text, key=KEY) for text in config.attention.pruned])
+    return model
 
 
 def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentSeq2Seq:

@@ -1,0 +1,173 @@
+"""`tmt heads`, runs without some heads, and `tmt attend --without`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import PAIRS, SIZES, Tmt
+
+from transformer_mt.cli.heads import parse_amount
+from transformer_mt.errors import InputError
+from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.runs.directory import Run
+
+SOURCE, TARGET = PAIRS[0]
+TRANSFORMER_KEYS = {"model.feedforward", "model.attention.heads"}
+HEADS = [f"{stack}.1.{head}" for stack in ("encoder", "decoder", "cross") for head in (1, 2)]
+
+
+def test_the_table_names_every_head_and_what_it_was_measured_on(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("heads", "--model", trained)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.startswith("tmt: measuring on 15 sentences of ")
+    assert outcome.err.endswith(", split validation\n")
+    assert outcome.lines[0].startswith("15 sentences, loss ")
+    assert all(any(line.startswith(f"{head} ") for line in outcome.lines) for head in HEADS)
+    assert max(map(len, outcome.lines)) <= 80
+
+
+def test_json_and_npz_have_the_same_numbers(trained: str, data: str, tmt: Tmt) -> None:
+    options = ("--data", data, "--split", "test", "--sentences", "3", "--bleu", "--quiet")
+    outcome = tmt("heads", "--model", trained, *options, "--json", "--npz", "heads.npz")
+    assert outcome.code == 0, outcome.err
+    found, arrays = json.loads(outcome.out), np.load("heads.npz")
+    assert found["sentences"] == 3
+    assert [head["head"] for head in found["heads"]] == arrays["heads"].tolist() == HEADS
+    assert [head["loss"]["value"] for head in found["heads"]] == arrays["loss"][:, 0].tolist()
+    assert all(head["bleu"] is not None for head in found["heads"])
+    assert found["relations"] == []
+
+
+def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: str, tmt: Tmt) -> None:
+    outcome = tmt("heads", "--model", trained, "--prune", "50%", "--run-dir", "pruned", "--quiet", "--npz", "heads.npz")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.lines[0] == "pruned: a run without 3 of 6 heads"
+    config = Run(Path("pruned")).config()
+    left_out = outcome.lines[1].removeprefix("left out: ").split(", ")
+    assert list(config.model.attention.pruned) == sorted(left_out)
+    assert config.parent.run == str(Path(trained).resolve())
+    assert np.load("heads.npz")["pruned"].sum() == 3
+    maps = json.loads(tmt("attend", "--model", "pruned", SOURCE, "--target", TARGET, "--json").out)["stacks"]
+    gone = {f"{s}.1.{h}" for s, one in maps.items() for h, head in enumerate(one["weights"][0], 1) if head is None}
+    assert gone == set(left_out)
+    for command in (
+        ("translate", SOURCE),
+        ("evaluate",),
+        ("attend", SOURCE, "--stack", "decoder", "--head", "all"),
+        ("heads", "--sentences", "2"),
+        ("heads", "--prune", "1", "--run-dir", "again"),
+    ):
+        assert tmt(*command, "--model", "pruned").code == 0, command
+    assert set(left_out) < set(Run(Path("again")).config().model.attention.pruned)
+    assert tmt("train", "--from", "pruned", "--data", data, "--steps", "1", "--run-dir", "tuned").code == 0
+    assert tmt("translate", "--model", "tuned", SOURCE).code == 0
+
+
+def test_a_training_can_begin_without_some_of_its_parents_heads(trained: str, data: str, tmt: Tmt) -> None:
+    pruned = ("--set", "model.attention.pruned=['cross.1.1', 'cross.1.2']")
+    command = ("train", "--from", trained, "--data", data, "--learning-rate", "1e-9", "--run-dir", "tuned")
+    outcome = tmt(*command, "--steps", "1", *pruned)
+    assert outcome.code == 0, outcome.err
+    assert tmt(*command, "--steps", "2", *pruned).code == 0
+    without = tmt("attend", "--model", trained, SOURCE, "--without", "cross.1.1, cross.1.2", "--json")
+    assert (
+        json.loads(tmt("attend", "--model", "tuned", SOURCE, "--json").out)["target"]
+        == (json.loads(without.out)["target"])
+    )
+
+
+def test_losses_before_and_after_are_those_of_both_runs(trained: str, tmt: Tmt) -> None:
+    options = ("--prune", "2", "--importance", "exact", "--run-dir", "pruned", "--json")
+    found = json.loads(tmt("heads", "--model", trained, *options).out)
+    for run, when in ((trained, "before"), ("pruned", "after")):
+        table = json.loads(tmt("heads", "--model", run, "--bleu", "--json").out)
+        for score in ("loss", "bleu"):
+            assert found[when][score]["value"] == pytest.approx(table[score]["value"], abs=1e-4)
+    losses = {
+        head["head"]: head["loss"]["value"]
+        for head in json.loads(tmt("heads", "--model", trained, "--json").out)["heads"]
+    }
+    assert found["importance"] == pytest.approx(losses, abs=1e-5)
+    assert set(found["pruned"]) == set(sorted(losses, key=lambda head: found["importance"][head])[:2])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--prune", "1"), "--prune: writes a run; say where with --run-dir"),
+        (("--run-dir", "x"), "--run-dir: only --prune writes a run; give it too, or leave this out"),
+        (("--importance", "exact"), "--importance: only --prune writes a run; give it too, or leave this out"),
+        (("--prune", "1", "--run-dir", "x", "--bleu"), "--bleu: --prune shows BLEU before and after anyway"),
+        (("--prune", "1", "--run-dir", "x", "--importance", "exat"), "--importance: there is no 'exat'; did you mean"),
+        (("--prune", "6", "--run-dir", "x"), "--prune: 6 of 6 heads cannot be left out; give at least 1, and keep one"),
+        (("--prune", "0", "--run-dir", "x"), "--prune: 0 of 6 heads cannot be left out"),
+        (("--prune", "few", "--run-dir", "x"), "--prune: 'few' is no number of heads; give one such as 12, or a share"),
+        (("--prune", "1", "--run-dir", "."), ".: exists; choose another directory with --run-dir"),
+        (("--split", "dev"), "--split: there is no 'dev'"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(options: tuple[str, ...], message: str, trained: str, tmt: Tmt) -> None:
+    Path("something").touch()
+    outcome = tmt("heads", "--model", trained, "--quiet", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"tmt: error: {message}")
+    assert not Path("x").exists()
+
+
+@pytest.mark.parametrize(("score", "code"), [("dot", 0), ("none", 2)])
+def test_a_recurrent_model_has_one_head_or_none(score: str, code: int, data: str, tmt: Tmt) -> None:
+    sizes = [f"{key}={value}" for key, value in SIZES.items() if key not in TRANSFORMER_KEYS]
+    chosen = ["model.kind=recurrent", f"model.score={score}", *sizes]
+    trained = tmt("train", "--data", data, "--run-dir", "gru", *(part for one in chosen for part in ("--set", one)))
+    assert trained.code == 0, trained.err
+    outcome = tmt("heads", "--model", "gru", "--sentences", "3", "--quiet")
+    assert outcome.code == code
+    if code:
+        assert outcome.err == "tmt: error: gru: this model has no attention to show; give one that has with --model\n"
+        return
+    assert any(line.startswith("cross.1.1 ") for line in outcome.lines)
+    outcome = tmt("heads", "--model", "gru", "--prune", "1", "--run-dir", "x", "--quiet")
+    assert outcome.err == "tmt: error: --prune: the heads of a recurrent model cannot be left out; give another run\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("12", 12), ("0.33", 12), (".5", 18), ("33%", 12), ("2.5%", 1), ("100%", 36), ("0%", 0)]
+)
+def test_heads_are_counted_or_a_share(text: str, count: int) -> None:
+    assert parse_amount(text, heads=36) == count
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5", "%", "1/3", "1e3", "0.3.3", "٣"])
+def test_anything_else_is_no_number_of_heads(text: str) -> None:
+    with pytest.raises(InputError, match=r"^--prune: .* is no number of heads; "):
+        parse_amount(text, heads=36)
+
+
+def test_without_a_head_both_translations_are_shown(trained: str, tmt: Tmt) -> None:
+    attend = ("attend", "--model", trained, SOURCE)
+    outcome = tmt(*attend, "--without", "encoder.1.1,cross.1.2", "--without", "cross.1.1")
+    assert outcome.code == 0, outcome.err
+    usual = json.loads(tmt(*attend, "--json").out)["target"]
+    found = json.loads(tmt(*attend, "--without", "encoder.1.1,cross.1.2,cross.1.1", "--json").out)
+    title = "without encoder.1.1, cross.1.2, cross.1.1:"
+    own, usual_line = (escape_controls(text) for text in (found["target"], usual))
+    assert outcome.lines[:2] == [f"{title} {own}", f"{'as usual:':<{len(title)}} {usual_line}"]
+    assert (found["without"], found["usual"]) == (["encoder.1.1", "cross.1.2", "cross.1.1"], usual)
+
+
+def test_a_given_translation_is_looked_at_without_a_head(trained: str, tmt: Tmt) -> None:
+    attend = ("attend", "--model", trained, SOURCE, "--target", TARGET)
+    whole = json.loads(tmt(*attend, "--json").out)
+    off = json.loads(tmt(*attend, "--without", "encoder.1.1", "--json").out)
+    assert (off["without"], off["usual"]) == (["encoder.1.1"], None)
+    assert whole["stacks"]["encoder"] == off["stacks"]["encoder"]
+    assert whole["stacks"]["cross"] != off["stacks"]["cross"]
+    assert tmt(*attend, "--without", "encoder.1.1").lines[0] == "without encoder.1.1: the given translation"
+
+
+def test_a_head_that_cannot_be_off_is_named(trained: str, tmt: Tmt) -> None:
+    for text, problem in (("cross.9.1", "the model has no head cross.9.1; it has "), ("cross", "'cross' is no head; ")):
+        outcome = tmt("attend", "--model", trained, SOURCE, "--without", text)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(f"tmt: error: --without: {problem}")
