@@ -212,7 +212,7 @@ def test_numbers_are_readable_on_every_background(system: ColorSystem, least: fl
 def test_backgrounds_get_lighter_with_every_level() -> None:
     light = [luminance(style.bgcolor) for style in Colours.styles if style.bgcolor]
     assert light == sorted(set(light))
-    assert len(light) == len(Colours.levels) + 1
+    assert len(light) == len(Colours.shares) + 1
 
 
 def test_there_are_no_escape_codes_without_colour() -> None:
