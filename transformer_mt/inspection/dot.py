@@ -45,7 +45,8 @@ def _cluster(matrix: Matrix, graph: Adjacency, *, number: int) -> Iterator[str]:
 def _line(names: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
     """Nodes in one line, kept in the order of the sentence by edges that nobody sees."""
     yield from (f"{name} [label={_quoted(label)}];" for name, label in zip(names, labels, strict=True))
-    yield f"{{ rank=same; {' -> '.join(names)} [style=invis]; }}"
+    chain = f"{' -> '.join(names)} [style=invis]" if len(names) > 1 else names[0]
+    yield f"{{ rank=same; {chain}; }}"
 
 
 def _node_names(number: int, side: str, count: int) -> list[str]:

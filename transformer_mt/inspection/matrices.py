@@ -47,18 +47,21 @@ class Matrix:
 def explaining_matrix(maps: AttentionMaps, *, method: str = "weights", heads: Sequence[HeadName] = ()) -> Matrix:
     """The one matrix that explains a translation best: the mean over these heads of the cross-attention.
 
-    Without heads they are all of the last layer but one, a guess. Of a method that has one matrix for the whole model
-    it is that one.
+    Heads that the model does not have are left out. Without any they are all of the last layer but one, a guess. Of a
+    method that has one matrix for the whole model it is that one.
     """
-    maps_of_stack = lookup(maps.stacks, "cross", key="--stack")
-    if METHODS[method].whole or not heads:
-        last = len(maps_of_stack.weights)
-        return layer_matrices(maps, layer=None if METHODS[method].whole else str(max(1, last - 1)), method=method)[0]
-    weights = torch.stack([maps_of_stack.weights[name.layer - 1, name.head - 1] for name in heads]).mean(dim=0)
-    mask = torch.stack([maps_of_stack.mask[name.layer - 1] for name in heads]).any(dim=0)
-    mean = StackMaps(weights[None, None], mask[None], maps_of_stack.rows, maps_of_stack.columns)
-    name = f"head {heads[0]}" if len(heads) == 1 else f"mean of {', '.join(map(str, heads))}"
-    return _matrix(mean, 0, 0, key="cross", place=STACKS["cross"], name=name, method=method)
+    stack = lookup(maps.stacks, "cross", key="--stack")
+    if METHODS[method].whole:
+        return layer_matrices(maps, method=method)[0]
+    layers, count = stack.weights.shape[:2]
+    heads = [name for name in heads if name.layer <= layers and name.head <= count and _is_there(stack, name)]
+    if not heads:
+        return layer_matrices(maps, layer=str(max(1, layers - 1)), method=method)[0]
+    weights = torch.stack([stack.weights[name.layer - 1, name.head - 1] for name in heads]).mean(dim=0)
+    mask = torch.stack([stack.mask[name.layer - 1] for name in heads]).any(dim=0)
+    mean = StackMaps(weights[None, None], mask[None], stack.rows, stack.columns)
+    title = f"head {heads[0]}" if len(heads) == 1 else f"mean of {', '.join(map(str, heads))}"
+    return _matrix(mean, 0, 0, key="cross", place=STACKS["cross"], name=title, method=method)
 
 
 def layer_matrices(
@@ -82,7 +85,7 @@ def layer_matrices(
     found = []
     for i in _numbers(layer or ALL, range(1, layers + 1), option="--layer", words=(ALL,)):
         place = layer_title(stack, layer=i, layers=layers)
-        there = [j for j in range(1, heads + 1) if _is_there(chosen, i, j)]
+        there = [j for j in range(1, heads + 1) if _is_there(chosen, HeadName(stack, i, j))]
         for j in _heads(head or MEAN, there):
             name = head_title(j, heads=len(there) if j is None else heads)
             key = f"{stack}.{i}" if j is None else str(HeadName(stack, i, j))
@@ -97,9 +100,9 @@ def _refuse_parts(method: str, *, layer: str | None, head: str | None) -> None:
             raise InputError(f"{option}: {method} has one matrix for the whole model; leave one of the two out")
 
 
-def _is_there(maps: StackMaps, layer: int, head: int) -> bool:
-    """Whether the model has the head, counted from 1; of one that was pruned no cell has a number."""
-    return any(number is not None for row in maps.matrix(layer - 1, head - 1) for number in row)
+def _is_there(maps: StackMaps, name: HeadName) -> bool:
+    """Whether the model has the head; of one that was pruned no cell has a number."""
+    return any(number is not None for row in maps.matrix(name.layer - 1, name.head - 1) for number in row)
 
 
 def _matrix(

@@ -62,7 +62,7 @@ class Glyphs:
 UNICODE = Glyphs(
     "utf-8", shades=" ░▒▓█", negative=" -~=≡", masked="·", leader="│", dash="–", word_start="▁", carrier="◌"
 )
-ASCII = Glyphs("ascii", shades=" .:*#", negative=" -~=%", masked="/", leader="|", dash="-", word_start="_", carrier="'")
+ASCII = Glyphs("ascii", shades=" '+*#", negative=" -~=%", masked="/", leader="|", dash="-", word_start="_", carrier="'")
 
 
 def glyphs_for(encoding: str) -> Glyphs:
@@ -241,7 +241,7 @@ def render_compact(
     cell = 2 if page.fitting(captions, cells=2 * len(columns)) >= len(panels) else 1
     lines = page.wrapped(title)
     for first, end in _blocks(len(columns), capacity=page.room // cell):
-        across = page.fitting(captions, cells=cell * (end - first))
+        across = max(1, page.fitting(captions, cells=cell * (end - first)))
         lines += page.heading(first, end)
         for start in range(0, len(panels), across):
             lines += [Text()] if start else []
@@ -344,8 +344,8 @@ class _Page:
         return self.width - self.gutter - 1
 
     def fitting(self, captions: Sequence[str], *, cells: int) -> int:
-        """How many maps of that many terminal columns, with such captions, fit beside each other; at least one."""
-        return max(1, (self.room + _GAP) // (max(cells, *map(cell_len, captions)) + _GAP))
+        """How many maps of that many terminal columns, with such captions, fit beside each other."""
+        return (self.room + _GAP) // (max(cells, *map(cell_len, captions)) + _GAP)
 
     def wrapped(self, text: str) -> list[Text]:
         words = self.shading.glyphs.clean(text).split(" ")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import cos, radians, sin
 
 from rich.cells import cell_len
 
@@ -36,9 +37,7 @@ _SHARES = (0.05, 0.15, 0.3, 0.45, 0.6, 0.8)
 _FONT = 12
 # What a terminal cell of text takes at the most in common sans-serif fonts.
 _LETTER = 0.62 * _FONT
-# Labels of columns lean, so that a long one does not push its matrix down.
-_LEAN = 0.71
-_MARGIN = 10
+_MARGIN = 12
 # What XML 1.0 has no way to write; control characters are pictures by then.
 _NO_XML = re.compile("[\ufffe\uffff]")
 
@@ -60,7 +59,7 @@ def render_svg(matrices: Sequence[Sequence[Matrix]], *, meaning: str) -> str:
             panel = _Panel(matrix, scale, cell=34 if single else 14, numbers=single)
             body += [f'<g transform="translate({left:.0f} {height:.0f})">', *panel.parts(), "</g>"]
             left += panel.width + _MARGIN
-            bottom = max(bottom, height + panel.height + _MARGIN)
+            bottom = max(bottom, height + panel.height + 2 * _MARGIN)
         width, height = max(width, left), bottom
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     lines = [
@@ -85,6 +84,11 @@ class _Panel:
     numbers: bool
 
     @property
+    def angle(self) -> int:
+        """How far labels of columns lean: small cells need them steep, or they would overlap."""
+        return 45 if self.numbers else 62
+
+    @property
     def left(self) -> float:
         """Where cells begin."""
         return max(map(_length, self.matrix.rows), default=0.0) + 6
@@ -92,12 +96,15 @@ class _Panel:
     @property
     def top(self) -> float:
         """Where cells begin, below the title and the leaning labels."""
-        return 20 + max(map(_length, self.matrix.columns), default=0.0) * _LEAN + _FONT
+        return 20 + max(map(_length, self.matrix.columns), default=0.0) * sin(radians(self.angle)) + _FONT
 
     @property
     def width(self) -> float:
         """Labels of the last columns reach over the cells."""
-        ends = ((j + 0.5) * self.cell + _length(label) * _LEAN for j, label in enumerate(self.matrix.columns))
+        ends = (
+            (j + 0.5) * self.cell + _length(label) * cos(radians(self.angle))
+            for j, label in enumerate(self.matrix.columns)
+        )
         cells = self.left + max(max(ends, default=0.0) + _FONT, len(self.matrix.columns) * self.cell)
         return max(cells, _length(self.matrix.title))
 
@@ -109,7 +116,7 @@ class _Panel:
         """The elements of the panel; its left upper corner is at 0 0."""
         yield f'<text class="title" x="0" y="{_FONT}">{_text(self.matrix.title)}</text>'
         for j, label in enumerate(self.matrix.columns):
-            place = f"translate({self.left + (j + 0.5) * self.cell:.0f} {self.top - 6:.0f}) rotate(-45)"
+            place = f"translate({self.left + (j + 0.5) * self.cell:.0f} {self.top - 6:.0f}) rotate(-{self.angle})"
             yield f'<text transform="{place}">{_text(label)}</text>'
         for i, label in enumerate(self.matrix.rows):
             y = self.top + (i + 0.5) * self.cell + 4
@@ -128,7 +135,7 @@ class _Panel:
         masked = [[int(number is None) for number in row] for row in self.matrix.numbers]
         yield from _path("masked", (self._run(*run) for run in _runs(masked, 1)))
         if self.numbers:
-            yield from self._numbers(shades)
+            yield from ('<g class="n">', *self._numbers(shades), "</g>")
         else:
             yield from self._signs(shades)
 
@@ -148,10 +155,11 @@ class _Panel:
             yield from _path(f"s{level}", negative)
 
     def _numbers(self, shades: list[list[int]]) -> Iterator[str]:
+        """Every number that does not round to zero, in the ink of its shade."""
         for i, (row, levels) in enumerate(zip(self.matrix.numbers, shades, strict=True)):
             for j, (number, level) in enumerate(zip(row, levels, strict=True)):
-                if number is not None:
-                    text = format_weight(number / self.scale.unit).strip()
+                text = "" if number is None else format_weight(number / self.scale.unit).strip()
+                if text not in ("", ".00"):
                     x, y = (j + 0.5) * self.cell, (i + 0.5) * self.cell + 4
                     yield f'<text class="n{level}" x="{x:.0f}" y="{y:.0f}">{text}</text>'
 
@@ -190,8 +198,8 @@ def _path(name: str, steps: Iterator[str]) -> Iterator[str]:
 
 def _style() -> str:
     """Rules for light pages, and others where a page prefers dark ones."""
-    shared = f"text{{font:{_FONT}px sans-serif}}.row{{text-anchor:end}}[class^=n]{{text-anchor:middle;font-size:11px}}"
-    shared += ".title{font-weight:bold}[class^=s]{stroke-width:1.5}"
+    shared = f"text{{font:{_FONT}px sans-serif}}.row{{text-anchor:end}}.n text{{text-anchor:middle;font-size:11px}}"
+    shared += ".title{font-weight:bold}"
     return f"{shared}{_theme(_LIGHT)}@media(prefers-color-scheme:dark){{{_theme(_DARK)}}}"
 
 
@@ -215,4 +223,4 @@ def _visible(text: str) -> str:
 
 def _text(text: str) -> str:
     """Text for an element: nothing in it commands a viewer, reorders what it shows, or is taken for markup."""
-    return escape(_visible(text))
+    return escape(_visible(text), quote=False)
