@@ -189,7 +189,9 @@ def test_titles_name_stack_layer_and_head() -> None:
         (12.3, " 12"),
         (998.7, "999"),
         (-0.3, "-.3"),
-        (-0.04, ".00"),
+        (-0.004, ".00"),
+        (-0.006, "-.0"),
+        (-0.04, "-.0"),
         (-0.97, " -1"),
         (-5.2, " -5"),
         (-98.7, "-99"),
@@ -207,8 +209,8 @@ def test_a_number_is_within_half_of_its_last_digit(number: float) -> None:
     text = format_weight(number)
     assert len(text) == 3
     digits = len(text.strip().partition(".")[2])
-    # Negative ones between -0.05 and 0 are written as zero.
-    assert abs(float(text) - number) <= max(0.5 * 10.0**-digits, 0.05 if number < 0.0 else 0.0) + 1e-9
+    assert abs(float(text) - number) <= 0.5 * 10.0**-digits + 1e-9
+    assert text.strip().startswith("-") == (number <= -0.005)
 
 
 def test_shares_are_shaded_by_themselves_and_other_numbers_by_the_largest_of_all() -> None:

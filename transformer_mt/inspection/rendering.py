@@ -286,14 +286,17 @@ def _remarks(shading: Shading, *, masked: bool) -> list[Text]:
 
 
 def format_weight(weight: float) -> str:
-    """A number above -99.5 and below 999.5 in three characters: `.42`, `1.0`, `-.3`, ` 12`; others take more."""
+    """A number above -99.5 and below 999.5 in three characters: `.42`, `1.0`, `-.3`, ` 12`; others take more.
+
+    `-.0` is a negative number that is too small for its one digit, and not too small for two.
+    """
     if not math.isfinite(weight):
         return {math.inf: "+oo", -math.inf: "-oo"}.get(weight, "nan")
     for digits in (2, 1, 0):
         text = f"{weight:.{digits}f}".replace("0.", ".", 1) if abs(weight) < 1.0 else f"{weight:.{digits}f}"
         if len(text) <= 3:
             break
-    return text.rjust(3) if float(text) else ".00"
+    return ".00" if abs(weight) < 0.005 else text.rjust(3)
 
 
 @dataclass(frozen=True, slots=True)
