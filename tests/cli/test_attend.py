@@ -446,6 +446,11 @@ def test_another_method_says_what_its_numbers_are(trained: str, tmt: Tmt) -> Non
     assert not graph["cross"]["convex"]
 
 
+def test_the_help_names_every_method(tmt: Tmt) -> None:
+    described = tmt("attend", "--help").out.partition("--method NAME")[2].partition("  --words")[0]
+    assert set(METHODS) <= set(re.findall("[a-z]+", described))
+
+
 @pytest.mark.usefixtures("signed")
 @pytest.mark.parametrize(
     ("options", "message"),

@@ -74,7 +74,7 @@ def test_negative_edges_are_dashed_and_the_largest_is_the_thickest() -> None:
 
 
 def test_each_of_several_matrices_has_nodes_of_its_own() -> None:
-    graph = (matrix_of("a"), adjacency(matrix_of("a")))
+    graph = (matrix_of("a"), adjacency(matrix_of("a"), threshold=0.1))
     written = render_dot([graph, graph])
     assert written.count("subgraph cluster_") == 2
     assert written.count("row_0_0 [") == written.count("row_1_0 [") == 1

@@ -37,7 +37,7 @@ def test_negative_numbers_are_edges_by_their_size_and_make_no_convex_combination
 
 def test_a_row_without_neighbours_leaves_the_others_convex() -> None:
     lonely = Matrix("encoder.1", "p", "n", [[None, None], [0.5, 0.5]], ("a", "b"), ("a", "b"), same_tokens=True)
-    assert adjacency(lonely).convex
+    assert adjacency(lonely, threshold=0.1).convex
 
 
 @given(st.lists(st.lists(st.floats(-2, 2), min_size=3, max_size=3), min_size=1, max_size=5), st.floats(0.01, 1.0))
@@ -50,7 +50,7 @@ def test_degrees_sum_to_the_edges(numbers: list[list[float]], threshold: float) 
 
 
 def test_the_graph_as_text() -> None:
-    lines = render_graph(MATRIX, adjacency(MATRIX), width=40, glyphs=UNICODE)
+    lines = render_graph(MATRIX, adjacency(MATRIX, threshold=0.1), width=40, glyphs=UNICODE)
     assert [line.plain for line in lines] == [
         "cross-attention, mean: 3 edges of at",
         "least 0.1",
@@ -71,12 +71,12 @@ def test_the_graph_as_text() -> None:
 
 def test_edges_that_do_not_fit_go_on_below() -> None:
     many = Matrix("cross", "p", "n", [[0.25] * 4], ("r",), ("aa", "bb", "cc", "dd"), same_tokens=False)
-    lines = [line.plain for line in render_graph(many, adjacency(many), width=36, glyphs=UNICODE)]
+    lines = [line.plain for line in render_graph(many, adjacency(many, threshold=0.1), width=36, glyphs=UNICODE)]
     assert lines[3:5] == ["  r           4  aa .25, bb .25,", "                 cc .25, dd .25"]
 
 
 def test_rows_that_are_no_convex_combinations_are_said_to_be_none() -> None:
-    lines = render_graph(SIGNED, adjacency(SIGNED), width=99, glyphs=UNICODE)
+    lines = render_graph(SIGNED, adjacency(SIGNED, threshold=0.1), width=99, glyphs=UNICODE)
     assert (
         lines[-1].plain == "Rows are no convex combinations: they sum to between 2.5 and 2.5, or have negative numbers."
     )
@@ -86,7 +86,7 @@ def test_rows_that_are_no_convex_combinations_are_said_to_be_none() -> None:
 def test_hostile_labels_command_nothing(text: str) -> None:
     matrix = Matrix("cross", text, text, [[1.0]], (text,), (text,), same_tokens=False)
     for glyphs in (UNICODE, ASCII):
-        lines = [line.plain for line in render_graph(matrix, adjacency(matrix), width=60, glyphs=glyphs)]
+        lines = [line.plain for line in render_graph(matrix, adjacency(matrix, threshold=0.1), width=60, glyphs=glyphs)]
         assert all(line.isprintable() or not line.isascii() for line in lines)
         "".join(lines).encode(glyphs.encoding)
 

@@ -30,7 +30,7 @@ def test_every_variant_has_every_view(variant: Variant, tokenizer: Tokenizer) ->
     shading = Blocks(glyphs_for("ascii"))
     for stack in view.maps.stacks:
         (matrix,) = layer_matrices(view.maps, stack=stack, layer="1")
-        graph = adjacency(matrix)
+        graph = adjacency(matrix, threshold=0.1)
         assert graph.convex
         ElementTree.fromstring(render_svg([[matrix]], meaning=""))
         assert render_dot([(matrix, graph)]).count("subgraph") == 1

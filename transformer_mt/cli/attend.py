@@ -43,10 +43,10 @@ Models = Annotated[
     ),
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", metavar="NAME", help="What the numbers are; weights are those of attention.")
+    str, typer.Option("--method", metavar="NAME", help="weights, values, rollout, gradient, integrated or erasure.")
 ]
 Compact = Annotated[bool, typer.Option("--compact", help="Shades without numbers: more fits on a screen.")]
-Graph = Annotated[bool, typer.Option("--graph", help="The matrix as a graph: edges, degrees, sums.")]
+Graph = Annotated[bool, typer.Option("--graph", help="The matrix as a graph: edges and degrees.")]
 Threshold = Annotated[
     float | None,
     typer.Option("--threshold", metavar="X", help=f"The least size of an edge of a graph. [{DEFAULT_THRESHOLD}]"),
@@ -110,11 +110,14 @@ def attend(
     length of any other. A row says where the model looked while it wrote the row's word; its numbers sum to 1. A dot
     stands where nothing may be attended to.
 
-    It shows one matrix, that of the cross-attention heads which align words best: a row of it can be read as "this
-    word was made from that one", while most other heads do something else. --stack, --layer and --head show any of
-    them: without --layer every layer, without --head the mean over its heads. Rows and columns are words, since words
-    are what a reader knows: a word's row is the mean over its subwords, a word's column their sum; --pieces shows the
-    subwords that the model has.
+    It shows one matrix of many: the mean over the cross-attention heads that align words best, as validation found, or
+    over those of the last layer but one where the run does not know. So a row can be read as "this word was made from
+    that one". --stack, --layer and --head show any other: without --layer every layer, without --head the mean over its
+    heads. Rows and columns are words, since a reader thinks in words: a word's row is the mean over its subwords, its
+    column their sum; --pieces shows the subwords that the model has.
+
+    --compact shows shades without numbers, and so all heads of a layer on one screen. --method takes other numbers than
+    attention weights, which are not the whole explanation.
 
     --graph takes a matrix for the weighted adjacency matrix of a graph in which a row's token has an edge to each that
     it attends to: who is looked at by many, and how concentrated a row is. --json prints one object: source, target,

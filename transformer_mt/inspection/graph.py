@@ -10,8 +10,6 @@ from rich.text import Text
 from transformer_mt.inspection.matrices import Matrix
 from transformer_mt.inspection.rendering import Glyphs, format_weight, is_convex, wrap_words
 
-THRESHOLD = 0.1
-
 # A label, a degree, and the ends of any number of edges.
 _Line = tuple[str, str, list[str]]
 
@@ -50,7 +48,7 @@ class Adjacency:
         }
 
 
-def adjacency(matrix: Matrix, *, threshold: float = THRESHOLD) -> Adjacency:
+def adjacency(matrix: Matrix, *, threshold: float) -> Adjacency:
     """The graph of a matrix."""
     edges = tuple(
         Edge(i, j, weight)
