@@ -4,6 +4,7 @@ import pytest
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from typing_extensions import override
 
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import AttentionMaps, StackMaps
@@ -121,23 +122,27 @@ def test_what_is_not_there_is_said(options: dict[str, str], message: str, maps: 
 
 
 class WithoutSecond(StackMaps):
-    """Maps whose second head was pruned."""
+    """Maps whose second heads were pruned, and all heads of the second layer."""
 
+    @override
     def matrix(self, layer: int, head: int | None) -> list[list[float | None]]:
-        found = super().matrix(layer, head)
-        return [[None for _ in row] for row in found] if head == 1 else found
+        found = StackMaps.matrix(self, layer, head)
+        return [[None for _ in row] for row in found] if head == 1 or layer == 1 else found
 
 
 def test_pruned_heads_are_not_shown() -> None:
-    whole = maps_of(torch.rand(1, 3, 2, 3))
+    whole = maps_of(torch.rand(3, 3, 2, 3))
     stack = whole.stacks["cross"]
     pruned = AttentionMaps(
         "s", "t", whole.tokens, {"cross": WithoutSecond(stack.weights, stack.mask, stack.rows, stack.columns)}
     )
-    assert [matrix.key for matrix in layer_matrices(pruned, head="all")] == ["cross.1.1", "cross.1.3"]
-    assert layer_matrices(pruned)[0].name == "mean of 2 heads"
+    found = layer_matrices(pruned, head="all")
+    assert [matrix.key for matrix in found] == ["cross.1.1", "cross.1.3", "cross.3.1", "cross.3.3"]
+    assert [matrix.name for matrix in layer_matrices(pruned)] == ["mean of 2 heads"] * 2
+    with pytest.raises(InputError, match=r"^--layer: no head is left there; give another$"):
+        layer_matrices(pruned, layer="2")
     with pytest.raises(InputError, match=r"^--head: there is no '2'; give 1, 3 or mean or all$"):
-        layer_matrices(pruned, head="2")
+        layer_matrices(pruned, layer="1", head="2")
 
 
 def test_only_an_encoders_rows_and_columns_are_the_same_tokens() -> None:

@@ -86,11 +86,13 @@ def layer_matrices(
     for i in _numbers(layer or ALL, range(1, layers + 1), option="--layer", words=(ALL,)):
         place = layer_title(stack, layer=i, layers=layers)
         there = [j for j in range(1, heads + 1) if _is_there(chosen, HeadName(stack, i, j))]
-        for j in _heads(head or MEAN, there):
+        for j in _heads(head or MEAN, there) if there else ():
             name = head_title(j, heads=len(there) if j is None else heads)
             key = f"{stack}.{i}" if j is None else str(HeadName(stack, i, j))
             index = None if j is None else j - 1
             found.append(_matrix(chosen, i - 1, index, key=key, place=place, name=name, method=method))
+    if not found:
+        raise InputError("--layer: no head is left there; give another")
     return found
 
 
