@@ -1,18 +1,26 @@
+import io
 import json
 import re
+import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import torch
 from support.command_line import PAIRS, SIZES, Tmt, settings
+from support.hostile_text import HOSTILE_TEXTS
 
 from transformer_mt.cli.looking import example, showcase
 from transformer_mt.cli.main import run
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
+from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.inspection.maps import AttentionMaps
+from transformer_mt.inspection.methods import METHODS, Weights
 from transformer_mt.models.build import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
@@ -23,12 +31,19 @@ TRANSFORMER_KEYS = {"model.feedforward", "model.attention.heads"}
 STACKS = ("encoder", "decoder", "cross")
 
 
+@pytest.fixture
+def one_below_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal on which no two maps fit beside each other."""
+    monkeypatch.setenv("COLUMNS", "70")
+
+
 def rows(lines: list[str]) -> list[list[float]]:
     """The numbers of all lines that have any, of maps that are not folded."""
     found = [[float(cell[1:]) for cell in CELL.findall(line)] for line in lines if not line.startswith("shades")]
     return [numbers for numbers in found if numbers]
 
 
+@pytest.mark.usefixtures("one_below_the_other")
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("head", ["mean", "all", "2"])
 def test_every_printed_row_sums_to_one(stack: str, head: str, trained: str, tmt: Tmt) -> None:
@@ -47,8 +62,9 @@ def test_every_printed_row_sums_to_one(stack: str, head: str, trained: str, tmt:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_row_of_the_json_sums_to_one(stack: str, trained: str, tmt: Tmt) -> None:
-    found = json.loads(tmt("attend", "--model", trained, "--json", SOURCE, "--target", TARGET).out)
-    assert list(found) == ["source", "target", "stacks", "never_seen"]
+    found = json.loads(tmt("attend", "--model", trained, "--json", SOURCE, "--target", TARGET, "--pieces").out)
+    assert list(found) == ["source", "target", "method", "stacks", "never_seen"]
+    assert found["method"] == "weights"
     assert (found["source"], found["target"]) == (SOURCE, TARGET)
     assert set(found["stacks"]) == set(STACKS)
     maps = found["stacks"][stack]
@@ -66,7 +82,7 @@ def test_every_row_of_the_json_sums_to_one(stack: str, trained: str, tmt: Tmt) -
 
 
 def test_what_may_not_be_attended_to_is_a_dot(trained: str, tmt: Tmt) -> None:
-    options = ("--model", trained, SOURCE, "--target", "The dog")
+    options = ("--model", trained, SOURCE, "--target", "The dog", "--pieces")
     size = len(json.loads(tmt("attend", *options, "--json").out)["stacks"]["decoder"]["rows"])
     lines = tmt("attend", *options, "--stack", "decoder").lines
     dots = [line.count("·") for line in lines if CELL.search(line) and not line.startswith("shades")]
@@ -187,6 +203,7 @@ def deeper(home: Path) -> str:
     return str(run.path)
 
 
+@pytest.mark.usefixtures("one_below_the_other")
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, deeper: str, tmt: Tmt) -> None:
     pair = ("--model", deeper, f"{SOURCE} {SOURCE}", "--target", f"{TARGET} {TARGET}")
@@ -209,6 +226,7 @@ def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, deeper: str
     assert one == [printed[4]]
 
 
+@pytest.mark.usefixtures("one_below_the_other")
 @pytest.mark.parametrize("stack", STACKS)
 def test_the_mean_is_over_the_heads_of_its_layer(stack: str, deeper: str, tmt: Tmt) -> None:
     pair = ("--model", deeper, f"{SOURCE} {SOURCE}", "--target", f"{TARGET} {TARGET}")
@@ -219,3 +237,242 @@ def test_the_mean_is_over_the_heads_of_its_layer(stack: str, deeper: str, tmt: T
         both = [zip(*both, strict=True) for both in zip(first, second, strict=True)]
         mean = [[(one + other) / 2 for one, other in row if one is not None] for row in both]
         assert [pytest.approx(row, abs=0.00501) for row in mean] == rows(text.splitlines())
+
+
+def test_by_default_one_matrix_is_shown_and_a_note_says_how_to_see_the_others(deeper: str, tmt: Tmt) -> None:
+    pair = ("--model", deeper, SOURCE, "--target", TARGET)
+    shown = tmt("attend", *pair)
+    assert shown.out == tmt("attend", *pair, "--layer", "2").out
+    assert [line for line in shown.lines if "attention, layer" in line] == [
+        "cross-attention, layer 2 of 3, mean of 2 heads"
+    ]
+    assert shown.err == (
+        "tmt: one matrix of many; others: --layer N, --head all, --stack NAME, --compact; links of words: tmt align; "
+        "one word step by step: tmt explain\n"
+    )
+    assert tmt("attend", *pair, "--quiet").err == ""
+    for option in (("--layer", "2"), ("--head", "1"), ("--stack", "cross"), ("--json",)):
+        assert tmt("attend", *pair, *option).err == ""
+
+
+def test_rows_and_columns_are_words_and_pieces_on_request(trained: str, tmt: Tmt) -> None:
+    pair = ("--model", trained, SOURCE, "--target", TARGET)
+    words = json.loads(tmt("attend", *pair, "--json").out)["stacks"]["cross"]
+    assert words["rows"] == ["The", "dog", "sleeps", ".", "</s>"]
+    assert words["columns"] == ["Der", "Hund", "schläft", ".", "</s>"]
+    pieces = json.loads(tmt("attend", *pair, "--json", "--pieces").out)["stacks"]["cross"]
+    assert "▁The" in pieces["rows"]
+    assert "▁" not in tmt("attend", *pair).out
+    assert "▁Der" in tmt("attend", *pair, "--pieces").out
+
+
+def test_the_legend_says_what_numbers_are_and_speaks_of_masked_cells_where_there_are_any(
+    trained: str, tmt: Tmt
+) -> None:
+    pair = ("--model", trained, SOURCE, "--target", TARGET)
+    cross, decoder = tmt("attend", *pair, "--head", "1"), tmt("attend", *pair, "--stack", "decoder")
+    meaning = "A number is the weight that the row's token gives to the column's; a row sums to 1."
+    assert cross.lines[-2:] == ["shades from ░.05 ▒.25 ▓.50 █.75", meaning]
+    assert decoder.lines[-2:] == [
+        "shades from ░.05 ▒.25 ▓.50 █.75 and · where nothing may be attended to",
+        meaning,
+    ]
+
+
+def test_on_a_wide_terminal_heads_stand_beside_each_other(
+    deeper: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = tmt("attend", "--model", deeper, SOURCE, "--target", TARGET, "--head", "all").lines
+    titles = [re.sub(r"  +", "|", line) for line in lines if "attention, layer" in line]
+    assert titles == [
+        f"cross-attention, layer {layer} of 3, head 1 of 2|cross-attention, layer {layer} of 3, head 2 of 2"
+        for layer in (1, 2, 3)
+    ]
+
+
+def test_compact_shows_all_heads_of_a_layer_without_numbers(
+    deeper: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    options = ("--model", deeper, SOURCE, "--target", TARGET, "--head", "all", "--compact")
+    lines = tmt("attend", *options).lines
+    assert sum("head 1 of 2 │ head 2 of 2" in line for line in lines) == 3
+    assert max(map(len, lines[2:])) <= 40
+    legend = lines.index("shades from ░░ .05 ▒▒ .25 ▓▓ .50 ██ .75")
+    drawn = "\n".join(lines[:legend])
+    assert not CELL.search(drawn)
+
+
+def test_several_runs_stand_beside_each_other_each_with_its_translation(trained: str, deeper: str, tmt: Tmt) -> None:
+    outcome = tmt("attend", "--model", trained, "--model", deeper, SOURCE, "--quiet")
+    first, second = (tmt("translate", "--model", run, SOURCE).lines[0] for run in (trained, deeper))
+    assert outcome.lines[:3] == [SOURCE, f"{trained}: {first}", f"{deeper}: {second}"]
+    assert [line for line in outcome.lines if "layer" in line and not line.startswith((trained, deeper))] == []
+    for path, layers in ((trained, "1 of 1"), (deeper, "2 of 3")):
+        assert f"{path}: cross-attention, layer {layers}, mean of 2 heads" in outcome.out.replace("\n", " ")
+
+
+def test_several_runs_as_data(trained: str, deeper: str, tmt: Tmt) -> None:
+    pair = (SOURCE, "--target", TARGET)
+    outcome = tmt("attend", "--model", trained, "--model", deeper, *pair, "--json", "--npz", "maps.npz")
+    found = json.loads(outcome.out)
+    arrays = np.load("maps.npz")
+    assert arrays["runs"].tolist() == [trained, deeper]
+    for number, (view, name) in enumerate(zip(found["runs"], (trained, deeper), strict=True), start=1):
+        alone = json.loads(tmt("attend", "--model", name, *pair, "--json").out)
+        del alone["never_seen"]
+        assert view == {"run": name} | alone
+        expected = torch.tensor(alone["stacks"]["cross"]["weights"])
+        torch.testing.assert_close(torch.tensor(arrays[f"{number}.cross.weights"]), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_the_sentence_of_the_first_run_is_that_of_all(trained: str, deeper: str, tmt: Tmt) -> None:
+    found = json.loads(tmt("attend", "--model", trained, "--model", deeper, "--json", "--target", TARGET).out)
+    assert {run["source"] for run in found["runs"]} == {SOURCE}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "options"),
+    [
+        ("ascii", []),
+        ("ascii", ["--compact", "--head", "all"]),
+        ("ascii", ["--graph"]),
+        ("latin-1", ["--stack", "decoder", "--pieces"]),
+    ],
+)
+def test_a_terminal_without_unicode_gets_what_it_can_show(
+    encoding: str, options: list[str], trained: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding=encoding, errors="backslashreplace")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", stream)
+        assert run(["attend", "--model", trained, "Öl 日本 ▁", "--target", TARGET, "--quiet", *options]) == 0
+    text = written.getvalue().decode(encoding)
+    assert "?" not in text
+    assert r"\u65e5\u672c" in text
+    assert ("Öl" if encoding == "latin-1" else r"\xd6l") in text
+    drawn = text.split("\n", 2)[2]  # below source and target
+    assert not re.search(r"\\u2", drawn)  # where box characters, shades and the like are
+
+
+def test_a_picture_and_a_graph_are_written_too(deeper: str, tmt: Tmt) -> None:
+    pair = ("--model", deeper, SOURCE, "--target", TARGET)
+    files = ("--svg", "all.svg", "--dot", "all.dot")
+    assert tmt("attend", *pair, "--head", "all", *files).out == tmt("attend", *pair, "--head", "all").out
+    picture = ElementTree.parse("all.svg").getroot()
+    assert sum(text.get("class") == "title" for text in picture.iter("{http://www.w3.org/2000/svg}text")) == 6
+    description = picture[1].text
+    assert description == "A number is the weight that the row's token gives to the column's; a row sums to 1."
+    assert Path("all.dot").read_text().count("subgraph cluster_") == 6
+    edges = re.compile(r'row_\d_\d+ -> column_\d_\d+ \[label="(1\.0|\.\d\d)"')
+    many = edges.findall(Path("all.dot").read_text())
+    tmt("attend", *pair, "--head", "all", "--dot", "few.dot", "--threshold", "0.5")
+    few = edges.findall(Path("few.dot").read_text())
+    assert sorted(weight for weight in many if float(weight) > 0.5) == sorted(w for w in few if float(w) > 0.5)
+    assert 0 < len(few) < len(many)
+
+
+def test_hostile_texts_are_escaped_in_text_picture_and_graph(trained: str, tmt: Tmt) -> None:
+    hostile = "".join(text for text in HOSTILE_TEXTS if text.isascii() or "\u202e" in text).replace("\x00", "")
+    pair = (hostile[:60], f"b{hostile[30:]}"[:60])
+    outcome = tmt("attend", "--model", trained, *pair[:1], "--target", pair[1], "--svg", "a.svg", "--dot", "a.dot")
+    assert outcome.code == 0
+    assert outcome.lines[:2] == [escape_controls(text) for text in pair]
+    picture = Path("a.svg").read_text()
+    assert not [element for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("script")]
+    assert '[label="\\""]' in Path("a.dot").read_text()
+    for text in (outcome.out, picture, Path("a.dot").read_text()):
+        assert not set(text) & set("\x00\x1b\r\x9b\u202e\u2066")
+
+
+def test_the_matrix_as_a_graph(trained: str, tmt: Tmt) -> None:
+    pair = ("--model", trained, SOURCE, "--target", TARGET)
+    outcome = tmt("attend", *pair, "--graph", "--threshold", "0.01", "--layer", "1")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.lines[3] == "cross-attention, layer 1 of 1, mean of 2 heads: 25 edges of at least 0.01"
+    assert outcome.lines[5].split() == ["row", "out-degree", "edges"]
+    assert outcome.lines[6].split()[:3] == ["The", "5", "Der"]
+    assert "Every row is a convex combination: no number is negative, and they sum to 1." in outcome.lines
+
+
+def test_the_graph_as_json(deeper: str, tmt: Tmt) -> None:
+    pair = ("--model", deeper, SOURCE, "--target", TARGET, "--json")
+    found = json.loads(tmt("attend", *pair, "--graph").out)
+    graph = found.pop("graph")
+    assert found == json.loads(tmt("attend", *pair).out)
+    assert graph["threshold"] == 0.1
+    assert list(graph["matrices"]) == [f"{s}.{layer}.{head}" for s, layer, head in product(STACKS, (1, 2, 3), (1, 2))]
+    weights = found["stacks"]["decoder"]["weights"][2][1]
+    expected = [[i, j, w] for i, row in enumerate(weights) for j, w in enumerate(row) if w is not None and w >= 0.1]
+    assert graph["matrices"]["decoder.3.2"]["edges"] == expected
+
+
+class Signed(Weights):
+    """A method with one matrix of the whole model, of numbers of either sign."""
+
+    whole = True
+    meaning = "what it is; below zero it speaks against"
+
+    def maps(self, *subject: object) -> AttentionMaps:  # type: ignore[override]
+        maps = super().maps(*subject)  # type: ignore[arg-type]
+        for stack in maps.stacks.values():
+            stack.weights[:] = torch.linspace(-3.0, 8.0, stack.weights.numel()).reshape(stack.weights.shape)
+        return maps
+
+
+@pytest.fixture
+def signed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "signed", Signed)
+
+
+@pytest.mark.usefixtures("signed")
+def test_another_method_says_what_its_numbers_are(trained: str, tmt: Tmt) -> None:
+    pair = ("--model", trained, SOURCE, "--target", TARGET, "--method", "signed")
+    outcome = tmt("attend", *pair)
+    assert "signed, target against source" in outcome.lines
+    assert outcome.lines[-2:] == [
+        "shades from ░.15 ▒.75 ▓1.5 █2.2",
+        "A number is what it is; below zero it speaks against.",
+    ]
+    assert "█ -3 " in outcome.out
+    assert "others: --stack NAME; links" in outcome.err
+    compact = tmt("attend", *pair, "--compact")
+    assert "below zero -- ~~ == ≡≡" in compact.out
+    assert json.loads(tmt("attend", *pair, "--json").out)["method"] == "signed"
+    graph = json.loads(tmt("attend", *pair, "--json", "--graph").out)["graph"]["matrices"]
+    assert list(graph) == list(STACKS)
+    assert not graph["cross"]["convex"]
+
+
+def test_the_help_names_every_method(tmt: Tmt) -> None:
+    described = tmt("attend", "--help").out.partition("--method NAME")[2].partition("  --words")[0]
+    assert set(METHODS) <= set(re.findall("[a-z]+", described))
+
+
+@pytest.mark.usefixtures("signed")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "waits"], "--method: there is no 'waits'; did you mean weights?"),
+        (
+            ["--method", "signed", "--layer", "1"],
+            "--layer: signed has one matrix for the whole model; leave one of the two out",
+        ),
+        (["--json", "--stack", "cross"], "--stack: --json prints all numbers of all heads; leave one of the two out"),
+        (["--json", "--compact"], "--compact: --json prints all numbers of all heads; leave one of the two out"),
+        (["--graph", "--compact"], "--compact: --graph prints edges instead of shades; leave one of the two out"),
+        (
+            ["--threshold", "0.2"],
+            "--threshold: only graphs have one; give --graph or --dot FILE too, or leave it out",
+        ),
+        (["--graph", "--threshold", "0"], "--threshold: must be above 0, not 0; correct it"),
+        (["--graph", "--threshold", "nan"], "--threshold: must be above 0, not nan; correct it"),
+        (["--svg", "missing/a.svg"], "missing/a.svg: missing is no directory; make it, or write elsewhere"),
+        (["--layer", "2"], "--layer: there is no '2'; give a number from 1 to 1 or all"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_line(options: list[str], message: str, trained: str, tmt: Tmt) -> None:
+    outcome = tmt("attend", "--model", trained, SOURCE, "--target", TARGET, *options)
+    assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")

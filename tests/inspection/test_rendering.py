@@ -1,6 +1,7 @@
 """Attention maps as text: nothing cut, nothing too wide, nothing that commands a terminal."""
 
 import io
+import math
 import re
 
 import pytest
@@ -13,12 +14,20 @@ from rich.text import Text
 
 from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.inspection.rendering import (
+    ASCII,
     NARROWEST,
+    UNICODE,
     Blocks,
     Colours,
+    Glyphs,
+    Scale,
     Shading,
+    beside,
     format_weight,
+    glyphs_for,
     map_title,
+    render_compact,
+    render_compact_legend,
     render_legend,
     render_map,
     shading_for,
@@ -169,10 +178,79 @@ def test_titles_name_stack_layer_and_head() -> None:
 
 @pytest.mark.parametrize(
     ("weight", "text"),
-    [(0.0, ".00"), (0.004, ".00"), (0.42, ".42"), (0.994, ".99"), (0.996, "1.0"), (1.0000001, "1.0")],
+    [
+        (0.0, ".00"),
+        (0.004, ".00"),
+        (0.42, ".42"),
+        (0.994, ".99"),
+        (0.996, "1.0"),
+        (1.0000001, "1.0"),
+        (4.2, "4.2"),
+        (12.3, " 12"),
+        (998.7, "999"),
+        (-0.3, "-.3"),
+        (-0.004, ".00"),
+        (-0.006, "-.0"),
+        (-0.04, "-.0"),
+        (-0.97, " -1"),
+        (-5.2, " -5"),
+        (-98.7, "-99"),
+        (math.nan, "nan"),
+        (math.inf, "+oo"),
+        (-math.inf, "-oo"),
+    ],
 )
 def test_numbers_take_three_characters(weight: float, text: str) -> None:
     assert format_weight(weight) == text
+
+
+@given(st.floats(-99.4, 999.4))
+def test_a_number_is_within_half_of_its_last_digit(number: float) -> None:
+    text = format_weight(number)
+    assert len(text) == 3
+    digits = len(text.strip().partition(".")[2])
+    assert abs(float(text) - number) <= 0.5 * 10.0**-digits + 1e-9
+    assert text.strip().startswith("-") == (number <= -0.005)
+
+
+def test_shares_are_shaded_by_themselves_and_other_numbers_by_the_largest_of_all() -> None:
+    shares: list[list[float | None]] = [[0.25, 0.75, None], [1.0, 0.0, 0.0]]
+    assert Scale.of([shares]) == Scale(1.0, 1.0)
+    assert Scale.of([shares, [[0.5, -3.0]]]) == Scale(3.0, 1.0)
+    assert Scale.of([[[0.5, 0.75]]]) == Scale(0.75, 1.0)
+    assert Scale.of([[[0.0, 0.0]]]) == Scale(1.0, 1.0)
+    assert Scale.of([[[math.nan, -math.inf, 2.0]]]) == Scale(2.0, 1.0)
+
+
+@pytest.mark.parametrize(("largest", "unit"), [(0.04, 0.01), (0.05, 1.0), (98.0, 1.0), (99.0, 10.0), (54321.0, 1e4)])
+def test_numbers_that_three_characters_cannot_show_are_printed_in_a_unit(largest: float, unit: float) -> None:
+    scale = Scale.of([[[largest, -largest]]])
+    assert scale == Scale(largest, unit)
+    shading = Blocks(scale=scale)
+    assert shading.shaded(-largest).cell_len == 5
+    assert float(shading.printed(largest)) * unit == pytest.approx(largest, rel=0.1)
+    legend = " ".join(plain(render_legend(width=80, shading=shading, masked=False)))
+    assert (f"in units of {unit:g}" in legend) == (unit != 1.0)
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+def test_a_shade_is_of_the_size_whatever_the_sign(shading: Shading) -> None:
+    scaled = type(shading)(scale=Scale(4.0))
+    assert [scaled.level(x) for x in (4.0, 1.9, -1.9)] == [shading.level(x) for x in (1.0, 0.475, 0.475)]
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
+@pytest.mark.parametrize("kind", [Blocks, Colours])
+@pytest.mark.parametrize("width", [1, 2])
+def test_without_numbers_and_colours_the_sign_can_be_seen(kind: type[Shading], glyphs: Glyphs, width: int) -> None:
+    shading = kind(glyphs)
+    cells = [shading.small_cell(number, width=width) for number in (-1.0, -0.3, 0.3, 1.0, None)]
+    assert {cell.cell_len for cell in cells} == {width}
+    if kind is Blocks:
+        assert len({cell.plain for cell in cells}) == 5
+    else:
+        assert cells[0].style == cells[3].style
+        assert cells[0].plain != cells[3].plain
 
 
 @pytest.mark.parametrize("shading", SHADINGS)
@@ -212,7 +290,7 @@ def test_numbers_are_readable_on_every_background(system: ColorSystem, least: fl
 def test_backgrounds_get_lighter_with_every_level() -> None:
     light = [luminance(style.bgcolor) for style in Colours.styles if style.bgcolor]
     assert light == sorted(set(light))
-    assert len(light) == len(Colours.levels) + 1
+    assert len(light) == len(Colours.shares) + 1
 
 
 def test_there_are_no_escape_codes_without_colour() -> None:
@@ -256,6 +334,8 @@ def test_the_legend_shows_every_shade_and_fits(shading: Shading, width: int) -> 
     text = " ".join(plain(lines))
     assert NUMBER.findall(text) == [format_weight(level) for level in shading.levels]
     assert text.endswith("and · where nothing may be attended to")
+    unmasked = " ".join(plain(render_legend(width=width, shading=shading, masked=False)))
+    assert text == f"{unmasked} and · where nothing may be attended to"
 
 
 def test_a_width_below_the_narrowest_counts_as_that() -> None:
@@ -343,3 +423,125 @@ def test_a_title_that_fits_exactly_is_one_line() -> None:
 
     assert title_lines("a title of 20 cells!") == ["a title of 20 cells!"]
     assert title_lines("a title of 21 cells !") == ["a title of 21 cells", "!"]
+
+
+def compact(count: int, columns: int, *, width: int, shading: Shading | None = None) -> list[str]:
+    """As many maps of two rows, each of which looks at a column of its own."""
+    panels = [(f"head {i}", [[float(j == i % columns) for j in range(columns)]] * 2) for i in range(count)]
+    labels = [chr(ord("a") + j % 26) for j in range(columns)]
+    lines = render_compact(
+        panels, title="t", rows=["one", "two"], columns=labels, width=width, shading=shading or Blocks()
+    )
+    assert max(line.cell_len for line in lines) <= width
+    return plain(lines)
+
+
+def test_compact_maps_stand_beside_each_other_with_labels_once() -> None:
+    assert compact(2, 3, width=40) == [
+        "t",
+        "    a b c",
+        "one ██     │   ██",
+        "two ██     │   ██",
+        "    head 0 │ head 1",
+    ]
+
+
+def test_compact_cells_are_narrow_where_all_maps_then_stand_on_one_line() -> None:
+    wide, narrow = (compact(4, 11, width=width) for width in (4 + 4 * 22 + 3 * 3, 4 + 4 * 22 + 3 * 3 - 1))
+    assert (sum("██" in line for line in wide), sum("██" in line for line in narrow)) == (2, 0)
+    assert sum("head 3" in line for line in narrow) == 1
+
+
+def test_compact_maps_that_do_not_fit_go_on_below() -> None:
+    lines = compact(8, 11, width=40)
+    captions = [line for line in lines if "head" in line]
+    assert [line.count("head") for line in captions] == [2, 2, 2, 2]
+    assert " ".join(captions).replace("│", "").split()[1::2] == list("01234567")
+    assert lines.count("") == 3
+
+
+def test_a_compact_map_wider_than_a_line_is_folded() -> None:
+    lines = compact(1, 70, width=40)
+    assert [line for line in lines if "columns" in line] == [
+        "columns 1–35 of 70",
+        "columns 36–70 of 70",
+    ]
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+@given(example=maps(), width=st.integers(NARROWEST, 130))
+def test_compact_maps_lose_no_label_and_are_never_too_wide(
+    shading: Shading, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+) -> None:
+    weights, rows, columns = example
+    lines = render_compact(
+        [("one", weights), ("other", weights)], title="t", rows=rows, columns=columns, width=width, shading=shading
+    )
+    assert max(line.cell_len for line in lines) <= width
+    text = "".join(plain(lines))
+    for label in rows + columns:
+        for character in escape_controls(label):
+            assert text.count(character) >= escape_controls(label).count(character)
+
+
+def test_the_compact_legend_shows_shades_of_both_signs() -> None:
+    def legend(*, masked: bool, negative: bool) -> str:
+        return " ".join(plain(render_compact_legend(width=80, shading=Blocks(), masked=masked, negative=negative)))
+
+    shades = "shades from ░░ .05 ▒▒ .25 ▓▓ .50 ██ .75"
+    assert legend(masked=False, negative=False) == shades
+    assert legend(masked=False, negative=True) == f"{shades} below zero -- ~~ == ≡≡"
+    assert legend(masked=True, negative=False) == f"{shades} and · where nothing may be attended to"
+
+
+def test_blocks_stand_beside_each_other_as_far_as_they_fit() -> None:
+    blocks = [[Text("aaaa"), Text("a")], [Text("bb")], [Text("cccc")]]
+    assert plain(beside(blocks, width=16)) == ["aaaa   bb   cccc", "a"]
+    assert plain(beside(blocks, width=15)) == ["aaaa   bb", "a", "", "cccc"]
+    assert plain(beside(blocks, width=3)) == ["aaaa", "a", "", "bb", "", "cccc"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "cp437", "utf-8"])
+@pytest.mark.parametrize("kind", [Blocks, Colours])
+@given(example=maps(), width=st.integers(NARROWEST, 130))
+def test_everything_can_be_encoded_and_nothing_is_cut(
+    kind: type[Shading], encoding: str, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+) -> None:
+    weights, rows, columns = example
+    shading = kind(glyphs_for(encoding))
+    options = {"rows": rows, "columns": columns, "width": width, "shading": shading}
+    lines = render_map(weights, title="▁title …", **options) + render_legend(width=width, shading=shading)
+    lines += render_compact([("▁", weights)] * 2, title="…", **options)
+    assert max(line.cell_len for line in lines) <= width
+    text = "".join(plain(lines))
+    text.encode(encoding)
+    for label in rows + columns:
+        visible = shading.glyphs.clean(label)
+        assert all(text.count(character) >= visible.count(character) for character in visible)
+
+
+def test_a_map_in_ascii() -> None:
+    lines = render_map(
+        [[0.75, 0.2, None], [0.004, 0.3, 0.6]],
+        title="a title",
+        rows=["▁Öl", "</s>"],
+        columns=["▁Kannst", "▁du", "</s>"],
+        width=80,
+        shading=Blocks(glyphs_for("ascii")),
+    )
+    assert plain(lines) == [
+        "a title",
+        "        _Kannst",
+        "        |    _du  </s>",
+        "_\\xd6l #.75 '.20  /",
+        "  </s>  .00 +.30 *.60",
+    ]
+
+
+def test_glyphs_are_those_of_the_encoding() -> None:
+    assert glyphs_for("utf-8") == UNICODE
+    assert glyphs_for("utf-16-le").shades == UNICODE.shades
+    assert glyphs_for("iso8859-1").shades == ASCII.shades
+    assert glyphs_for("latin-1").clean("▁für 日\x1b") == "_für \\u65e5\\u241b"
+    console = Console(file=io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    assert shading_for(console).glyphs == glyphs_for("latin-1")

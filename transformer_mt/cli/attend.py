@@ -1,7 +1,12 @@
-"""`tmt attend`: the attention matrices of a sentence, as text."""
+"""`tmt attend`: the attention matrices of a sentence, as text, as pictures and as graphs."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
@@ -10,31 +15,80 @@ from transformer_mt.cli.options import (
     Json,
     Layer,
     LookedAt,
-    Model,
     Npz,
     Quiet,
     Stack,
     Target,
     Without,
+    Words,
 )
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
-from transformer_mt.names import lookup
 
 if TYPE_CHECKING:
-    from transformer_mt.inspection.maps import AttentionMaps
+    from rich.text import Text
 
-ALL, MEAN = "all", "mean"
+    from transformer_mt.cli.looking import Subject
+    from transformer_mt.inspection.matrices import Matrix
+    from transformer_mt.inspection.rendering import Shading
+    from transformer_mt.inspection.views import AttentionView, ViewsOfRuns
+    from transformer_mt.names import HeadName
+
+DEFAULT_METHOD = "weights"
+DEFAULT_THRESHOLD = 0.1
+
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model", metavar="DIR", help="The run to use; several are shown beside each other. [the newest under runs/]"
+    ),
+]
+MethodName = Annotated[
+    str, typer.Option("--method", metavar="NAME", help="weights, values, rollout, gradient, integrated or erasure.")
+]
+Compact = Annotated[bool, typer.Option("--compact", help="Shades without numbers: more fits on a screen.")]
+Graph = Annotated[bool, typer.Option("--graph", help="The matrix as a graph: edges and degrees.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option("--threshold", metavar="X", help=f"The least size of an edge of a graph. [{DEFAULT_THRESHOLD}]"),
+]
+Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write what is shown as a picture too.")]
+Dot = Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write its graph for Graphviz too.")]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which matrices to show, and how. Without stack, layer and head it is the one that explains."""
+
+    stack: str | None
+    layer: str | None
+    head: str | None
+    method: str
+    compact: bool
+    graph: bool
+    threshold: float
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody asked for certain matrices."""
+        return self.stack is self.layer is self.head is None
 
 
 @with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
 def attend(
     sentence: LookedAt = None,
-    model: Model = None,
+    model: Models = None,
     target: Target = None,
     stack: Stack = None,
     layer: Layer = None,
     head: Head = None,
+    method: MethodName = DEFAULT_METHOD,
+    words: Words = True,
+    compact: Compact = False,
+    graph: Graph = False,
+    threshold: Threshold = None,
+    svg: Svg = None,
+    dot: Dot = None,
     without: Without = None,
     *,
     search: SearchOptions,
@@ -43,20 +97,34 @@ def attend(
     npz: Npz = None,
     quiet: Quiet = False,
 ) -> None:
-    """Translate a sentence and print where the model looked: target tokens down the side, source tokens across.
+    """Translate a sentence and print where the model looked: target words down the side, source words across.
 
     \b
     Examples:
       tmt attend
       tmt attend "Kannst du mir helfen?" --layer 2 --head all
       tmt attend "Der Hund schläft." --target "The dog sleeps." --stack decoder
+      tmt attend --layer all --head all --compact
+      tmt attend --model runs/one --model runs/other
       tmt attend --without cross.2.1,cross.2.2
-      tmt attend --json
+      tmt attend --svg attention.svg --dot attention.dot
 
     Without a sentence it takes the showcase of the built-in corpus, or the first validation sentence of moderate
-    length of any other. A row says where the model looked while it wrote the row's token; its numbers sum to 1. A dot
-    stands where nothing may be attended to. --json prints one object: source, target, never_seen, and stacks with rows,
-    columns and weights[layer][head][row][column].
+    length of any other. A row says where the model looked while it wrote the row's word; its numbers sum to 1. A dot
+    stands where nothing may be attended to.
+
+    It shows one matrix of many: the mean over the cross-attention heads that align words best, as validation found, or
+    over those of the last layer but one where the run does not know. So a row can be read as "this word was made from
+    that one". --stack, --layer and --head show any other: without --layer every layer, without --head the mean over its
+    heads. Rows and columns are words, since a reader thinks in words: a word's row is the mean over its subwords, its
+    column their sum; --pieces shows the subwords that the model has.
+
+    --compact shows shades without numbers, and so all heads of a layer on one screen. --method takes other numbers than
+    attention weights, which are not the whole explanation.
+
+    --graph takes a matrix for the weighted adjacency matrix of a graph in which a row's token has an edge to each that
+    it attends to: who is looked at by many, and how concentrated a row is. --json prints one object: source, target,
+    method, never_seen, and stacks with rows, columns and weights[layer][head][row][column]; with --graph the edges too.
 
     --without switches heads off, translates so, and shows the usual translation beside that; --json then has without
     and usual, which is null beside --target. tmt heads says which heads matter.
@@ -64,65 +132,195 @@ def attend(
     Words of the sentence that were never in the training data are named on stderr, and in never_seen, which is null
     where the run does not know its words. --quiet leaves out this and other remarks.
     """
-    from transformer_mt.cli.looking import deliver, open_subject, require_attention
-    from transformer_mt.inspection.maps import attend_pair
+    from transformer_mt.cli.looking import deliver
 
-    for option, value in {"--stack": stack, "--layer": layer, "--head": head}.items():
-        if as_json and value is not None:
-            raise InputError(f"{option}: --json prints all stacks, layers and heads; leave one of the two out")
-    subject = open_subject(
-        sentence, target, model=model, search=search, device=device, quiet=quiet, without=without or ()
+    choice = Choice(stack, layer, head, method, compact, graph, DEFAULT_THRESHOLD if threshold is None else threshold)
+    _refuse_without_effect(choice, as_json=as_json, dot=dot, threshold=threshold)
+    subjects = _open_subjects(
+        sentence, target, models=model, search=search, device=device, quiet=quiet, without=without or ()
     )
-    require_attention(subject)
+    views = [_look(subject, choice, words=words) for subject in subjects]
+    matrices = _matrices(subjects, views, choice)  # mistakes come before the first line
+    _write_pictures(matrices, choice, svg=svg, dot=dot)
+    seen = _as_data(subjects, views)
+    deliver(seen, subjects[0], lambda: _print(subjects, matrices, choice), as_json=as_json, npz=npz, quiet=quiet)
+    if choice.is_default and not as_json and not quiet:
+        _say_how_to_see_more(choice)
+
+
+def _refuse_without_effect(choice: Choice, *, as_json: bool, dot: Path | None, threshold: float | None) -> None:
+    """Raise `InputError` for options that would change nothing."""
+    if as_json:
+        options = {"--stack": choice.stack, "--layer": choice.layer, "--head": choice.head}
+        for option, value in (options | {"--compact": choice.compact or None}).items():
+            if value is not None:
+                raise InputError(f"{option}: --json prints all numbers of all heads; leave one of the two out")
+    if choice.graph and choice.compact:
+        raise InputError("--compact: --graph prints edges instead of shades; leave one of the two out")
+    if threshold is not None and not (choice.graph or dot):
+        raise InputError("--threshold: only graphs have one; give --graph or --dot FILE too, or leave it out")
+    if not 0.0 < choice.threshold < float("inf"):
+        raise InputError(f"--threshold: must be above 0, not {choice.threshold:g}; correct it")
+
+
+def _open_subjects(
+    sentence: str | None,
+    target: str | None,
+    *,
+    models: list[Path] | None,
+    search: SearchOptions,
+    device: str,
+    quiet: bool,
+    without: Sequence[str],
+) -> "list[Subject]":
+    """The sentence with the translation of each run, or the given one; all have the sentence of the first."""
+    from transformer_mt.cli.looking import open_subject, require_attention
+
+    subjects: list[Subject] = []
+    paths: Sequence[Path | None] = models or [None]
+    for model in paths:
+        text = subjects[0].source if subjects else sentence
+        subjects.append(
+            open_subject(text, target, model=model, search=search, device=device, quiet=quiet, without=without)
+        )
+        require_attention(subjects[-1])
+    return subjects
+
+
+def _look(subject: "Subject", choice: Choice, *, words: bool) -> "AttentionView":
+    from transformer_mt.inspection.views import view_attention
+
     with subject.switched_off():
-        maps = attend_pair(subject.model, subject.tokenizer, subject.source, subject.target)
+        return view_attention(
+            subject.model,
+            subject.tokenizer,
+            subject.source,
+            subject.target,
+            method=choice.method,
+            words=words,
+            threshold=choice.threshold if choice.graph else None,
+        )
 
-    def text() -> None:
-        _print_maps(maps, stack=stack or "cross", layer=layer or ALL, head=head or MEAN)
 
-    deliver(maps, subject, text, as_json=as_json, npz=npz, quiet=quiet)
+def _as_data(subjects: "list[Subject]", views: "list[AttentionView]") -> "AttentionView | ViewsOfRuns":
+    from transformer_mt.inspection.views import ViewsOfRuns
+
+    if len(views) == 1:
+        return views[0]
+    return ViewsOfRuns([(str(subject.run.path), view) for subject, view in zip(subjects, views, strict=True)])
 
 
-def _print_maps(maps: "AttentionMaps", *, stack: str, layer: str, head: str) -> None:
+def _matrices(subjects: "list[Subject]", views: "list[AttentionView]", choice: Choice) -> "list[list[Matrix]]":
+    """The matrices in lines: those of a layer belong together; of several runs, those of the same layer and head."""
+    from transformer_mt.inspection.matrices import explaining_matrix, layer_matrices
+
+    found = []
+    for subject, view in zip(subjects, views, strict=True):
+        if choice.is_default:
+            matrices = [explaining_matrix(view.maps, method=choice.method, heads=_aligning_heads(subject))]
+        else:
+            matrices = layer_matrices(
+                view.maps,
+                stack=choice.stack or "cross",
+                layer=choice.layer,
+                head=choice.head,
+                method=choice.method,
+            )
+        found.append(matrices)
+    if len(found) == 1:
+        return [list(group) for _, group in groupby(found[0], key=lambda matrix: matrix.place)]
+    named = [
+        [replace(matrix, place=f"{subject.run.path}: {matrix.place}") for matrix in matrices]
+        for subject, matrices in zip(subjects, found, strict=True)
+    ]
+    return [[matrix for matrix in line if matrix] for line in zip_longest(*named)]
+
+
+def _aligning_heads(subject: "Subject") -> "Sequence[HeadName]":
+    """The heads whose mean aligns words best, as the run knows from validation; none where it does not know."""
+    return ()
+
+
+def _write_pictures(matrices: "list[list[Matrix]]", choice: Choice, *, svg: Path | None, dot: Path | None) -> None:
+    from transformer_mt.cli.output_file import write_output
+    from transformer_mt.inspection.dot import render_dot
+    from transformer_mt.inspection.graph import adjacency
+    from transformer_mt.inspection.methods import METHODS
+    from transformer_mt.inspection.svg import render_svg
+
+    if svg is not None:
+        meaning = f"A number is {METHODS[choice.method].meaning}."
+        write_output(svg, render_svg(matrices, meaning=meaning).encode())
+    if dot is not None:
+        graphs = [(matrix, adjacency(matrix, threshold=choice.threshold)) for line in matrices for matrix in line]
+        write_output(dot, render_dot(graphs).encode())
+
+
+def _print(subjects: "list[Subject]", matrices: "list[list[Matrix]]", choice: Choice) -> None:
     from transformer_mt.cli.terminal import literal_console, result, result_lines
-    from transformer_mt.inspection.rendering import map_title, render_legend, render_map, shading_for
+    from transformer_mt.inspection.rendering import Scale, shading_for
 
     console = literal_console()
-    shading = shading_for(console)
-    chosen = lookup(maps.stacks, stack, key="--stack")
-    layers, heads = chosen.weights.shape[:2]
-    numbers = list(_numbers(layer, head, layers=layers, heads=heads))  # mistakes come before the first line
-    result(maps.source, maps.target)
-    for layer_number, head_number in numbers:
+    shading = shading_for(console, scale=Scale.of(matrix.numbers for line in matrices for matrix in line))
+    result(subjects[0].source)
+    for subject in subjects:
+        result(subject.target if len(subjects) == 1 else f"{subject.run.path}: {subject.target}")
+    for line in matrices:
         result("")
-        result_lines(
-            render_map(
-                chosen.matrix(layer_number - 1, None if head_number is None else head_number - 1),
-                title=map_title(stack, layer=layer_number, layers=layers, head=head_number, heads=heads),
-                rows=chosen.rows,
-                columns=chosen.columns,
-                width=console.width,
-                shading=shading,
-            )
-        )
+        result_lines(_line_of(line, choice, runs=len(subjects), width=console.width, shading=shading))
     result("")
-    result_lines(render_legend(width=console.width, shading=shading))
+    result_lines(
+        _legend([matrix for line in matrices for matrix in line], choice, width=console.width, shading=shading)
+    )
 
 
-def _numbers(layer: str, head: str, *, layers: int, heads: int) -> Iterator[tuple[int, int | None]]:
-    """The layers and heads to print, counted from 1; None for the mean over heads."""
-    for number in _chosen(layer, layers, option="--layer", words=(ALL,)):
-        if head == MEAN:
-            yield number, None
+def _line_of(matrices: "list[Matrix]", choice: Choice, *, runs: int, width: int, shading: "Shading") -> "list[Text]":
+    """Matrices beside each other, as far as they fit."""
+    from transformer_mt.inspection.graph import adjacency, render_graph
+    from transformer_mt.inspection.rendering import beside, render_compact, render_map
+
+    if choice.compact and runs == 1:
+        panels = [(matrix.name, matrix.numbers) for matrix in matrices]
+        first = matrices[0]
+        return render_compact(
+            panels, title=first.place, rows=first.rows, columns=first.columns, width=width, shading=shading
+        )
+    blocks = []
+    for matrix in matrices:
+        labels = {"rows": matrix.rows, "columns": matrix.columns}
+        if choice.graph:
+            graph = adjacency(matrix, threshold=choice.threshold)
+            blocks.append(render_graph(matrix, graph, width=width, glyphs=shading.glyphs))
+        elif choice.compact:
+            panels = [(matrix.name, matrix.numbers)]
+            blocks.append(render_compact(panels, title=matrix.place, **labels, width=width, shading=shading))
         else:
-            yield from ((number, one) for one in _chosen(head, heads, option="--head", words=(MEAN, ALL)))
+            blocks.append(render_map(matrix.numbers, title=matrix.title, **labels, width=width, shading=shading))
+    return beside(blocks, width=width)
 
 
-def _chosen(text: str, count: int, *, option: str, words: tuple[str, ...]) -> list[int]:
-    """The numbers that an option asks for. Raises `InputError` that says what there is."""
-    if text == ALL:
-        return list(range(1, count + 1))
-    if text.isdecimal() and 1 <= int(text) <= count:
-        return [int(text)]
-    there_is = " or ".join([f"a number from 1 to {count}", *words])
-    raise InputError(f"{option}: there is no {text!r}; give {there_is}")
+def _legend(matrices: "list[Matrix]", choice: Choice, *, width: int, shading: "Shading") -> "list[Text]":
+    """What shades and numbers mean."""
+    from rich.text import Text
+
+    from transformer_mt.inspection.methods import METHODS
+    from transformer_mt.inspection.rendering import render_compact_legend, render_legend, wrap_words
+
+    meaning = shading.glyphs.clean(f"A number is {METHODS[choice.method].meaning}.")
+    lines = wrap_words([Text(word) for word in meaning.split(" ")], width=width)
+    masked = any(matrix.masked for matrix in matrices)
+    if choice.graph:
+        return lines
+    if choice.compact:
+        negative = any((number or 0.0) < 0.0 for matrix in matrices for row in matrix.numbers for number in row)
+        return render_compact_legend(width=width, shading=shading, masked=masked, negative=negative) + lines
+    return render_legend(width=width, shading=shading, masked=masked) + lines
+
+
+def _say_how_to_see_more(choice: Choice) -> None:
+    from transformer_mt.cli.terminal import note
+    from transformer_mt.inspection.methods import METHODS
+
+    whole = METHODS[choice.method].whole
+    others = "--stack NAME" if whole else "--layer N, --head all, --stack NAME, --compact"
+    note(f"one matrix of many; others: {others}; links of words: tmt align; one word step by step: tmt explain")
