@@ -17,7 +17,8 @@ command_line: ContextVar[tuple[str, ...]] = ContextVar("command_line")
 
 
 Model = Annotated[
-    Path | None, typer.Option("--model", metavar="DIR", help="The run to use. [the newest one under runs/]")
+    Path | None,
+    typer.Option("--model", metavar="DIR", help="The run to use, or a checkpoint in it. [the newest one under runs/]"),
 ]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -185,7 +185,7 @@ class Run:
             config = parse_written_config(contents[CONFIG], place=str(self.path / CONFIG))
             tokenizer = Tokenizer.parse(contents[TOKENIZER], place=str(self.path / TOKENIZER))
             build = partial(build_model, config.model, vocabulary_size=tokenizer.size)
-            require_layout(header.layout, _layout(config.model, build, most=len(header.layout)), path=path)
+            require_layout(header.layout, model_layout(config.model, build, most=len(header.layout)), path=path)
             weights = read_tensors(file, header, path=path)
         if digest(weights) != header.sums[_TENSORS]:
             raise EnvironmentProblem(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
@@ -265,7 +265,7 @@ def newest_run(root: Path) -> Run:
     return Run(max(found)[1])
 
 
-def _layout(config: ModelConfig, build: Callable[[], Seq2Seq], *, most: int) -> Layout:
+def model_layout(config: ModelConfig, build: Callable[[], Seq2Seq], *, most: int) -> Layout:
     """The tensors of the model that a configuration describes, of which there are `most`; takes no memory for them."""
     layers = sum(value for key, value in leaves(config) if key.endswith("layers"))
     if layers * _TENSORS_A_LAYER > most:

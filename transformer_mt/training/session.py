@@ -36,8 +36,8 @@ from transformer_mt.training.validation import Validator
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = (
-    "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard", "search.",
-    "parent.weights",
+    "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
+    "training.keep", "training.watch", "search.", "parent.weights",
 )  # fmt: skip
 
 
