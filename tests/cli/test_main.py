@@ -13,7 +13,7 @@ from support.command_line import PROGRAM, Outcome, Tmt
 
 from transformer_mt.errors import Diverged
 
-COMMANDS = ("train", "translate", "attend", "lens", "evaluate", "data", "config", "runs")
+COMMANDS = ("train", "translate", "attend", "lens", "plot", "evaluate", "data", "config", "runs")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

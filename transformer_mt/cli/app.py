@@ -13,6 +13,7 @@ from transformer_mt.cli.data import data
 from transformer_mt.cli.evaluate import evaluate
 from transformer_mt.cli.lens import lens
 from transformer_mt.cli.options import command_line
+from transformer_mt.cli.plot import plot
 from transformer_mt.cli.runs import runs
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, lens, evaluate, data, config, runs):
+for command in (train, translate, attend, lens, plot, evaluate, data, config, runs):
     app.command()(command)
 
 # What a shell sets when it asks how a line goes on.

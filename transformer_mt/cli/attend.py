@@ -7,6 +7,7 @@ from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     Device,
     Head,
+    History,
     Json,
     Layer,
     LookedAt,
@@ -36,6 +37,7 @@ def attend(
     head: Head = None,
     *,
     search: SearchOptions,
+    history: History = False,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
     npz: Npz = None,
@@ -49,11 +51,16 @@ def attend(
       tmt attend "Kannst du mir helfen?" --layer 2 --head all
       tmt attend "Der Hund schläft." --target "The dog sleeps." --stack decoder
       tmt attend --json
+      tmt attend --history
 
     Without a sentence it takes the showcase of the built-in corpus, or the first validation sentence of moderate
     length of any other. A row says where the model looked while it wrote the row's token; its numbers sum to 1. A dot
     stands where nothing may be attended to. --json prints one object: source, target, never_seen, and stacks with rows,
     columns and weights[layer][head][row][column].
+
+    --history plays what tmt train --watch kept of a sentence, a matrix of the cross-attention for each validation, on
+    a terminal one in place of the other; --json prints source and frames, each with step, loss, target, rows, columns,
+    weights and the entropies of all heads.
 
     Words of the sentence that were never in the training data are named on stderr, and in never_seen, which is null
     where the run does not know its words. --quiet leaves out this and other remarks.
@@ -61,6 +68,12 @@ def attend(
     from transformer_mt.cli.looking import deliver, open_subject, require_attention
     from transformer_mt.inspection.maps import attend_pair
 
+    if history:
+        from transformer_mt.cli.history import show_history
+
+        given = {"SENTENCE": sentence, "--target": target, "--stack": stack, **search.given}
+        show_history(model, layer=layer, head=head, given=given, as_json=as_json, npz=npz)
+        return
     for option, value in {"--stack": stack, "--layer": layer, "--head": head}.items():
         if as_json and value is not None:
             raise InputError(f"{option}: --json prints all stacks, layers and heads; leave one of the two out")

@@ -49,6 +49,9 @@ LookedAt = Annotated[
 Npz = Annotated[
     Path | None, typer.Option("--npz", metavar="FILE", help="Write the numbers to a file for numpy.load too.")
 ]
+History = Annotated[
+    bool, typer.Option("--history", help="Play what tmt train --watch kept, validation after validation.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a configuration value, as in --set model.width=128."),
