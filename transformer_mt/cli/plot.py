@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transformer_mt.cli.options import RUNS, Json, Npz, Set
+from transformer_mt.cli.options import RUNS, Json, Npz, Quiet, Set
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def plot(
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write the picture to a file too.")] = None,
     npz: Npz = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Plot loss, learning rate and BLEU of one or several runs; a schedule; or the encoding of positions.
 
@@ -59,7 +60,7 @@ def plot(
         raise InputError("--positions: --schedule plots something else; give one of them")
     if set and not (schedule or positions):
         raise InputError("--set: changes the configuration of --schedule or --positions; give one of them, or leave it")
-    found = _plot(subjects or [], schedule=schedule, positions=positions, overrides=set or [])
+    found = _plot(subjects or [], schedule=schedule, positions=positions, overrides=set or [], quiet=quiet)
     if svg is not None:
         write_output(svg, found.svg().encode())
     if npz is not None:
@@ -72,7 +73,8 @@ def plot(
         result(*found.lines(width=literal_console().width, fine=prints(FINE)))
 
 
-def _plot(subjects: list[Path], *, schedule: bool, positions: bool, overrides: list[str]) -> "Plot":
+def _plot(subjects: list[Path], *, schedule: bool, positions: bool, overrides: list[str], quiet: bool) -> "Plot":
+    from transformer_mt.cli.terminal import note
     from transformer_mt.inspection.plots import plot_positions, plot_runs
     from transformer_mt.runs.curves import read_curves
     from transformer_mt.runs.directory import Run, newest_run
@@ -80,6 +82,8 @@ def _plot(subjects: list[Path], *, schedule: bool, positions: bool, overrides: l
 
     if not (schedule or positions):
         runs = [Run.open(path) for path in subjects] or [newest_run(RUNS)]
+        if not (subjects or quiet):
+            note(f"using {runs[0].path}")
         return plot_runs([read_curves(run) for run in runs])
     configs = _configs(subjects, overrides)
     if schedule:
