@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -32,7 +33,7 @@ def test_a_run_is_plotted_as_text_svg_and_numbers(trained: str, tmt: Tmt) -> Non
 def test_several_runs_have_a_letter_and_their_name_each(trained: str, own_run: Path, tmt: Tmt) -> None:
     outcome = tmt("plot", trained, str(own_run))
     assert outcome.code == 0
-    assert f"a {trained}   b {own_run}" in outcome.out.replace("\n", " ")
+    assert re.search(rf"a {trained}\s+b {own_run}$", outcome.out, re.MULTILINE)
     assert f"b {trained} validation" in outcome.out
 
 

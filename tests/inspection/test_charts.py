@@ -102,8 +102,8 @@ def points_of(path: ET.Element) -> list[tuple[float, float]]:
 
 def test_the_svg_has_every_point_in_its_place() -> None:
     root = parsed(chart_svg([Panel("t", "step", (RISING, FALLING))]))
-    assert root.attrib["viewBox"] == f"0 0 {WIDTH} {PANEL}"
-    curves = [path for path in root.iter(f"{SVG}path") if len(points_of(path)) > 1]
+    assert root.attrib["viewBox"] == f"0 0 {root.attrib['width']} {root.attrib['height']}"
+    curves = [path for path in root.iter(f"{SVG}path") if "line" in path.attrib.get("class", "")][2:]
     rising, falling = (points_of(path) for path in curves)
     assert len(rising) == 3
     assert rising[0][0] == falling[0][0] == LEFT
@@ -121,6 +121,21 @@ def test_curves_differ_in_more_than_colour() -> None:
     shapes = {path.attrib["d"] for path in root.iter(f"{SVG}path") if "transform" in path.attrib}
     assert len(shapes) == 5
     assert {one.text for one in root.iter(f"{SVG}text")} >= {f"run {number}" for number in range(5)}
+
+
+def test_a_legend_takes_as_many_lines_as_it_needs() -> None:
+    def height(*names: str) -> int:
+        svg = chart_svg([Panel("t", "step", tuple(Series(name, RISING.points) for name in names))])
+        widths = [float(one.attrib["x"]) + 6 * len(one.text or "") for one in parsed(svg).iter(f"{SVG}text")]
+        assert max(widths) <= WIDTH + 10 or len(names) == 1
+        return int(parsed(svg).attrib["height"])
+
+    assert height("a" * 90) == PANEL
+    assert PANEL < height("a", "b") < height(*["a long name of a run"] * 5) < height(*["a long name of a run"] * 9)
+    names = tuple(Series("a long name of a run", RISING.points) for _ in range(5))
+    lines = [*chart_lines([Panel("t", "step", names)], width=60, fine=True)]
+    assert max(map(len, lines)) <= 60
+    assert sum(line.count("a long name of a run") for line in lines) == 5
 
 
 def luminance(colour: str) -> float:

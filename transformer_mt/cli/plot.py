@@ -1,7 +1,7 @@
 """`tmt plot`: what training has measured, a schedule, and the position encoding as pictures."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -98,9 +98,6 @@ def _configs(paths: list[Path], overrides: list[str]) -> "dict[str, Config]":
     """The configurations of files by their names; without any, the one that training has by default."""
     from transformer_mt.config.toml import load_config
 
-    configs: dict[str, Any] = {}
-    for path in paths or [None]:
-        config = load_config(path, overrides)
-        name = "default" if path is None else str(path)
-        configs[name] = config
-    return configs
+    if not paths:
+        return {"default": load_config(None, overrides)}
+    return {str(path): load_config(path, overrides) for path in paths}

@@ -162,7 +162,7 @@ class LiveDisplay:
 
     def _folded(self, text: str, *, width: int, lines: int) -> Text:
         """The text in lines of the width; dots say that there would be more."""
-        folded = Text(escape_controls(text)).wrap(self.console, width, overflow="fold")
+        folded = [*Text(escape_controls(text)).wrap(self.console, width, overflow="fold")]
         if len(folded) > lines:
             folded = folded[:lines]
             folded[-1].rstrip()

@@ -4,7 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Points = tuple[tuple[float, float], ...]
+# Steps are whole numbers.
+Number = int | float
+Points = tuple[tuple[Number, Number], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,15 @@ class Panel:
         return extent([y for one in self.series for _, y in one.points])
 
 
-def extent(values: Sequence[float]) -> tuple[float, float]:
+def extent(values: Sequence[Number]) -> tuple[float, float]:
     """The least and the largest value; apart where there is only one, and from 0 to 1 where there is none."""
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    low, high = float(min(values, default=0.0)), float(max(values, default=1.0))
     if high > low:
         return low, high
     return (low - abs(low) / 2, high + abs(high) / 2) if low else (0.0, 1.0)
 
 
-def ticks(low: float, high: float, *, most: int) -> list[float]:
+def ticks(low: Number, high: Number, *, most: int) -> list[float]:
     """At most so many round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / max(1, most)
     power = 10.0 ** math.floor(math.log10(rough))
@@ -55,12 +57,12 @@ def ticks(low: float, high: float, *, most: int) -> list[float]:
     return []
 
 
-def place(value: float, low: float, high: float) -> float:
+def place(value: Number, low: Number, high: Number) -> float:
     """Where a value lies between two ends, from 0 to 1."""
     return (value - low) / (high - low)
 
 
-def tick_label(value: float) -> str:
+def tick_label(value: Number) -> str:
     """A number in few characters: `0.002`, `1,300`, `2e-09`."""
     if value == 0 or 1e-3 <= abs(value) < 1e6:
         return f"{value:,.4g}" if abs(value) < 1e3 else f"{value:,.0f}"

@@ -6,11 +6,13 @@ from xml.sax.saxutils import escape
 import numpy as np
 from jaxtyping import Float
 
-from transformer_mt.inspection.chart import Panel, Series, place, tick_label, ticks
+from transformer_mt.inspection.chart import Number, Panel, Series, place, tick_label, ticks
 from transformer_mt.inspection.escape import escape_controls
 
 WIDTH, PANEL, LEFT, RIGHT, TOP, BOTTOM = 720, 210, 64, 16, 34, 40
 _LINE = 18
+# A curve of more points has no marks.
+_MOST_MARKS = 60
 
 # Okabe and Ito 2008, which colour-blind readers can tell apart; those too dark or too light for a ground are replaced.
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5200", "#56b4e9", "#333333")
@@ -22,10 +24,14 @@ _SHADES = 21
 
 
 def chart_svg(panels: Sequence[Panel]) -> str:
-    """The panels one above the other, with a line of what each curve is above each."""
-    height = len(panels) * PANEL
-    body = [part for number, panel in enumerate(panels) for part in _panel(panel, top=number * PANEL)]
-    return document(body, width=WIDTH, height=height, title=", ".join(panel.title for panel in panels))
+    """The panels one above the other, each below its title and, where it has several curves, what each of them is."""
+    body: list[str] = []
+    top = 0
+    for panel in panels:
+        legend = _legend_lines(panel)
+        body += _panel(panel, top=top, legend=legend)
+        top += PANEL + _LINE * len(legend)
+    return document(body, width=WIDTH, height=top, title=", ".join(panel.title for panel in panels))
 
 
 def heat_map_svg(values: Float[np.ndarray, "R C"], *, title: str, down: str, across: str) -> str:
@@ -66,58 +72,71 @@ def escaped(text: str) -> str:
     return escape(escape_controls(text))
 
 
-def _panel(panel: Panel, *, top: int) -> Iterator[str]:
+def _panel(panel: Panel, *, top: int, legend: Sequence[Sequence[Series]]) -> Iterator[str]:
     (left, right), (low, high) = panel.horizontal, panel.vertical
-    bottom, edge = top + PANEL - BOTTOM, WIDTH - RIGHT
+    top_of_axis = top + TOP + _LINE * len(legend)
+    bottom, edge = top_of_axis + PANEL - TOP - BOTTOM, WIDTH - RIGHT
     yield _text(LEFT, top + 16, panel.title, anchor="start")
+    for number, line in enumerate(legend, start=1):
+        yield from _legend(line, y=top + 16 + number * _LINE)
     for value in ticks(low, high, most=5):
-        y = _down(value, low, high, top)
+        y = _between(value, low, high, bottom, top_of_axis)
         yield f'<path class="grid" d="M{LEFT} {y}H{edge}"/>'
         yield _text(LEFT - 6, y + 4, tick_label(value), anchor="end")
     for value in ticks(left, right, most=8):
-        x = _right(value, left, right)
+        x = _between(value, left, right, LEFT, edge)
         yield f'<path class="axis" d="M{x} {bottom}v4"/>'
         yield _text(x, bottom + 17, tick_label(value))
-    yield f'<path class="axis" d="M{LEFT} {top + TOP}V{bottom}H{edge}"/>'
+    yield f'<path class="axis" d="M{LEFT} {top_of_axis}V{bottom}H{edge}"/>'
     yield _text(edge, bottom + 32, panel.across, anchor="end")
     for series in panel.series:
-        yield from _curve(series, [(_right(x, left, right), _down(y, low, high, top)) for x, y in series.points])
-    yield from _legend(panel, top=top)
+        yield from _curve(
+            series,
+            [
+                (_between(x, left, right, LEFT, edge), _between(y, low, high, bottom, top_of_axis))
+                for x, y in series.points
+            ],
+        )
 
 
-def _curve(series: Series, points: Sequence[tuple[float, float]]) -> Iterator[str]:
+def _curve(series: Series, points: Sequence[tuple[Number, Number]]) -> Iterator[str]:
     colour, shape = series.group % len(LIGHT), _MARKS[series.group % len(_MARKS)]
     path = "L".join(f"{x} {y}" for x, y in points)
     yield f'<path class="line c{colour}{" dashed" if series.dashed else ""}" d="M{path}"/>'
-    if not series.dashed and len(points) <= 60:
+    if not series.dashed and len(points) <= _MOST_MARKS:
         yield from (f'<path class="m{colour}" transform="translate({x} {y})" d="{shape}"/>' for x, y in points)
 
 
-def _legend(panel: Panel, *, top: int) -> Iterator[str]:
-    """What each curve is, from the right edge to the left beside the title, where there are several."""
+def _legend_lines(panel: Panel) -> list[list[Series]]:
+    """The curves in lines that fit beside each other, where there are several."""
     if len(panel.series) < 2:
-        return
-    x = WIDTH - RIGHT
-    for series in reversed(panel.series):
-        colour = series.group % len(LIGHT)
-        yield _text(x, top + 16, series.name, anchor="end")
-        x -= round(7 * len(series.name)) + 26
-        yield f'<path class="line c{colour}{" dashed" if series.dashed else ""}" d="M{x} {top + 12}h20"/>'
-        if not series.dashed:
-            mark = _MARKS[series.group % len(_MARKS)]
-            yield f'<path class="m{colour}" transform="translate({x + 10} {top + 12})" d="{mark}"/>'
-        x -= 12
+        return []
+    lines: list[list[Series]] = [[]]
+    for series in panel.series:
+        if lines[-1] and sum(map(_legend_width, [*lines[-1], series])) > WIDTH - LEFT - RIGHT:
+            lines.append([])
+        lines[-1].append(series)
+    return lines
 
 
-def _right(value: float, low: float, high: float) -> float:
-    return round(LEFT + place(value, low, high) * (WIDTH - LEFT - RIGHT), 1)
+def _legend_width(series: Series) -> int:
+    return 7 * len(escape_controls(series.name)) + 44
 
 
-def _down(value: float, low: float, high: float, top: int) -> float:
-    return round(top + TOP + (1 - place(value, low, high)) * (PANEL - TOP - BOTTOM), 1)
+def _legend(line: Sequence[Series], *, y: int) -> Iterator[str]:
+    x = LEFT
+    for series in line:
+        yield from _curve(series, [(x, y - 4), (x + 20, y - 4)])
+        yield _text(x + 26, y, series.name, anchor="start")
+        x += _legend_width(series)
 
 
-def _text(x: float, y: float, text: str, *, anchor: str = "middle") -> str:
+def _between(value: Number, low: Number, high: Number, first: int, last: int) -> float:
+    """Where a value between two others lies between two places."""
+    return round(first + place(value, low, high) * (last - first), 1)
+
+
+def _text(x: Number, y: Number, text: str, *, anchor: str = "middle") -> str:
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escaped(text)}</text>'
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float
+from rich.cells import cell_len
 
 from transformer_mt.inspection.chart import Panel, Points, place, tick_label, ticks
 from transformer_mt.inspection.escape import escape_controls
@@ -52,8 +53,19 @@ def _panel(panel: Panel, *, width: int, fine: bool) -> Iterator[str]:
     yield f"{'':>{gutter}} {corner}{floor * columns}"
     yield f"{'':>{gutter}}  {_across(panel, columns)}".rstrip()
     if len(panel.series) > 1:
-        names = (f"{_letter(number)} {escape_controls(one.name)}" for number, one in enumerate(panel.series))
-        yield f"{'':>{gutter}}  {'   '.join(names)}"
+        yield from (f"{'':>{gutter}}  {line}" for line in _legend(panel, columns=columns))
+
+
+def _legend(panel: Panel, *, columns: int) -> list[str]:
+    """The letters with the names of their curves, as many on a line as fit."""
+    lines: list[str] = []
+    for number, one in enumerate(panel.series):
+        entry = f"{_letter(number)} {escape_controls(one.name)}"
+        if lines and cell_len(lines[-1]) + 3 + cell_len(entry) <= columns:
+            lines[-1] += f"   {entry}"
+        else:
+            lines.append(entry)
+    return lines
 
 
 def _canvas(panel: Panel, *, columns: int, fine: bool) -> list[str]:
