@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from support.variants import RECURRENT, VARIANTS, Variant
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.lens import GUESSES, Lens, decided_at, look_through
 from transformer_mt.inspection.lens_table import lens_lines
+from transformer_mt.inspection.tokens import Tokens
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer import BOS, EOS, Tokenizer
@@ -75,23 +77,22 @@ def test_a_position_is_decided_where_it_stays_right_to_the_end() -> None:
 
 
 def test_a_word_is_decided_with_the_last_of_its_pieces(lens: Lens) -> None:
-    for number, decided in enumerate(lens.words_decided):
-        layers = [lens.decided[i] for i, word in enumerate(lens.written.word_of_piece) if word == number]
-        assert layers
-        known = [layer for layer in layers if layer is not None]
-        assert decided == (max(known) if len(known) == len(layers) else None)
-    assert len(lens.words_decided) == len(lens.written.words)
+    written = Tokens((5, 6, 7, 8, 9), ("▁a", "b", "c", "▁d", "</s>"), ("abc", "d", "</s>"), (0, 0, 0, 1, 2))
+    assert replace(lens, written=written, decided=(1, 3, 2, None, 2)).words_decided == (3, None, 2)
+    assert replace(lens, written=written, decided=(1, None, 2, 1, 2)).words_decided == (None, 1, 2)
 
 
 def test_the_table_says_what_is_likeliest_in_every_layer(lens: Lens) -> None:
+    lens = replace(lens, decided=(2, None, 3, *[1] * (len(lens.decided) - 3)))
     lines = [*lens_lines(lens, width=200)]
     assert lines[0].split() == ["writes", "layer", "1", "layer", "2", "layer", "3"]
     for place, line in enumerate(lines[1 : len(lens.written.pieces) + 1]):
         assert line.startswith(lens.written.pieces[place])
         for layer in lens.guesses:
             assert layer[place][0].piece in line
-        stars = 0 if (first := lens.decided[place]) is None else 3 - first + 1
+        stars = {2: 2, None: 0, 3: 1, 1: 3}[lens.decided[place]]
         assert line.count("*.") + line.count("*1.") == stars
+        assert line.rstrip().split()[-2].startswith("*") == (stars > 0)
     said = " ".join(lines[len(lens.written.pieces) + 2 :])
     assert all(word in said for word in lens.written.words)
 
@@ -104,12 +105,11 @@ def test_layers_that_do_not_fit_stand_below(lens: Lens) -> None:
 
 
 def test_pieces_cannot_command_a_terminal(lens: Lens) -> None:
-    hostile = lens.written.__class__(
+    hostile = Tokens(
         lens.written.ids, ("\x1b[2J", *lens.written.pieces[1:]), ("\u202eevil", *lens.written.words[1:]),
         lens.written.word_of_piece,
     )  # fmt: skip
-    object.__setattr__(lens, "written", hostile)
-    text = "\n".join(lens_lines(lens, width=80))
+    text = "\n".join(lens_lines(replace(lens, written=hostile), width=80))
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "␛[2J" in text

@@ -56,17 +56,13 @@ def test_watching_changes_no_weight_and_no_number(run: Path, tmp_path: Path) -> 
     assert not (tmp_path / WATCHED).exists()
 
 
-@pytest.mark.parametrize("again", [(WATCH,), ()], ids=["said again", "kept by the run"])
-def test_a_continuation_goes_on_watching_and_repeats_nothing(again: tuple[str, ...], run: Path, tmp_path: Path) -> None:
+def test_a_continuation_goes_on_watching_without_being_told_and_repeats_nothing(run: Path, tmp_path: Path) -> None:
     session = opened(tmp_path, WATCH)
     for report in session.train():
         if validations_of([report]):
             break
-    (tmp_path / WATCHED).write_text((tmp_path / WATCHED).read_text() * 2)  # as if a crash came after the next frame
-    session.trainer.run.forget_metrics_after(4)
-    list(opened(tmp_path, *again).train())
-    assert [frame.step for frame in read_frames(tmp_path)][-1] == 8
-    assert read_frames(tmp_path)[-1] == read_frames(run)[-1]
+    list(opened(tmp_path).train())
+    assert read_frames(tmp_path) == read_frames(run)
 
 
 def test_frames_of_steps_that_are_repeated_are_forgotten(run: Path, tmp_path: Path) -> None:
