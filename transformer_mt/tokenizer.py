@@ -130,6 +130,10 @@ class Tokenizer:
         """Each subword as sentencepiece writes it: `▁` begins a word, `<0xE2>` is a byte, `</s>` is `EOS`."""
         return [self._processor.IdToPiece(index) for index in ids]
 
+    def ids(self, pieces: Iterable[str]) -> list[int]:
+        """The id of each subword, written as `pieces` gives it."""
+        return [self._processor.piece_to_id(piece) for piece in pieces]
+
     def normalize(self, text: str) -> str:
         """The text as `decode(encode(text))` gives it back: NFC, single spaces, `▁` taken for a space."""
         return self.decode(self.encode(text))

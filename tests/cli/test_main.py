@@ -13,7 +13,10 @@ from support.command_line import PROGRAM, Outcome, Tmt
 
 from transformer_mt.errors import Diverged
 
-COMMANDS = ("train", "translate", "attend", "explain", "heads", "evaluate", "data", "config", "runs")
+COMMANDS = (
+    *("train", "translate", "attend", "explain", "lens", "heads", "plot", "evaluate"),
+    *("data", "config", "runs"),
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,6 +1,8 @@
 import json
+import math
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -14,10 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import PAIRS, PROGRAM, Tmt
 
+from transformer_mt.cli.terminal import prints
 from transformer_mt.runs.directory import Run
 from transformer_mt.translation.translator import Translation, Translator
 
 SOURCES = [source for source, _ in PAIRS]
+SOURCE = SOURCES[0]
 # A handful of characters, so that no line is too long for the tiny model even when each one is four bytes.
 LINES = st.lists(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=9)
@@ -343,3 +347,57 @@ def test_lines_come_out_as_soon_as_they_are_there(trained: str) -> None:
         assert process.stdout.readline() == b"\n"
         process.stdin.close()
         assert len(process.stdout.readlines()) == 1_999
+
+
+def test_alternatives_follow_each_translation(trained: str, tmt: Tmt) -> None:
+    plain = tmt("translate", "--model", trained, "--n-best", "2", SOURCE).lines
+    lines = tmt("translate", "--model", trained, "--n-best", "2", "--alternatives", SOURCE, "").lines
+    assert [line for line in lines if not line.startswith("  ")] == [*plain, "2\t"]
+    shown = [line for line in lines if line.startswith("  ")]
+    assert sum("</s>" in line.split()[1] for line in shown) == 2
+    assert all(len(re.findall(r"\b[01]\.\d{3} ", line)) == 5 for line in shown)
+
+
+def test_alternatives_in_json_have_every_translations_probabilities(trained: str, tmt: Tmt) -> None:
+    found = json.loads(tmt("translate", "--model", trained, "--n-best", "2", "--alternatives", "--json", SOURCE).out)
+    assert found["alternatives"] == found["n_best"][0]["alternatives"]
+    for one in found["n_best"]:
+        assert [len(position["others"]) for position in one["alternatives"]] == [4] * len(one["alternatives"])
+    total = sum(math.log(position["probability"]) for position in found["alternatives"])
+    assert total == pytest.approx(found["log_probability"], rel=1e-3)
+
+
+def test_the_beam_is_shown_as_a_tree(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", trained, "--trace", SOURCE, " ")
+    first, *tree, last = outcome.lines
+    assert [first, last] == [*tmt("translate", "--model", trained, SOURCE).lines, ""]
+    assert sum(line.endswith(": the best") for line in tree) == 1
+    assert all(line.startswith("  ") for line in tree)
+
+
+def test_the_tree_in_json_leads_to_the_translation(trained: str, tmt: Tmt) -> None:
+    found = json.loads(tmt("translate", "--model", trained, "--trace", "--json", SOURCE).out)
+    trace = found["trace"]
+    best = trace["nodes"][trace["best"]]
+    assert best["end"] == "ended"
+    assert best["score"] == pytest.approx(found["score"], rel=1e-5)
+    assert json.loads(tmt("translate", "--model", trained, "--trace", "--json", " ").out)["trace"] is None
+
+
+def test_where_stdout_has_no_lines_the_tree_is_ascii(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.cli.search_views.prints", lambda _: False)
+    outcome = tmt("translate", "--model", trained, "--trace", SOURCE)
+    assert "  `- " in outcome.out
+    assert "└" not in outcome.out
+
+
+def test_stdout_says_what_characters_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    for encoding, has in (("utf-8", True), ("latin-1", False), ("cp437", True)):
+        monkeypatch.setattr("sys.stdout", SimpleNamespace(encoding=encoding))
+        assert prints("├─└│") is has
+
+
+def test_draws_keep_no_beam(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", trained, "--trace", "--sample", SOURCE)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "tmt: error: --trace: drawing at random keeps no beam; leave it or --sample out\n"

@@ -13,7 +13,9 @@ from transformer_mt.cli.data import data
 from transformer_mt.cli.evaluate import evaluate
 from transformer_mt.cli.explain import explain
 from transformer_mt.cli.heads import heads
+from transformer_mt.cli.lens import lens
 from transformer_mt.cli.options import command_line
+from transformer_mt.cli.plot import plot
 from transformer_mt.cli.runs import runs
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
@@ -32,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, explain, heads, evaluate, data, config, runs):
+for command in (train, translate, attend, explain, lens, heads, plot, evaluate, data, config, runs):
     app.command()(command)
 
 # What a shell sets when it asks how a line goes on.

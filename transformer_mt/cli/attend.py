@@ -12,6 +12,7 @@ from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     Device,
     Head,
+    History,
     Json,
     Layer,
     LookedAt,
@@ -92,6 +93,7 @@ def attend(
     without: Without = None,
     *,
     search: SearchOptions,
+    history: History = False,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
     npz: Npz = None,
@@ -108,6 +110,7 @@ def attend(
       tmt attend --model runs/one --model runs/other
       tmt attend --without cross.2.1,cross.2.2
       tmt attend --svg attention.svg --dot attention.dot
+      tmt attend --history
 
     Without a sentence it takes the showcase of the built-in corpus, or the first validation sentence of moderate
     length of any other. A row says where the model looked while it wrote the row's word; its numbers sum to 1. A dot
@@ -129,11 +132,26 @@ def attend(
     --without switches heads off, translates so, and shows the usual translation beside that; --json then has without
     and usual, which is null beside --target. tmt heads says which heads matter.
 
+    --history plays what tmt train --watch kept of a sentence, a matrix of the cross-attention for each validation, on
+    a terminal one in place of the other; --json prints source and frames, each with step, loss, target, rows, columns,
+    weights and the entropies of all heads.
+
     Words of the sentence that were never in the training data are named on stderr, and in never_seen, which is null
     where the run does not know its words. --quiet leaves out this and other remarks.
     """
     from transformer_mt.cli.looking import deliver
 
+    if history:
+        from transformer_mt.cli.history import show_history
+
+        choices = {"--method": method != DEFAULT_METHOD, "--compact": compact, "--graph": graph, "--pieces": not words}
+        files = {"--svg": svg, "--dot": dot, "--without": without, "--threshold": threshold}
+        given = {"SENTENCE": sentence, "--target": target, "--stack": stack, **search.given, **files}
+        given |= {option: True for option, chosen in choices.items() if chosen}
+        if len(model or ()) > 1:
+            raise InputError("--model: --history plays one run; give one")
+        show_history(model[0] if model else None, layer=layer, head=head, given=given, as_json=as_json, npz=npz)
+        return
     choice = Choice(stack, layer, head, method, compact, graph, DEFAULT_THRESHOLD if threshold is None else threshold)
     _refuse_without_effect(choice, as_json=as_json, dot=dot, threshold=threshold)
     subjects = _open_subjects(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Annotated, Any
 
 import typer
@@ -70,6 +71,7 @@ def choices(key: str) -> Mapping[str, Any]:
     from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
     from transformer_mt.models.recurrent import FinalStates
     from transformer_mt.training.averaging import AVERAGING
+    from transformer_mt.training.keeping import KEEPING
     from transformer_mt.training.reports import VALIDATION_SCORES
 
     tables: dict[str, Mapping[str, Any]] = {
@@ -85,6 +87,7 @@ def choices(key: str) -> Mapping[str, Any]:
         "model.residual": RESIDUALS,
         "model.activation": ACTIVATIONS,
         "training.averaging": AVERAGING,
+        "training.keep": {usage(name, entry): entry for name, entry in KEEPING.items()},
         "training.score": VALIDATION_SCORES,
         "training.precision": PRECISIONS,
     }
@@ -94,6 +97,6 @@ def choices(key: str) -> Mapping[str, Any]:
 
 def _first_line(variant: Any) -> str:
     """What a class or function says of itself in its first line; nothing for a variant that is neither."""
-    is_described = isinstance(variant, type) and (issubclass(variant, Section) or variant.__module__ != "builtins")
+    is_described = isinstance(variant, type | FunctionType) and variant.__module__ != "builtins"
     text = (variant.__doc__ or "") if is_described else ""
     return " ".join(text.strip().split("\n\n")[0].split())

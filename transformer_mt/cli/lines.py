@@ -80,6 +80,17 @@ def read_records(source: Source, require_fitting: Check, *, as_json: bool, langu
 
 
 @dataclass(frozen=True, slots=True)
+class Extra:
+    """What is shown besides a translation: keys of its JSON object, or lines below it."""
+
+    fields: dict[str, Any]
+    lines: Sequence[str]
+
+
+NO_EXTRA = Extra({}, ())
+
+
+@dataclass(frozen=True, slots=True)
 class OutputFormat:
     """How translations are written: JSON objects, or text with tab-separated columns before it where asked for."""
 
@@ -88,23 +99,41 @@ class OutputFormat:
     n_best: int
 
     def lines(
-        self, record: Record, translations: Sequence[Translation], *, number: int, never_seen: list[str] | None
+        self,
+        record: Record,
+        translations: Sequence[Translation],
+        *,
+        number: int,
+        never_seen: list[str] | None,
+        extras: Sequence[Extra] = (),
+        of_search: Extra = NO_EXTRA,
     ) -> Iterator[str]:
-        """The lines for one record, the `number`-th counted from 1, with the words that training has never seen."""
+        """The lines for one record, the `number`-th counted from 1, with the words that training has never seen.
+
+        `extras`, if there are any, belong to one translation each, `of_search` to all of them.
+        """
+        extras = extras or [NO_EXTRA] * len(translations)
         if record.problem and not self.as_json:
             yield "\t".join([*([str(number)] if self.n_best > 1 else []), *([""] if self.scores else []), ""])
             return
         if self.as_json:
             # JSON escapes ASCII controls itself, but lets those beyond pass.
-            yield escape_controls(json.dumps(self._object(record, translations, never_seen), ensure_ascii=False))
+            found = self._object(record, translations, never_seen, extras) | of_search.fields
+            yield escape_controls(json.dumps(found, ensure_ascii=False))
             return
-        for translation in translations:
+        for translation, extra in zip(translations, extras, strict=True):
             columns = [str(number)] if self.n_best > 1 else []
             columns += [f"{translation.score:.4f}"] if self.scores else []
             yield "\t".join([*columns, escape_controls(translation.text)])
+            yield from map(escape_controls, extra.lines)
+        yield from map(escape_controls, of_search.lines)
 
     def _object(
-        self, record: Record, translations: Sequence[Translation], never_seen: list[str] | None
+        self,
+        record: Record,
+        translations: Sequence[Translation],
+        never_seen: list[str] | None,
+        extras: Sequence[Extra],
     ) -> dict[str, Any]:
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}
@@ -113,8 +142,9 @@ class OutputFormat:
         added: dict[str, Any] = {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
         added["never_seen"] = never_seen
         if self.n_best > 1:
-            added["n_best"] = [{"text": one.text, "score": one.score} for one in translations]
-        return fields | added
+            ranked = zip(translations, extras, strict=True)
+            added["n_best"] = [{"text": one.text, "score": one.score} | extra.fields for one, extra in ranked]
+        return fields | added | extras[0].fields
 
 
 def _decoded(file: BinaryIO, name: str) -> Iterator[str | InputError]:

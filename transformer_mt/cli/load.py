@@ -8,7 +8,8 @@ from transformer_mt.cli.search_options import SearchOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import Config, DataConfig
 from transformer_mt.device import choose_device
-from transformer_mt.runs.directory import Run, newest_run
+from transformer_mt.runs.directory import newest_run
+from transformer_mt.runs.trained import find_run
 from transformer_mt.translation.translator import Translator
 
 
@@ -22,11 +23,11 @@ class OpenedRun:
 
 
 def open_run(model: Path | None, search: SearchOptions, *, device: str, quiet: bool = False) -> OpenedRun:
-    """The run in that directory; its translator searches as the run is configured but for these options.
+    """The run in that directory, or at that checkpoint; it translates as it is configured but for these options.
 
     Without a directory it is the newest run under `runs/`, which is named on stderr unless `quiet`.
     """
-    run = newest_run(RUNS) if model is None else Run.open(model)
+    run = newest_run(RUNS) if model is None else find_run(model)
     place = choose_device(device)
     found = run.load()
     if model is None and not quiet:

@@ -17,7 +17,8 @@ command_line: ContextVar[tuple[str, ...]] = ContextVar("command_line")
 
 
 Model = Annotated[
-    Path | None, typer.Option("--model", metavar="DIR", help="The run to use. [the newest one under runs/]")
+    Path | None,
+    typer.Option("--model", metavar="DIR", help="The run to use, or a checkpoint in it. [the newest one under runs/]"),
 ]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -51,6 +52,9 @@ LookedAt = Annotated[
 ]
 Npz = Annotated[
     Path | None, typer.Option("--npz", metavar="FILE", help="Write the numbers to a file for numpy.load too.")
+]
+History = Annotated[
+    bool, typer.Option("--history", help="Play what tmt train --watch kept, validation after validation.")
 ]
 Set = Annotated[
     list[str] | None,

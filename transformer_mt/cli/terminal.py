@@ -22,6 +22,15 @@ def note(*lines: str) -> None:
             print(f"tmt: {escape_controls(line)}", file=sys.stderr)
 
 
+def prints(text: str) -> bool:
+    """Whether stdout has all these characters."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def result(*lines: str) -> None:
     """Lines of results on stdout, with nothing in them that could command a terminal."""
     for line in lines:

@@ -41,6 +41,12 @@ def train(
         float | None,
         typer.Option("--learning-rate", metavar="X", min=1e-12, help="At the peak. [schedule.learning_rate]"),
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Keep what a sentence attends to at each validation: an example's.")
+    ] = False,
+    watch_sentence: Annotated[
+        str | None, typer.Option("--watch-sentence", metavar="TEXT", help="The same of this sentence. [training.watch]")
+    ] = None,
     set: Set = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Delete the run that is there and start anew.")
@@ -63,6 +69,7 @@ def train(
       tmt train --from runs/builtin --data my.de,my.en --epochs 10
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --processes 2
+      tmt train --watch && tmt attend --history
 
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
     saves; a second one leaves at once.
@@ -85,6 +92,8 @@ def train(
         resolved = resolve_config(config, data=data, overrides=overrides)
     else:
         resolved = _begun_with(parent, config, data=data, overrides=overrides)
+    if watch or watch_sentence is not None:
+        resolved = _watching(resolved, watch_sentence)
     if check:
         from transformer_mt.cli.check import check_training
 
@@ -92,6 +101,19 @@ def train(
         return
     default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
     raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
+
+
+def _watching(config: "Config", sentence: str | None) -> "Config":
+    """The configuration of a training that watches the sentence, or an example from its corpus."""
+    from transformer_mt.cli.looking import example
+    from transformer_mt.corpus.load import load_corpus, resolved
+    from transformer_mt.training.watching import watching
+
+    if sentence is None:
+        sentence = config.training.watch or example(resolved(config.data, load_corpus(config.data)))
+    if not sentence.strip():
+        raise InputError("--watch-sentence: empty; give a sentence, or --watch")
+    return watching(config, sentence)
 
 
 # What the configuration of a parent says of data that another corpus does not have.

@@ -17,6 +17,8 @@ from transformer_mt.training.reports import FinishReport, Report, StepReport, Va
 from transformer_mt.training.trainer import Trainer
 
 VALIDATIONS_SHOWN = 8
+# Lines beside validations and samples: the progress bar, the last report, two headings, one that the cursor stands on.
+OTHER_LINES = 5
 
 
 class Narrator:
@@ -93,7 +95,7 @@ class LiveDisplay:
     """A progress bar, the last validations, and what the fixed sentences are translated to now."""
 
     def __init__(self, console: Console, trainer: Trainer) -> None:
-        self.trainer = trainer
+        self.trainer, self.console = trainer, console
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
@@ -127,24 +129,43 @@ class LiveDisplay:
         self.progress.update(self.task, description=description, completed=self.trainer.share_done())
 
     def _picture(self) -> RenderableType:
-        parts: list[RenderableType] = [self.progress, Text(self.line)]
+        """At most as high as the terminal, however long translations are: what is below its end would not be seen."""
+        parts: list[RenderableType] = [self.progress, Text(self.line, no_wrap=True, overflow="ellipsis")]
         if self.validations:
-            parts += [self._table(), self._samples()]
+            samples = self.validations[-1].validation.samples
+            room = max(0, self.console.height - OTHER_LINES)
+            shown = max(1, min(len(self.validations), VALIDATIONS_SHOWN, room - len(samples)))
+            parts += [self._table(shown), self._samples(lines=max(1, (room - shown) // max(1, len(samples))))]
         return Group(*parts)
 
-    def _table(self) -> Table:
+    def _table(self, shown: int) -> Table:
         table = Table(box=None, header_style="bold")
         for heading in ("step", "loss", "BLEU", "chrF"):
             table.add_column(heading, justify="right")
         table.add_column()
-        for report in self.validations[-VALIDATIONS_SHOWN:]:
+        for report in self.validations[-shown:]:
             found = report.validation
             numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
             table.add_row(str(report.step), *numbers, "best" if report.best else "")
         return table
 
-    def _samples(self) -> Table:
-        table = Table("source", "reference", "translation now", box=None, header_style="bold")
+    def _samples(self, *, lines: int) -> Table:
+        """Each text folded into at most so many lines."""
+        headings = ("source", "reference", "translation now")
+        width = max(1, self.console.width // len(headings) - 2)  # a space on either side
+        table = Table(box=None, header_style="bold")
+        for heading in headings:
+            table.add_column(heading, width=width)
         for sample in self.validations[-1].validation.samples:
-            table.add_row(*(Text(escape_controls(text)) for text in sample))
+            table.add_row(*(self._folded(text, width=width, lines=lines) for text in sample))
         return table
+
+    def _folded(self, text: str, *, width: int, lines: int) -> Text:
+        """The text in lines of the width; dots say that there would be more."""
+        folded = [*Text(escape_controls(text)).wrap(self.console, width, overflow="fold")]
+        if len(folded) > lines:
+            folded = folded[:lines]
+            folded[-1].rstrip()
+            folded[-1].truncate(width - 1)
+            folded[-1].append("…")
+        return Text("\n").join(folded)

@@ -2,21 +2,14 @@
 
 import os
 import sys
-from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Prefix, Quiet
 from transformer_mt.cli.search_options import OPTIONS, SearchOptions, with_search_options
 from transformer_mt.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from transformer_mt.cli.lines import Record
-    from transformer_mt.translation.translator import Translation, Translator
 
 # Mean ln p of a subword below which a translation is doubted. Measured with the model of `tmt train`: none of 650
 # validation and test sentences was below -0.4; 9 of 10 strings of random letters or punctuation were below -1.0, and
@@ -43,6 +36,10 @@ def translate(
     scores: Annotated[
         bool, typer.Option("--scores", help="Put the score before each translation, with a tab.")
     ] = False,
+    alternatives: Annotated[
+        bool, typer.Option("--alternatives", help="Show what might have stood at each subword instead.")
+    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show what the beam kept at every step, as a tree.")] = False,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -55,11 +52,17 @@ def translate(
       tmt translate --input letters.de --output letters.en
       echo "Der Hund schläft." | tmt translate --n-best 3 --scores
       tmt translate --sample --temperature 0.8 --top-p 0.9 "Wir haben Zeit."
+      tmt translate --alternatives --trace "Der alte Mann liest."
 
     One line comes out for each line that goes in, an empty one for an empty one. With --n-best above 1 there are
     several, each after its sentence's number and a tab. --json prints an object a line: source, translation, score,
     log_probability, never_seen and, with --n-best, n_best. A line that is a JSON object itself is passed through with
     these added; its text is taken from the key source or the source language's (de).
+
+    --alternatives prints a line for each subword below its translation: its probability, then the likeliest others;
+    with --json, in alternatives. --trace prints the tree of the beam: at the end of a line the log-probability so far
+    and how it ended, the end symbol with the score; dropped, when none of its continuations was kept; beaten, when it
+    could not win any more. With --json it is in trace, as nodes that name their parent.
 
     Words that were never in the training data are named on stderr, and in never_seen, which is null where the run does
     not know its words. --quiet leaves out this and other remarks.
@@ -72,6 +75,7 @@ def translate(
     from transformer_mt.cli.never_seen import NeverSeen
     from transformer_mt.cli.output_file import open_output
     from transformer_mt.cli.prompt import prompted
+    from transformer_mt.cli.search_views import SearchViews
     from transformer_mt.cli.terminal import note
     from transformer_mt.translation.translator import numbered
 
@@ -82,6 +86,7 @@ def translate(
     if scores and as_json:
         raise InputError("--scores: --json prints the score without it; leave it out")
     run = open_run(model, search, device=device, quiet=quiet)
+    views = SearchViews(run.translator, alternatives=alternatives, trace=trace, as_json=as_json, prefix=prefix)
     translator, language = run.translator, run.config.data.source_language
     is_prompt = not sentences and input is None and sys.stdin.isatty()
     if is_prompt:
@@ -98,10 +103,13 @@ def translate(
     with open_output(output) as write:
         for source in sources:
             records = read_records(source, translator.require_fitting, as_json=as_json, language=language)
-            for number, (record, found) in enumerate(_translated(records, translator, prefix=prefix), start=1):
+            for number, (record, found) in enumerate(views.translated(records), start=1):
                 total += 1
                 never_seen = unseen.look_at(record.text) if unseen else None
-                for line in form.lines(record, found, number=number, never_seen=never_seen):
+                extras, of_search = views.extras(record, found)
+                for line in form.lines(
+                    record, found, number=number, never_seen=never_seen, extras=extras, of_search=of_search
+                ):
                     write(line)
                 if record.problem:
                     bad += 1
@@ -113,13 +121,3 @@ def translate(
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(f"{place}: {bad} of {total} lines are not translated; correct those named above")
-
-
-def _translated(
-    records: "Iterable[Record]", translator: "Translator", *, prefix: str
-) -> "Iterator[tuple[Record, list[Translation]]]":
-    """Every record with its translations, best first."""
-    # Twice the same: those that the translator reads ahead wait for their translations.
-    given, waiting = tee(records)
-    found = translator.translate_stream((record.text for record in given), prefix=prefix)
-    return zip(waiting, found, strict=False)

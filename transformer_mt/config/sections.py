@@ -335,6 +335,8 @@ class TrainingConfig(Section):
     """Optimizer steps between two validations; there is always one at the end."""
     checkpoint_every: Steps = 200
     """Optimizer steps between two checkpoints; every validation writes one too."""
+    keep: str = "needed"
+    """Which checkpoints stay, besides those that training may need again."""
     log_every: Steps = 50
     """Optimizer steps that one line of the log sums up."""
     patience: Steps = 10
@@ -353,6 +355,8 @@ class TrainingConfig(Section):
     """The number format of matrix products; `auto` takes bfloat16, or else float16, where that is multiplied faster."""
     tensorboard: bool = False
     """Whether to write what metrics.jsonl measures for TensorBoard too; needs the extra `tensorboard`."""
+    watch: Annotated[str, Field(max_length=1_000)] = ""
+    """A sentence of which every validation keeps the cross-attention, for `tmt attend --history`; empty for none."""
 
 
 class SearchConfig(Section):

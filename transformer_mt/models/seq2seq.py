@@ -88,6 +88,14 @@ class Seq2Seq(nn.Module, ABC):
         A target row ends with padding only in training, where no state is carried on.
         """
 
+    def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
+        """What `decode` would give if decoding ended after each layer, first layer first; the last is what it gives.
+
+        Only where a residual path joins the layers does the output matrix understand the lower ones; other models have
+        the last alone.
+        """
+        return [self.decode(target, state)[0]]
+
     def forward(self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Logits of the token after each token of `target`, for training: teacher forcing."""
         logits, _ = self.decode(target, self.start(source))

@@ -198,6 +198,18 @@ class Transformer(Seq2Seq):
             layers.append(layer_state)
         return self.output(self.decoder_norm(x, mask)), DecoderState(tuple(layers), state.length + target.shape[1])
 
+    @override
+    def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
+        """The final norm and the output matrix applied after every layer (the logit lens, nostalgebraist 2020)."""
+        assert isinstance(state, DecoderState)
+        mask = target != PAD
+        x = self.target_embedding(target, start=state.length)
+        logits = []
+        for layer, layer_state in zip(self.decoder, state.layers, strict=True):
+            x, _ = layer(x, mask, layer_state)
+            logits.append(self.output(self.decoder_norm(x, mask)))
+        return logits
+
 
 def _initialise(module: nn.Module) -> None:
     """Embeddings with variance 1/D, so that √D e_i has variance one; matrices after Glorot and Bengio (2010)."""

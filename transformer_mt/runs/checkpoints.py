@@ -1,6 +1,7 @@
 """Checkpoints from which training goes on bit for bit: weights, optimizer, averages, random states, data position."""
 
 import dataclasses
+import io
 import json
 import os
 import re
@@ -24,17 +25,18 @@ from transformer_mt.runs.files import (
     write_sealed_directory,
     writing,
 )
-from transformer_mt.runs.reading import parse_json, read_regular, require_directory
-from transformer_mt.runs.weights import Layout, layout_of, pack, size_limit, unpack
+from transformer_mt.runs.reading import open_regular, parse_json, read_regular, require_directory
+from transformer_mt.runs.weights import Layout, layout_of, pack, read_header, size_limit, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 
-_NAME = r"step-(0|[1-9][0-9]{0,15})"
+CHECKPOINT_NAME = r"step-(0|[1-9][0-9]{0,15})"
 _PROGRESS = "progress.json"
 _PROGRESS_LIMIT = 2**24
 # Beside the first process's generator of the CPU: those of other devices, and those of the other processes.
 GENERATORS = ("cpu", "cuda", "mps")
 _GENERATOR = re.compile(rf"({'|'.join(GENERATORS)})(\.[1-9][0-9]{{0,5}})?")
+_WEIGHTS_LIMIT = 2**42
 _RANDOM_LIMIT = 2**26  # more than ten thousand processes need
 
 
@@ -167,7 +169,7 @@ class Checkpoints:
         """Delete what crashes have left half-written."""
         if os.path.lexists(self.directory):
             require_directory(self.directory)
-            remove_leftovers(self.directory, _NAME)
+            remove_leftovers(self.directory, CHECKPOINT_NAME)
 
 
 def states_by_name(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -186,13 +188,39 @@ def _of_rank(name: str, rank: int) -> str:
 
 def saved_steps(directory: Path) -> list[int]:
     """The steps that have a checkpoint below a directory, the newest last."""
-    return sorted(int(found[1]) for name in sealed_directories(directory) if (found := re.fullmatch(_NAME, name)))
+    return sorted(
+        int(found[1]) for name in sealed_directories(directory) if (found := re.fullmatch(CHECKPOINT_NAME, name))
+    )
 
 
 def saved_progress(directory: Path, step: int) -> Progress:
     """Where the checkpoint of a step stands, without its tensors and their sums."""
     path = directory / f"step-{step}" / _PROGRESS
     return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=step, path=path)
+
+
+def saved_layout(directory: Path, step: int) -> Layout:
+    """The tensors that the file of weights in the checkpoint of a step claims to hold."""
+    path = directory / f"step-{step}" / _file("weights")
+    with open_regular(path, limit=_WEIGHTS_LIMIT) as file:
+        return read_header(file, path=path).layout
+
+
+def saved_weights(directory: Path, step: int, layout: Layout) -> dict[str, Tensor]:
+    """The weights of a checkpoint that were validated: its running average where it has one, else those in training.
+
+    Raises `EnvironmentProblem` for a file that is damaged, or holds other tensors than the model of that layout has.
+    """
+    path = directory / f"step-{step}"
+    limit = size_limit(layout)
+    wanted = {_file("weights"): limit, _file("averaged"): limit + 2**8}
+    files = read_sealed_directory(path, wanted, others={_PROGRESS, _file("optimizer"), _file("random")})
+    averaged = files[_file("averaged")]
+    if read_header(io.BytesIO(averaged), path=path / _file("averaged")).layout:
+        counted = {**layout, "n_averaged": (torch.int64, ())}
+        found = unpack(averaged, counted, path=path / _file("averaged"))
+        return {name: found[name] for name in layout}
+    return unpack(files[_file("weights")], layout, path=path / _file("weights"))
 
 
 def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:

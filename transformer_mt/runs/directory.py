@@ -6,6 +6,7 @@
     data.safetensors     the digests of its rows
     words.safetensors    the words of the training data, with their counts
     model.safetensors    the weights to use
+    watched.jsonl        the cross-attention of a sentence at each validation, where training.watch names one
     metrics.jsonl        one JSON object a line: what training measured
     tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
     train.log            one line each, with the time: what training said
@@ -40,6 +41,7 @@ from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
 from transformer_mt.runs.files import make_directory, remove, remove_leftovers, write_atomically, writing
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.reading import OPENING, open_regular, parse_json, read_regular
+from transformer_mt.runs.watched import WATCHED, forget_frames_after
 from transformer_mt.runs.weights import (
     Header,
     Layout,
@@ -65,11 +67,11 @@ CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
     "checkpoints",
 )
 
-PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
+PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, WATCHED, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
 
 # The most bytes that each file may have.
-_CONFIG_LIMIT, _TOKENIZER_LIMIT, _METRICS_LIMIT, _LINE_LIMIT = 2**20, 2**26, 2**28, 2**20
+_CONFIG_LIMIT, _TOKENIZER_LIMIT, METRICS_LIMIT, _LINE_LIMIT = 2**20, 2**26, 2**28, 2**20
 _MODEL_LIMIT = 2**42
 # Every layer of any model has at least so many tensors.
 _TENSORS_A_LAYER = 4
@@ -185,7 +187,7 @@ class Run:
             config = parse_written_config(contents[CONFIG], place=str(self.path / CONFIG))
             tokenizer = Tokenizer.parse(contents[TOKENIZER], place=str(self.path / TOKENIZER))
             build = partial(build_model, config.model, vocabulary_size=tokenizer.size)
-            require_layout(header.layout, _layout(config.model, build, most=len(header.layout)), path=path)
+            require_layout(header.layout, model_layout(config.model, build, most=len(header.layout)), path=path)
             weights = read_tensors(file, header, path=path)
         if digest(weights) != header.sums[_TENSORS]:
             raise EnvironmentProblem(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
@@ -236,14 +238,15 @@ class Run:
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of the metrics; one that a crash cut off is left out, and what else is no measurement."""
         path = self.path / METRICS
-        content = read_regular(path, limit=_METRICS_LIMIT) if os.path.lexists(path) else b""
+        content = read_regular(path, limit=METRICS_LIMIT) if os.path.lexists(path) else b""
         return [record for line in content.split(b"\n") if (record := _parse(line)) is not None]
 
     def forget_metrics_after(self, step: int) -> None:
-        """Drop the lines of steps that training is about to repeat."""
+        """Drop the lines of steps that training is about to repeat, and what was watched at them."""
         kept = [record for record in self.metrics() if record["step"] <= step]
         lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in kept)
         write_atomically(self.path / METRICS, "".join(lines).encode())
+        forget_frames_after(self.path, step)
 
     def clear(self) -> None:
         """Delete what a run consists of, and nothing else that may lie in the directory."""
@@ -265,7 +268,7 @@ def newest_run(root: Path) -> Run:
     return Run(max(found)[1])
 
 
-def _layout(config: ModelConfig, build: Callable[[], Seq2Seq], *, most: int) -> Layout:
+def model_layout(config: ModelConfig, build: Callable[[], Seq2Seq], *, most: int) -> Layout:
     """The tensors of the model that a configuration describes, of which there are `most`; takes no memory for them."""
     layers = sum(value for key, value in leaves(config) if key.endswith("layers"))
     if layers * _TENSORS_A_LAYER > most:

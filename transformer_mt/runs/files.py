@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -75,8 +75,10 @@ def remove_sealed_directory(path: Path) -> None:
         remove(directory)
 
 
-def read_sealed_directory(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:
-    """The files of a sealed directory, which are those of `limits`, each of at most so many bytes.
+def read_sealed_directory(path: Path, limits: Mapping[str, int], *, others: Collection[str] = ()) -> dict[str, bytes]:
+    """The files of a sealed directory, which are those of `limits`, each of at most so many bytes, and `others`.
+
+    Those others are not read.
 
     Raises `EnvironmentProblem` naming the file that is missing, not what was sealed, or no regular file at all.
     """
@@ -87,7 +89,7 @@ def read_sealed_directory(path: Path, limits: Mapping[str, int]) -> dict[str, by
         sums = parse_json(read_regular(path / MANIFEST, limit=_MANIFEST_LIMIT))
     except ValueError:
         sums = None
-    if not isinstance(sums, dict) or sums.keys() != limits.keys():
+    if not isinstance(sums, dict) or sums.keys() != {*limits, *others}:
         raise EnvironmentProblem(f"{path / MANIFEST}: damaged; the checkpoint cannot be trusted")
     files = {}
     for name, limit in limits.items():

@@ -33,11 +33,12 @@ from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.tensorboard import require_tensorboard
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
+from transformer_mt.training.watching import Watcher, watching
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = (
-    "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard", "search.",
-    "parent.weights",
+    "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
+    "training.keep", "training.watch", "search.", "parent.weights",
 )  # fmt: skip
 
 
@@ -101,6 +102,8 @@ def _open(
         require_tensorboard()
     corpora, config = processes.first_before_others(lambda: open_corpora(config, corpus))
     tokenizer = processes.from_first(lambda: _tokenizer_of(run, config, corpora)) if continuing else None
+    if continuing and not config.training.watch:
+        config = watching(config, processes.from_first(lambda: run.config().training.watch))
     session = _build(config, run, corpora, tokenizer=tokenizer, processes=processes)
     processes.from_first(lambda: _write_start(session, config, corpora, continuing=continuing, began=began))
     notes = (*session.notes, *resume_newest(session.trainer))
@@ -203,6 +206,7 @@ def build_trainer(
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not processes.is_first:  # whose dropout is another
         torch.manual_seed(mix_seed(config.training.seed, processes.rank, 0))
+    watcher = Watcher(run, model, tokenizer, config, device=device) if config.training.watch else None
     return Trainer(
         config,
         run,
@@ -212,6 +216,7 @@ def build_trainer(
         device=device,
         precision=precision,
         processes=processes,
+        watcher=watcher,
     )
 
 

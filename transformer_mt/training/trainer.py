@@ -20,6 +20,7 @@ from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Layouts, Pr
 from transformer_mt.runs.directory import CHECKPOINTS, Run
 from transformer_mt.runs.weights import layout_of, load_weights, weights_of
 from transformer_mt.training.averaging import build_averaging
+from transformer_mt.training.keeping import build_keep
 from transformer_mt.training.log import MetricsLog
 from transformer_mt.training.masking import mask_tokens
 from transformer_mt.training.objective import build_objective
@@ -34,6 +35,7 @@ from transformer_mt.training.reports import (
 )
 from transformer_mt.training.schedules import configured_schedule
 from transformer_mt.training.stream import BatchStream
+from transformer_mt.training.watching import Watcher
 
 Validate = Callable[[Seq2Seq], Validation]
 
@@ -56,6 +58,7 @@ class Trainer:
         device: torch.device,
         precision: torch.dtype,
         processes: Processes,
+        watcher: Watcher | None = None,
     ) -> None:
         self.config = config.training
         self.run = run
@@ -63,6 +66,7 @@ class Trainer:
         self.joined = processes.join(self.model)
         self.stream = stream
         self.validate = validate
+        self.watcher = watcher
         self.device, self.precision = device, precision
         self.processes = processes
         self.objective = build_objective(config.objective)
@@ -76,6 +80,7 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(device.type, enabled=precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, model, schedule, self.scaler)
         self.averaging = build_averaging(config.training, model)
+        self.keep = build_keep(config.training.keep)
         layouts = Layouts(layout_of(weights_of(model)), layout_of(self.averaging.state()), self.optimizer.layout())
         self.checkpoints = Checkpoints(run.path / CHECKPOINTS, layouts, processes=processes)
         self.log = MetricsLog(
@@ -144,7 +149,7 @@ class Trainer:
         self.checkpoints.save(checkpoint)
         needed = self.averaging.steps_to_keep(self.progress.history) | {self.progress.best_step}
         sound = [step for step in self.checkpoints.steps() if step <= self.progress.step]
-        self.checkpoints.keep(needed | set(sound[-2:]))
+        self.checkpoints.keep(needed | set(sound[-2:]) | self.keep(sound))
 
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `EnvironmentProblem` where that is not sound."""
@@ -242,7 +247,10 @@ class Trainer:
         progress = self.progress
         self._look_at_weights()
         with self._interruptible():
-            validation = self.validate(self.averaging.candidate().eval())
+            candidate = self.averaging.candidate().eval()
+            validation = self.validate(candidate)
+            if self.watcher and self.processes.is_first and math.isfinite(validation.loss):
+                self.watcher.look(candidate, step=progress.step, loss=validation.loss)
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss")
         score = self.score(validation)

@@ -15,6 +15,7 @@ from torch import Tensor
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer import BOS, EOS, PAD, UNK
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
+from transformer_mt.translation.trace import BeamStep, current_search_observer
 
 Source = Int[Tensor, "B S"]
 Prefix = tuple[int, ...]
@@ -60,7 +61,10 @@ def beam_search(
         # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
         bound = candidates.log_probability / length_penalty(max_length, alpha)
         to_beat = [best[-1].score if len(best) == n_best else -torch.inf for best in finished]
-        candidates = candidates.select(~ended & (bound > bound.new_tensor(to_beat)[candidates.origin]))
+        goes_on = ~ended & (bound > bound.new_tensor(to_beat)[candidates.origin])
+        if observer := current_search_observer():
+            observer(_shown(live, candidates, length, first=len(prefix) + 1, alpha=alpha, goes_on=goes_on))
+        candidates = candidates.select(goes_on)
         if len(candidates.token) == 0:
             break
         live = live.extend(model, candidates)
@@ -187,6 +191,23 @@ def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, s
     index = index[sentence, rank]
     parent = first[sentence] + index // width
     return _Candidates(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
+
+
+def _shown(
+    live: _Live, candidates: _Candidates, length: int, *, first: int, alpha: float, goes_on: Bool[Tensor, " C"]
+) -> BeamStep:
+    """A step of a search whose first one gives hypotheses of the length `first`, for who observes it."""
+    tokens = torch.cat((live.tokens[candidates.parent, 1:], candidates.token[:, None]), dim=1)
+    score = candidates.log_probability / length_penalty(length, alpha)
+    return BeamStep(
+        length - first + 1,
+        candidates.origin,
+        tokens,
+        candidates.log_probability,
+        score,
+        candidates.token == EOS,
+        goes_on,
+    )
 
 
 def _finish(finished: list[list[Hypothesis]], live: _Live, ended: _Candidates, *, penalty: float, n_best: int) -> None:

@@ -14,7 +14,8 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.runs.directory import Run, TrainedModel
+from transformer_mt.runs.directory import TrainedModel
+from transformer_mt.runs.trained import find_run
 from transformer_mt.tokenizer import EOS, PAD, Tokenizer
 from transformer_mt.translation.search import Hypothesis, Prefix, beam_search, sample
 
@@ -69,10 +70,12 @@ class Translator:
     def load(cls, directory: str | Path, *, device: str = "auto") -> Self:
         """The trained model of a run directory, which computes in float32 and searches as the run is configured.
 
+        A checkpoint of a run, `…/checkpoints/step-N`, gives the weights that were validated there.
+
         Raises `InputError` for a directory that is no run or has no model yet, and for an unknown device;
         `EnvironmentProblem` for a damaged file.
         """
-        run = Run.open(Path(directory))
+        run = find_run(Path(directory))
         place = choose_device(device)
         return cls.of(run.load(), device=place)
 

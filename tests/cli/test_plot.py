@@ -1,0 +1,110 @@
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+import torch
+from support.command_line import Tmt
+
+from transformer_mt.attention.positions import sinusoids
+from transformer_mt.config.toml import load_config
+from transformer_mt.runs.directory import Run
+from transformer_mt.training.schedules import configured_schedule
+
+
+def test_a_run_is_plotted_as_text_svg_and_numbers(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("plot", trained, "--svg", "run.svg", "--npz", "run.npz")
+    assert (outcome.code, outcome.err) == (0, "")
+    for title in ("loss, nats a target token", "learning rate", "BLEU on validation"):
+        assert title in outcome.lines
+        assert title in Path("run.svg").read_text()
+    assert max(map(len, outcome.lines)) <= 100
+    ET.parse("run.svg")
+    (found,) = json.loads(tmt("plot", trained, "--json").out)["runs"]
+    measured = Run(Path(trained)).metrics()
+    assert found["run"] == trained
+    assert found["bleu"] == [[line["step"], line["bleu"]] for line in measured if line["kind"] == "validation"]
+    assert found["training_loss"] == [[line["step"], line["loss"]] for line in measured if line["kind"] == "training"]
+    assert np.load("run.npz")["0.bleu"].tolist() == found["bleu"]
+
+
+def test_several_runs_have_a_letter_and_their_name_each(trained: str, own_run: Path, tmt: Tmt) -> None:
+    outcome = tmt("plot", trained, str(own_run))
+    assert outcome.code == 0
+    assert re.search(rf"a {trained}\s+b {own_run}$", outcome.out, re.MULTILINE)
+    assert f"b {trained} validation" in outcome.out
+
+
+def test_without_a_run_it_is_the_newest_one(own_run: Path, tmt: Tmt) -> None:
+    Path("runs").mkdir()
+    own_run.rename("runs/run")
+    assert tmt("plot").err == "tmt: using runs/run\n"
+    assert tmt("plot", "--quiet").err == ""
+
+
+def test_a_schedule_is_that_of_training(tmt: Tmt) -> None:
+    overrides = ("schedule.name=cosine", "training.steps=50", "schedule.warmup=7")
+    options = [part for override in overrides for part in ("--set", override)]
+    outcome = tmt("plot", "--schedule", *options, "--json", "--svg", "schedule.svg")
+    assert (outcome.code, outcome.err) == (0, "")
+    (curve,) = json.loads(outcome.out)["curves"]
+    rate = configured_schedule(load_config(None, overrides))
+    assert curve == {"name": "default", "points": [[step, rate(step)] for step in range(1, 51)]}
+    ET.parse("schedule.svg")
+    assert "learning rate" in tmt("plot", "--schedule", *options).lines
+
+
+def test_schedules_of_several_files_stand_in_one_chart(tmt: Tmt) -> None:
+    for name in ("a", "b"):
+        Path(f"{name}.toml").write_text(f"[schedule]\nwarmup = {50 + ord(name)}\n")
+    found = json.loads(tmt("plot", "--schedule", "a.toml", "b.toml", "--json").out)
+    assert [curve["name"] for curve in found["curves"]] == ["a.toml", "b.toml"]
+    for curve, name in zip(found["curves"], "ab", strict=True):
+        assert max(curve["points"], key=lambda point: point[1])[0] == 50 + ord(name)
+        assert curve["points"][-1][0] == 1300
+
+
+def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
+    outcome = tmt("plot", "--positions", "--set", "model.width=12", "--json", "--npz", "p.npz", "--svg", "p.svg")
+    rows = np.array(json.loads(outcome.out)["rows"])
+    expected = sinusoids(0, len(rows), width=12, device=torch.device("cpu")).numpy()
+    np.testing.assert_allclose(rows, expected, atol=1e-6)
+    np.testing.assert_array_equal(np.load("p.npz")["rows"], expected)
+    ET.parse("p.svg")
+    lines = tmt("plot", "--positions", "--set", "model.width=12").lines
+    assert "12 features" in lines[0]
+    assert len(lines) == 25
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--schedule", "--positions"), "--positions: --schedule plots something else; give one of them"),
+        (
+            ("--set", "model.width=12"),
+            "--set: changes the configuration of --schedule or --positions; give one of them, or leave it",
+        ),
+        (("--positions", "a.toml", "b.toml"), "--positions: takes one configuration; give one of them"),
+        (("nowhere",), "nowhere: no such directory; train a model with: tmt train --run-dir nowhere"),
+    ],
+)
+def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: str, tmt: Tmt) -> None:
+    for name in ("a", "b"):
+        Path(f"{name}.toml").touch()
+    outcome = tmt("plot", *options)
+    assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
+
+
+def test_where_stdout_has_no_braille_it_is_ascii(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.cli.terminal.prints", lambda _: False)
+    assert tmt("plot", trained).out.isascii()
+
+
+def test_a_damaged_line_of_the_metrics_is_one_line(own_run: Path, tmt: Tmt) -> None:
+    lines = (own_run / "metrics.jsonl").read_text().splitlines()
+    (own_run / "metrics.jsonl").write_text("\n".join([lines[0], "x", *lines[1:], ""]))
+    outcome = tmt("plot", str(own_run))
+    assert (outcome.code, outcome.out) == (3, "")
+    assert outcome.err == "tmt: error: run/metrics.jsonl:2: no measurement; delete the line, or restore the file\n"

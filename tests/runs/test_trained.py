@@ -1,0 +1,100 @@
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from support.small_training import opened
+
+from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.trained import find_run
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.translation.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A finished run with this averaging, all of whose checkpoints were kept; nobody writes there."""
+    folder = tmp_path_factory.mktemp("runs")
+
+    def trained(averaging: str) -> Path:
+        path = folder / averaging
+        if not path.exists():
+            list(opened(path, f"training.averaging={averaging}", "training.keep=all").train())
+        return path
+
+    return trained
+
+
+def same(one: Seq2Seq, other: Seq2Seq) -> bool:
+    theirs = weights_of(other)
+    return all(torch.equal(tensor, theirs[name]) for name, tensor in weights_of(one).items())
+
+
+@pytest.mark.parametrize("averaging", ["none", "ema"])
+def test_the_best_checkpoint_has_the_weights_that_the_run_came_to(averaging: str, runs: Callable[[str], Path]) -> None:
+    path = runs(averaging)
+    best = max(Run(path).metrics(), key=lambda line: line["step"] * line.get("best", 0))["step"]
+    found = find_run(path / "checkpoints" / f"step-{best}").load()
+    whole = Run(path).load()
+    assert same(found.model, whole.model)
+    assert (found.config, found.tokenizer.serialized) == (whole.config, whole.tokenizer.serialized)
+    assert not found.model.training
+
+
+def test_an_earlier_checkpoint_is_another_model_and_translates(runs: Callable[[str], Path]) -> None:
+    path = runs("ema")
+    early = Translator.load(path / "checkpoints" / "step-3", device="cpu")
+    assert not same(early.model, Run(path).load().model)
+    assert early.translate(["der Hund hat das Kind."])
+
+
+def test_a_checkpoint_belongs_to_its_run_from_wherever_it_is_named(
+    runs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = runs("none")
+    monkeypatch.chdir(path / "checkpoints")
+    assert find_run(Path("step-4")).path == Path("..")
+    monkeypatch.chdir(path)
+    assert find_run(Path("checkpoints/step-4/")).path == Path()
+    assert find_run(path / "checkpoints/step-4").path == path
+    assert find_run(path).path == path
+
+
+def test_a_step_without_a_checkpoint_is_named_with_those_there_are(runs: Callable[[str], Path]) -> None:
+    path = runs("none") / "checkpoints" / "step-5"
+    with pytest.raises(InputError) as caught:
+        find_run(path)
+    assert str(caught.value) == f"{path}: no such checkpoint; there are: step-3, step-4, step-6, step-8"
+
+
+def copied(path: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(path, folder / "run"))
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path, runs: Callable[[str], Path]) -> None:
+    run = copied(runs("ema"), tmp_path)
+    file = run / "checkpoints/step-4/averaged.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(EnvironmentProblem, match=r"averaged\.safetensors: damaged \(its SHA-256 is not the one in"):
+        find_run(run / "checkpoints/step-4").load()
+    assert find_run(run / "checkpoints/step-3").load()
+
+
+def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path, runs: Callable[[str], Path]) -> None:
+    run = copied(runs("none"), tmp_path)
+    with (run / "config.toml").open("a") as file:
+        file.write("# changed\n")
+    with pytest.raises(EnvironmentProblem, match=r"step-4: was saved with another config\.toml; restore that file"):
+        find_run(run / "checkpoints/step-4").load()
+
+
+def test_a_checkpoint_with_other_files_is_refused(tmp_path: Path, runs: Callable[[str], Path]) -> None:
+    run = copied(runs("none"), tmp_path)
+    shutil.copy(runs("ema") / "checkpoints/step-4/manifest.json", run / "checkpoints/step-4/manifest.json")
+    with pytest.raises(EnvironmentProblem, match=r"damaged"):
+        find_run(run / "checkpoints/step-4").load()

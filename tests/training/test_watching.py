@@ -1,0 +1,110 @@
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from support.small_training import opened, validations_of
+
+from transformer_mt.errors import InputError
+from transformer_mt.inspection.maps import attend_pair
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.trained import find_run
+from transformer_mt.runs.watched import WATCHED, read_frames
+from transformer_mt.training.watching import entropies
+from transformer_mt.translation.translator import Translator
+
+SENTENCE = "die Katze sieht das Haus."
+WATCH = f"training.watch={SENTENCE}"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run that watched the sentence; nobody writes there."""
+    path = tmp_path_factory.mktemp("watched") / "run"
+    list(opened(path, WATCH, "training.keep=all").train())
+    return path
+
+
+def test_a_frame_is_what_the_validated_weights_do_with_the_sentence(run: Path) -> None:
+    frames = read_frames(run)
+    measured = [line for line in Run(run).metrics() if line["kind"] == "validation"]
+    assert [(frame.step, frame.loss) for frame in frames] == [(line["step"], line["loss"]) for line in measured]
+    for frame in frames:
+        found = find_run(run / "checkpoints" / f"step-{frame.step}").load()
+        assert frame.source == SENTENCE
+        maps = attend_pair(found.model, found.tokenizer, SENTENCE, frame.target)
+        cross = maps.stacks["cross"]
+        assert (tuple(frame.rows), tuple(frame.columns)) == (cross.rows, cross.columns)
+        torch.testing.assert_close(torch.tensor(frame.weights), cross.weights, atol=1e-3, rtol=0)
+        assert frame.entropies == entropies(found.model, maps)
+        translator = Translator.of(found, device=torch.device("cpu"))
+        greedy = translator.search.model_copy(update={"beam": 1, "max_length": 2 * len(cross.columns) + 5})
+        translation = translator.translate([SENTENCE], greedy)[0][0].text
+        assert frame.target
+        assert translation.startswith(frame.target)
+        assert len(frame.rows) in (31, len(found.tokenizer.encode(translation)) + 1)
+
+
+def test_watching_changes_no_weight_and_no_number(run: Path, tmp_path: Path) -> None:
+    list(opened(tmp_path, "training.keep=all").train())
+    for path in sorted(run.rglob("*.safetensors")):
+        ours = tmp_path / path.relative_to(run)
+        if path.name != "model.safetensors":  # which names the sum of the configuration
+            assert ours.read_bytes() == path.read_bytes(), path
+    theirs = [{k: v for k, v in line.items() if "second" not in k} for line in Run(run).metrics()]
+    assert theirs == [{k: v for k, v in line.items() if "second" not in k} for line in Run(tmp_path).metrics()]
+    assert not (tmp_path / WATCHED).exists()
+
+
+def test_a_continuation_goes_on_watching_without_being_told_and_repeats_nothing(run: Path, tmp_path: Path) -> None:
+    session = opened(tmp_path, WATCH)
+    for report in session.train():
+        if validations_of([report]):
+            break
+    list(opened(tmp_path).train())
+    assert read_frames(tmp_path) == read_frames(run)
+
+
+def test_frames_of_steps_that_are_repeated_are_forgotten(run: Path, tmp_path: Path) -> None:
+    (tmp_path / WATCHED).write_bytes((run / WATCHED).read_bytes())
+    Run(tmp_path).forget_metrics_after(5)
+    assert [frame.step for frame in read_frames(tmp_path)] == [4]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("training.watch=  ",), "1 tokens, the model takes 2 to 31; give another sentence"),
+        ((f"training.watch={SENTENCE * 9}",), "tokens, the model takes 2 to 31; give another sentence"),
+        (
+            ("model.kind=recurrent", "model.score=none", WATCH),
+            "training.watch: this model has no attention to watch; leave it out",
+        ),
+    ],
+)
+def test_what_cannot_be_watched_is_refused_before_anything_is_written(
+    overrides: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=message):
+        opened(tmp_path / "run", *overrides)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_recurrent_model_is_watched_too(tmp_path: Path) -> None:
+    list(opened(tmp_path, "model.kind=recurrent", WATCH, "training.steps=4").train())
+    (frame,) = read_frames(tmp_path)
+    assert list(frame.entropies) == ["cross.1.1"]
+
+
+def test_entropy_is_zero_for_one_token_and_log_n_for_all_alike(run: Path) -> None:
+    found = Run(run).load()
+    maps = attend_pair(found.model, found.tokenizer, SENTENCE, "the cat")
+    cross = maps.stacks["cross"].weights
+    with torch.inference_mode():
+        cross[0, 0] = 0.0
+        cross[0, 0, :, 1] = 1.0
+        cross[0, 1] = 1.0 / cross.shape[3]
+    numbers = entropies(found.model, maps)
+    assert numbers["cross.1.1"] == 0.0
+    assert numbers["cross.1.2"] == pytest.approx(math.log(cross.shape[3]), abs=1e-3)
+    assert list(numbers) == [f"{stack}.1.{head}" for stack in ("encoder", "decoder", "cross") for head in (1, 2)]

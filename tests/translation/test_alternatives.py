@@ -1,0 +1,47 @@
+import pytest
+import torch
+from support.table_model import TableModel
+
+from transformer_mt.config.sections import SearchConfig, TokenizerConfig
+from transformer_mt.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from transformer_mt.translation.alternatives import find_alternatives
+from transformer_mt.translation.translator import EMPTY, Translator
+
+CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
+SOURCE = "The old dog has a house."
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    tokenizer = Tokenizer.train(CORPUS, TokenizerConfig(vocabulary_size=320))
+    model = TableModel(vocabulary=tokenizer.size, seed=3, scale=3.0, max_length=31)
+    search = SearchConfig(beam=2, max_length=7)
+    return Translator(model, tokenizer, search=search, device=torch.device("cpu"), precision=torch.float32)
+
+
+@pytest.mark.parametrize("search", [SearchConfig(beam=2, max_length=7), SearchConfig(sample=True, max_length=7)])
+def test_probabilities_are_the_models_under_teacher_forcing(translator: Translator, search: SearchConfig) -> None:
+    ((best, *_),) = translator.translate([SOURCE], search)
+    found = find_alternatives(translator, SOURCE, best, count=3)
+    tokenizer = translator.tokenizer
+    ids = [*tokenizer.ids(best.tokens), EOS]
+    source = torch.tensor([[*tokenizer.encode(SOURCE), EOS]])
+    probabilities = translator.model(source, torch.tensor([[BOS, *ids[:-1]]]))[0].softmax(dim=-1)
+    assert [one.chosen.piece for one in found] == [*best.tokens, *tokenizer.pieces([EOS])]
+    for place, (one, token) in enumerate(zip(found, ids, strict=True)):
+        assert one.chosen.probability == pytest.approx(float(probabilities[place, token]))
+        possible = {i: float(p) for i, p in enumerate(probabilities[place]) if i not in (token, PAD, UNK, BOS)}
+        likeliest = sorted(possible, key=lambda i: -possible[i])[:3]
+        assert [other.piece for other in one.others] == tokenizer.pieces(likeliest)
+        assert [other.probability for other in one.others] == pytest.approx([possible[i] for i in likeliest])
+    total = torch.tensor([one.chosen.probability for one in found]).log().sum()
+    assert float(total) == pytest.approx(best.log_probability, rel=1e-4)
+
+
+def test_a_sentence_without_text_has_none(translator: Translator) -> None:
+    assert find_alternatives(translator, " ", EMPTY, count=3) == []
+
+
+def test_pieces_and_ids_are_each_others_inverse(translator: Translator) -> None:
+    everything = range(translator.tokenizer.size)
+    assert translator.tokenizer.ids(translator.tokenizer.pieces(everything)) == [*everything]

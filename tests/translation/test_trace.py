@@ -1,0 +1,128 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from support.table_model import TableModel, log_probability
+
+from transformer_mt.tokenizer import EOS, PAD
+from transformer_mt.translation.search import Hypothesis, beam_search, length_penalty
+from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamRecorder, BeamTrace, observing_search
+
+SOURCE = torch.tensor([[4, 5, 6, 4, EOS]])
+seeds = st.integers(0, 2**32)
+
+
+def traced(
+    seed: int, *, beam: int = 3, max_length: int = 7, n_best: int = 1, prefix: tuple[int, ...] = ()
+) -> tuple[BeamTrace, list[Hypothesis]]:
+    """The trace and the result of a search; pieces are the ids as text."""
+    recorder = BeamRecorder()
+    with observing_search(recorder):
+        (found,) = beam_search(
+            TableModel(vocabulary=7, seed=seed),
+            SOURCE,
+            beam=beam,
+            alpha=1.0,
+            max_length=max_length,
+            n_best=n_best,
+            prefix=prefix,
+        )
+    trace = recorder.trace(lambda ids: [str(index) for index in ids])
+    assert trace is not None
+    return trace, found
+
+
+def written(trace: BeamTrace, number: int) -> tuple[int, ...]:
+    """The tokens of the hypothesis that a node ends."""
+    return tuple(int(piece) for piece in [*trace.prefix, *(trace.nodes[node].piece for node in trace.path(number))])
+
+
+@given(seed=seeds, beam=st.integers(1, 5), prefix=st.sampled_from([(), (4,), (5, 6)]))
+def test_the_best_leaf_is_the_translation(seed: int, beam: int, prefix: tuple[int, ...]) -> None:
+    trace, (best,) = traced(seed, beam=beam, prefix=prefix)
+    assert written(trace, trace.best) == (*best.tokens, EOS)
+    assert trace.nodes[trace.best].score == pytest.approx(best.score)
+    assert trace.nodes[trace.best].log_probability == pytest.approx(best.log_probability)
+
+
+@given(seed=seeds)
+def test_a_beam_of_one_is_a_path(seed: int) -> None:
+    trace, (best,) = traced(seed, beam=1)
+    assert [node.parent for node in trace.nodes] == [None, *range(len(trace.nodes) - 1)]
+    assert written(trace, trace.best) == (*best.tokens, EOS)
+    assert [node.end for node in trace.nodes] == [None] * len(best.tokens) + [ENDED]
+
+
+@given(seed=seeds, beam=st.integers(1, 5))
+def test_a_step_keeps_as_many_as_the_beam_is_wide_and_their_numbers_are_the_models(seed: int, beam: int) -> None:
+    trace, _ = traced(seed, beam=beam)
+    model = TableModel(vocabulary=7, seed=seed)
+    for step in {node.step for node in trace.nodes}:
+        assert 1 <= sum(node.step == step for node in trace.nodes) <= beam
+    for number, node in enumerate(trace.nodes):
+        assert len(trace.path(number)) == node.step
+        tokens = written(trace, number)
+        assert node.score == pytest.approx(node.log_probability / length_penalty(len(tokens), 1.0))
+        if node.end == ENDED:
+            assert tokens[-1] == EOS
+            assert node.log_probability == pytest.approx(log_probability(model, SOURCE[0], tokens[:-1]))
+
+
+@given(seed=seeds)
+def test_every_node_goes_on_or_says_how_it_ended(seed: int) -> None:
+    trace, _ = traced(seed)
+    children = trace.children()
+    for number, node in enumerate(trace.nodes):
+        assert (number in children) == (node.end is None)
+    assert {node.end for node in trace.nodes} <= {None, ENDED, BEATEN, DROPPED}
+
+
+def test_dropped_and_beaten_branches_are_told_apart() -> None:
+    for seed in range(9):
+        trace, (best,) = traced(seed)
+        last = max(node.step for node in trace.nodes)
+        for node in trace.nodes:
+            if node.end == BEATEN:  # even ending at once, with the best score there can be, it would not win
+                assert node.log_probability / length_penalty(7, 1.0) <= best.score
+            if node.end == DROPPED:  # the beam went on without it
+                assert node.step < last
+
+
+def test_of_several_searches_the_last_stays() -> None:
+    recorder = BeamRecorder()
+    with observing_search(recorder):
+        for seed in (1, 2):
+            beam_search(TableModel(vocabulary=7, seed=seed), SOURCE, beam=2, alpha=1.0, max_length=5, n_best=1)
+    assert recorder.trace(lambda ids: [str(index) for index in ids]) == traced(2, beam=2, max_length=5)[0]
+
+
+def test_nothing_is_recorded_outside_and_observing_changes_nothing() -> None:
+    recorder = BeamRecorder()
+    with observing_search(recorder):
+        pass
+    model = TableModel(vocabulary=7, seed=3)
+    outside = beam_search(model, SOURCE, beam=3, alpha=1.0, max_length=7, n_best=1)
+    assert recorder.trace(lambda ids: [str(index) for index in ids]) is None
+    assert [traced(3)[1]] == outside
+
+
+def test_a_batch_shows_which_sentence_a_hypothesis_belongs_to() -> None:
+    sources = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD]])
+    steps = []
+    with observing_search(steps.append):
+        beam_search(TableModel(vocabulary=7, seed=3), sources, beam=2, alpha=1.0, max_length=7, n_best=1)
+    assert steps[0].origin.tolist() == [0, 0, 1, 1]
+    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
+
+
+def test_json_names_parents() -> None:
+    trace, _ = traced(4, prefix=(5,))
+    found = trace.to_json()
+    assert found["prefix"] == ["5"]
+    assert found["best"] == trace.best
+    for number, node in enumerate(found["nodes"]):
+        assert set(node) == {"step", "parent", "piece", "log_probability", "score", "end"}
+        assert (node["parent"] is None) == (node["step"] == 1)
+        if node["parent"] is not None:
+            assert node["parent"] < number
+            assert found["nodes"][node["parent"]]["step"] == node["step"] - 1

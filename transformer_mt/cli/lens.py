@@ -1,0 +1,52 @@
+"""`tmt lens`: what the decoder would say after each of its layers."""
+
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, LookedAt, Model, Npz, Quiet, Target
+from transformer_mt.cli.search_options import SearchOptions, with_search_options
+
+
+@with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
+def lens(
+    sentence: LookedAt = None,
+    model: Model = None,
+    target: Target = None,
+    *,
+    search: SearchOptions,
+    device: Device = DEFAULT_DEVICE,
+    as_json: Json = False,
+    npz: Npz = None,
+    quiet: Quiet = False,
+) -> None:
+    """Translate a sentence and print what the decoder would say after each of its layers, with probabilities.
+
+    \b
+    Examples:
+      tmt lens
+      tmt lens "Kannst du mir helfen?"
+      tmt lens "Der Hund schläft." --target "The dog sleeps."
+      tmt lens --json
+
+    A row stands for a subword of the translation. In each column is what would be likeliest there if the model ended
+    after that layer: its last norm and its output matrix are applied early (the logit lens). A * stands from the layer
+    on that decides: from there to the last it says what is written. The last column is what the model says.
+
+    The layers of a recurrent model are not joined by a residual path, so nothing can read the lower ones: it shows the
+    last alone.
+
+    --json prints one object: source, target, layers, never_seen; positions, each with piece, decided (a layer, null
+    where it is not what the model would write) and layers, of which each has the piece's probability and its guesses;
+    words, each with word and decided.
+    """
+    from transformer_mt.cli.looking import deliver, open_subject
+    from transformer_mt.cli.terminal import literal_console, note, result
+    from transformer_mt.inspection.lens import look_through
+    from transformer_mt.inspection.lens_table import lens_lines
+
+    subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
+    found = look_through(subject.model, subject.tokenizer, subject.source, subject.target)
+
+    def text() -> None:
+        result(found.source, found.target, "", *lens_lines(found, width=literal_console().width))
+
+    deliver(found, subject, text, as_json=as_json, npz=npz, quiet=quiet)
+    if subject.run.config.model.decoder_layers > len(found.guesses) and not quiet:
+        note("only the last layer can be read: no residual path joins the layers of this model")

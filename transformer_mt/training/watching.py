@@ -1,0 +1,76 @@
+"""Watching a sentence while a model learns: its cross-attention at each validation, kept in the run."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_mt.config.sections import Config, SearchConfig
+from transformer_mt.errors import InputError
+from transformer_mt.inspection.gates import head_numbers
+from transformer_mt.inspection.maps import AttentionMaps, attend_pair
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.names import HeadName
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.watched import Frame, add_frame
+from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.translation.translator import Translator
+
+KEY = "training.watch"
+# Digits after the point that a weight keeps.
+_DIGITS = 3
+# How many times as long as the sentence its translation may become; early ones do not end by themselves.
+_LONGEST, _SPARE = 2, 5
+
+
+class Watcher:
+    """Keeps what a model does with the sentence. Draws no random number and changes nothing of training."""
+
+    def __init__(self, run: Run, model: Seq2Seq, tokenizer: Tokenizer, config: Config, *, device: torch.device) -> None:
+        """Raises `InputError` for a model without cross-attention, and for a sentence that it cannot take."""
+        self.run, self.tokenizer, self.device = run, tokenizer, device
+        self.sentence = config.training.watch
+        length = len(tokenizer.encode(self.sentence)) + 1
+        if not model.attention_stacks().get("cross"):
+            raise InputError(f"{KEY}: this model has no attention to watch; leave it out")
+        if length == 1 or length > model.max_length:
+            raise InputError(f"{KEY}: {length} tokens, the model takes 2 to {model.max_length}; give another sentence")
+        self.search = SearchConfig(beam=1, max_length=_LONGEST * length + _SPARE)
+
+    def look(self, model: Seq2Seq, *, step: int, loss: float) -> None:
+        """Keep a frame of a model after a step, at whose validation the loss was measured."""
+        translator = Translator(model, self.tokenizer, search=self.search, device=self.device, precision=torch.float32)
+        target = translator.translate([self.sentence])[0][0].text
+        pieces = self.tokenizer.encode(target)  # which can be more than it was written in
+        if len(pieces) >= model.max_length:
+            target = self.tokenizer.decode(pieces[: model.max_length - 1])
+        maps = attend_pair(model, self.tokenizer, self.sentence, target)
+        add_frame(self.run.path, frame_of(model, maps, step=step, loss=loss))
+
+
+def watching(config: Config, sentence: str) -> Config:
+    """The configuration of a training that watches this sentence."""
+    return config.model_copy(update={"training": config.training.model_copy(update={"watch": sentence})})
+
+
+def frame_of(model: Seq2Seq, maps: AttentionMaps, *, step: int, loss: float) -> Frame:
+    """What is kept of the maps of a sentence."""
+    cross = maps.stacks["cross"]
+    weights = [[_rounded(head) for head in layer] for layer in cross.weights]
+    numbers = entropies(model, maps)
+    return Frame(step, loss, maps.source, maps.target, [*cross.rows], [*cross.columns], weights, numbers)
+
+
+def entropies(model: Seq2Seq, maps: AttentionMaps) -> dict[str, float]:
+    """For each head −Σ α ln α in nats, the mean over its rows: 0 where it looks at one token alone."""
+    found = {}
+    for stack, one in maps.stacks.items():
+        modules = model.attention_stacks()[stack]
+        for layer, (module, heads) in enumerate(zip(modules, one.weights, strict=True), start=1):
+            values = torch.special.entr(heads).sum(dim=-1).mean(dim=-1).tolist()  # H Q K -> H
+            for head, value in zip(head_numbers(module), values, strict=True):
+                found[str(HeadName(stack, layer, head))] = round(value, _DIGITS)
+    return found
+
+
+def _rounded(matrix: Float[Tensor, "Q K"]) -> list[list[float]]:
+    return [[round(weight, _DIGITS) for weight in row] for row in matrix.tolist()]

@@ -1,0 +1,154 @@
+"""What a beam search kept at every step, as a tree of subwords."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class BeamStep:
+    """The C candidates that a beam search kept at a step, of all its sentences.
+
+    `number` counts steps from 1, where a search begins; `tokens` are those of whole hypotheses, without `BOS`; `ended`
+    are those that end here, and `goes_on` those that will be continued: the rest cannot win any more.
+    """
+
+    number: int
+    origin: Int[Tensor, " C"]
+    tokens: Int[Tensor, "C T"]
+    log_probability: Float[Tensor, " C"]
+    score: Float[Tensor, " C"]
+    ended: Bool[Tensor, " C"]
+    goes_on: Bool[Tensor, " C"]
+
+
+SearchObserver = Callable[[BeamStep], None]
+
+_observer: ContextVar[SearchObserver | None] = ContextVar("search_observer", default=None)
+
+
+@contextmanager
+def observing_search(observer: SearchObserver) -> Iterator[None]:
+    """While this is open, every beam search shows its steps to `observer`."""
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
+
+
+def current_search_observer() -> SearchObserver | None:
+    """Whoever watches searches now, or None."""
+    return _observer.get()
+
+
+ENDED, BEATEN, DROPPED = "ended", "beaten", "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A subword that the beam kept at a step (from 1), after the node `parent` (None: at the beginning).
+
+    `log_probability` and `score` are those of the hypothesis up to here. `end` says how it ended, if nothing follows:
+    `ended` with the end symbol, `beaten` when it could not win any more, `dropped` when none of its continuations was
+    among those that the beam keeps.
+    """
+
+    step: int
+    parent: int | None
+    piece: str
+    log_probability: float
+    score: float
+    end: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BeamTrace:
+    """The tree of a beam search for one sentence; nodes stand after their parents, and after what all begin with."""
+
+    prefix: tuple[str, ...]
+    nodes: tuple[Node, ...]
+
+    @property
+    def best(self) -> int:
+        """The node in which the best hypothesis ends."""
+        ended = [number for number, node in enumerate(self.nodes) if node.end == ENDED]
+        return max(ended, key=lambda number: self.nodes[number].score)
+
+    def path(self, number: int) -> list[int]:
+        """The nodes from the beginning to this one."""
+        path: list[int] = []
+        place: int | None = number
+        while place is not None:
+            path.append(place)
+            place = self.nodes[place].parent
+        return path[::-1]
+
+    def children(self) -> dict[int | None, list[int]]:
+        """The nodes that follow each node, and the beginning, the likeliest first."""
+        found: dict[int | None, list[int]] = {}
+        for number, node in enumerate(self.nodes):
+            found.setdefault(node.parent, []).append(number)
+        return {
+            parent: sorted(numbers, key=lambda number: -self.nodes[number].log_probability)
+            for parent, numbers in found.items()
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Keys: `prefix`, pieces; `nodes`, each with what a `Node` has; `best`, the number of a node."""
+        return {"prefix": list(self.prefix), "nodes": [asdict(node) for node in self.nodes], "best": self.best}
+
+
+class BeamRecorder:
+    """Takes the steps of a search for a single sentence; of several searches, the last one stays."""
+
+    def __init__(self) -> None:
+        self._steps: list[BeamStep] = []
+
+    def __call__(self, step: BeamStep) -> None:
+        """Take a step."""
+        if step.number == 1:
+            self._steps = []
+        self._steps.append(step)
+
+    def trace(self, pieces: Callable[[list[int]], list[str]]) -> BeamTrace | None:
+        """What was recorded, in the pieces that a tokenizer has for ids; None where nothing was searched."""
+        if not self._steps:
+            return None
+        rows = [row for step in self._steps for row in _rows(step)]
+        numbers = {row.tokens: number for number, row in enumerate(rows)}
+        continued = {row.tokens[:-1] for row in rows}
+        nodes = [
+            Node(
+                row.step,
+                numbers.get(row.tokens[:-1]),
+                pieces([row.tokens[-1]])[0],
+                row.log_probability,
+                row.score,
+                row.end or (None if row.tokens in continued else DROPPED),
+            )
+            for row in rows
+        ]
+        return BeamTrace(tuple(pieces(list(rows[0].tokens[:-1]))), tuple(nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    step: int
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+    end: str | None
+
+
+def _rows(step: BeamStep) -> Iterator[_Row]:
+    """The candidates of a step."""
+    columns = (step.tokens, step.log_probability, step.score, step.ended, step.goes_on)
+    for tokens, log_probability, score, ended, goes_on in zip(*(column.tolist() for column in columns), strict=True):
+        end = ENDED if ended else None if goes_on else BEATEN
+        yield _Row(step.number, tuple(tokens), log_probability, score, end)
