@@ -13,7 +13,7 @@ from transformer_mt.attention.shapes import Heads, Scores
 
 @torch.no_grad()
 def value_norms(module: nn.Module, attended: Attended) -> Scores:
-    """‖α_ij v_j W_o,r‖, how long a vector key j adds to query i through head r (Kobayashi et al. 2020, §2.2 and §3.1).
+    """‖α_ij v_j W_o,r‖, how long a vector key j adds to query i through head r (Kobayashi et al. 2020).
 
     Where positions add to the values, v_j is what the pair (i, j) has: v_j + a^V_c. The recurrent decoder projects
     nothing: ‖α_ij h_j‖.

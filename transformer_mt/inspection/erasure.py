@@ -22,9 +22,9 @@ def erase(model: Seq2Seq, tokens: PairTokens, parts: Sequence[Part], *, stack: s
     """ln p(y_i) − ln p(y_i | without part j), for parts of the source (`cross`) or of the target before i (`decoder`).
 
     Li et al. 2016. The part is really taken out and the sentence becomes shorter, as where Jain and Wallace (2019,
-    §4.1) leave one word out: what is left is tokens such as the model was trained on. Li et al. set embeddings to zero
-    and Inseq puts `<unk>` in their place, which this model has never read. What stands behind the part moves up, so
-    the change of its position counts too. `<s>` stays, for a decoder cannot begin without it, and its fall is zero.
+    §4.1) leave one word out: what is left is tokens such as the model was trained on. Others put a zero vector or
+    `<unk>` in its place, which this model has never read. What stands behind the part moves up, so the change of its
+    position counts too. `<s>` stays, for a decoder cannot begin without it, and its fall is zero.
     """
     at_once = max(1, BATCH_TOKENS // max(len(tokens.source.ids), len(tokens.read.ids)))
     with evaluating(model):

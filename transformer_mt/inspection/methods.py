@@ -4,7 +4,7 @@ To add one, subclass `Method` and enter it in `METHODS`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import ClassVar
@@ -20,11 +20,14 @@ from transformer_mt.inspection.erasure import Part, erase
 from transformer_mt.inspection.gates import head_numbers
 from transformer_mt.inspection.gradients import gradient_times_input, integrated_gradients
 from transformer_mt.inspection.maps import AttentionMaps, StackMaps, attend_pair
-from transformer_mt.inspection.recording import record_attention
+from transformer_mt.inspection.recording import Recording, record_attention
 from transformer_mt.inspection.tokens import PairTokens, sum_pieces, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
+from transformer_mt.names import STACKS
 from transformer_mt.tokenizer import Tokenizer
+
+ALL = tuple(STACKS)
 
 
 class Method(ABC):
@@ -42,8 +45,10 @@ class Method(ABC):
         return True
 
     @abstractmethod
-    def maps(self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
-        """The matrices of a pair under teacher forcing, over pieces, of those stacks that the method speaks of.
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
+        """The matrices of a pair under teacher forcing, over pieces, of those of the stacks that the method speaks of.
 
         Raises `InputError` for a text that is too long, and for a model that the method does not apply to.
         """
@@ -60,8 +65,11 @@ class Weights(Method):
         return bool(model.attention_stacks())
 
     @override
-    def maps(self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
-        return attend_pair(model, tokenizer, source, target)
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
+        maps = attend_pair(model, tokenizer, source, target)
+        return replace(maps, stacks={name: found for name, found in maps.stacks.items() if name in stacks})
 
 
 class Values(Weights):
@@ -71,18 +79,13 @@ class Values(Weights):
     meaning = "the length of the vector that the column's token adds to the row's: weight times projected value"
 
     @override
-    def maps(self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
         with record_attention(model) as recording:
-            maps = attend_pair(model, tokenizer, source, target)
-        stacks = {}
-        for name, found in maps.stacks.items():
-            norms = torch.zeros_like(found.weights)
-            layers = zip(model.attention_stacks()[name], recording.attended(name), strict=True)
-            for layer, (module, attended) in enumerate(layers):
-                places = [number - 1 for number in head_numbers(module)]
-                norms[layer, places] = value_norms(module, attended)[0].float().cpu()
-            stacks[name] = replace(found, weights=norms)
-        return replace(maps, stacks=stacks)
+            maps = super().maps(model, tokenizer, source, target, stacks=stacks)
+        found = {name: _norms(model, recording, name, stack) for name, stack in maps.stacks.items()}
+        return replace(maps, stacks=found)
 
 
 class Rollout(Method):
@@ -96,7 +99,9 @@ class Rollout(Method):
         return isinstance(model, Transformer)
 
     @override
-    def maps(self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
         if not self.applies_to(model):
             raise InputError(
                 "rollout: it multiplies the weights of a Transformer's layers, and this model is recurrent; "
@@ -104,8 +109,9 @@ class Rollout(Method):
             )
         with record_attention(model) as recording:
             maps = attend_pair(model, tokenizer, source, target)
-        matrices = roll_out({name: recording[name] for name in maps.stacks})
-        return _whole_maps(maps.tokens, source, target, {name: found.cpu() for name, found in matrices.items()})
+        rolled = roll_out({name: recording[name] for name in maps.stacks})
+        matrices = {name: matrix.float().cpu() for name, matrix in rolled.items() if name in stacks}
+        return _whole_maps(maps.tokens, source, target, matrices)
 
 
 class Gradient(Method):
@@ -116,10 +122,13 @@ class Gradient(Method):
     attribution: ClassVar = staticmethod(gradient_times_input)
 
     @override
-    def maps(self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
         """Over words rows and columns are summed: ln p of a word is the sum over its pieces, and so are its parts."""
         tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
-        matrices = {stack: self.attribution(model, tokens, stack=stack).cpu() for stack in ("decoder", "cross")}
+        chosen = [stack for stack in ("decoder", "cross") if stack in stacks]
+        matrices = {stack: self.attribution(model, tokens, stack=stack).cpu() for stack in chosen}
         over_words = {stack: sum_pieces(matrix, *tokens.sides(stack)) for stack, matrix in matrices.items()}
         return _whole_maps(tokens, source, target, matrices, over_words=over_words)
 
@@ -140,11 +149,13 @@ class Erasure(Method):
     meaning = "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises"
 
     @override
-    def maps(self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
         """Over words all pieces of a column's word are taken out at once, and the rows of a word are summed."""
         tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
         matrices, over_words = {}, {}
-        for stack in ("decoder", "cross"):
+        for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
             rows, columns = tokens.sides(stack)
             pieces, words = _parts(range(len(columns.pieces))), _parts(columns.word_of_piece)
             parts = list(dict.fromkeys((*pieces, *words)))  # a word of one piece is taken out once
@@ -152,7 +163,8 @@ class Erasure(Method):
             matrices[stack] = falls[:, list(map(parts.index, pieces))]
             over_words[stack] = rows.membership() @ falls[:, list(map(parts.index, words))]
         maps = _whole_maps(tokens, source, target, matrices, over_words=over_words)
-        maps.stacks["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
+        if "decoder" in stacks:
+            maps.stacks["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
         return maps
 
 
@@ -164,6 +176,16 @@ METHODS: dict[str, type[Method]] = {
     "integrated": Integrated,
     "erasure": Erasure,
 }
+
+
+def _norms(model: Seq2Seq, recording: Recording, name: str, maps: StackMaps) -> StackMaps:
+    """The maps of a stack with the lengths of what was added in place of the weights; zeros for heads left out."""
+    norms = torch.zeros_like(maps.weights)
+    layers = zip(model.attention_stacks()[name], recording.attended(name), strict=True)
+    for layer, (module, attended) in enumerate(layers):
+        places = [number - 1 for number in head_numbers(module)]
+        norms[layer, places] = value_norms(module, attended)[0].float().cpu()
+    return replace(maps, weights=norms)
 
 
 def _parts(group_of_piece: Sequence[int]) -> list[Part]:
