@@ -26,6 +26,17 @@ def tiny_model(*overrides: str, vocabulary: int = VOCABULARY) -> Seq2Seq:
     return build_model(tiny_config(*overrides), vocabulary_size=vocabulary).eval()
 
 
+@torch.no_grad()
+def as_if_trained(model: Seq2Seq) -> Seq2Seq:
+    """The model with biases that are not zero and larger matrices: what it says depends on what it reads."""
+    for parameter in model.parameters():
+        if parameter.dim() == 1:
+            parameter.add_(0.3 * torch.randn_like(parameter))
+        else:
+            parameter.mul_(1.5)
+    return model
+
+
 def sentences(*lengths: int, columns: int | None = None, vocabulary: int = VOCABULARY) -> Tensor:
     """Random tokens of the given lengths, then padding up to the longest or to `columns`."""
     columns = columns or max(lengths)

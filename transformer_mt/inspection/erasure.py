@@ -33,7 +33,10 @@ def erase(model: Seq2Seq, tokens: PairTokens, parts: Sequence[Part], *, stack: s
             _log_probabilities(model, tokens, parts[first : first + at_once], stack=stack)
             for first in range(0, len(parts), at_once)
         ]
-        return (whole - torch.cat(found)).T
+        falls = whole - torch.cat(found)
+    if stack == "decoder":  # what is read after a piece cannot matter to it, not even by rounding
+        falls = falls.masked_fill(_kept(tokens.read.ids, parts).cummin(dim=1).values.to(falls.device), 0.0)
+    return falls.T
 
 
 def _log_probabilities(
@@ -48,7 +51,7 @@ def _log_probabilities(
     last = (read.cumsum(dim=1) - 1).to(device)  # where the last token stands that is read before each piece
     written = torch.tensor(tokens.written.ids, device=device).expand_as(last)
     rows = torch.arange(len(parts), device=device)[:, None]
-    return logits.float().log_softmax(dim=-1)[rows, last, written]
+    return logits.log_softmax(dim=-1)[rows, last, written]
 
 
 def _kept(ids: Sequence[int], parts: Sequence[Part]) -> Bool[Tensor, "N L"]:
@@ -57,6 +60,7 @@ def _kept(ids: Sequence[int], parts: Sequence[Part]) -> Bool[Tensor, "N L"]:
 
 
 def _left(ids: Sequence[int], kept: Bool[Tensor, "N L"]) -> Int[Tensor, "N M"]:
-    """The tokens that are left, padded."""
+    """The tokens that are left, padded; padding alone where nothing is."""
     tokens = torch.tensor(ids)
-    return pad_sequence([tokens[row] for row in kept], batch_first=True, padding_value=PAD)
+    left = pad_sequence([tokens[row] for row in kept], batch_first=True, padding_value=PAD)
+    return left if left.shape[1] else left.new_full((len(left), 1), PAD)

@@ -218,11 +218,11 @@ def _without_specials(maps: StackMaps, stack: str, *, layer: int, head: int | No
 
 
 def _agreement(which: Which, scores: Sequence[Scores]) -> Agreement:
-    correlation, first = (_estimate(column) for column in np.array(scores).T)
+    correlation, first = (estimate(column) for column in np.array(scores).T)
     return Agreement(*which, correlation, first, sentences=len(scores))
 
 
-def _estimate(values: Float[np.ndarray, " N"]) -> Estimate:
+def estimate(values: Float[np.ndarray, " N"]) -> Estimate:
     """The mean, and where 95 % of the means of as many values lie that are drawn from these with replacement."""
     drawn = np.random.default_rng(_SEED).integers(len(values), size=(_RESAMPLES, len(values)))
     low, high = np.percentile(values[drawn].mean(axis=1), [2.5, 97.5])
@@ -233,7 +233,7 @@ def _line(row: Agreement) -> str:
     layer = "" if row.layer is None else row.layer
     head = f"best: {row.head}" if row.head else "mean" if row.layer else ""
     tau, first = (
-        f"{estimate.mean:.2f}{f'{estimate.low:.2f} to {estimate.high:.2f}':>{width}}"
-        for estimate, width in ((row.correlation, 15), (row.first, 14))
+        f"{figure.mean:.2f}{f'{figure.low:.2f} to {figure.high:.2f}':>{width}}"
+        for figure, width in ((row.correlation, 15), (row.first, 14))
     )
     return f"{row.method:12}{layer:>5}{head:>10}{tau:>21}{first:>22}"

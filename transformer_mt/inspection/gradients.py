@@ -65,7 +65,7 @@ class EmbeddedPair:
 
     def _of_written(self, logits: Float[Tensor, "B T V"]) -> Float[Tensor, "B T"]:
         written = self.written.expand(len(logits), -1)[..., None]
-        return logits.float().log_softmax(dim=-1).gather(-1, written)[..., 0]
+        return logits.log_softmax(dim=-1).gather(-1, written)[..., 0]
 
 
 def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> Float[Tensor, "T N"]:
