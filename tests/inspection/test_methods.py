@@ -17,7 +17,11 @@ from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer import Tokenizer
 
 SOURCE, TARGET = "Der Satz.", "The book."
+ONE_LAYER = ("model.encoder_layers=1", "model.decoder_layers=1")
 SIGNED = ["gradient", "integrated", "erasure"]
+
+# Those of the decoder and integrated gradients go the same ways again, which takes time.
+QUICK = ["weights", "values", "rollout", "gradient", "erasure"]
 
 every_method = pytest.mark.parametrize("name", METHODS)
 
@@ -33,12 +37,13 @@ def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_method_that_applies_gives_finite_matrices_over_pieces_and_words(
     variant: Variant, tokenizer: Tokenizer
 ) -> None:
-    model = tiny_model(*variant, vocabulary=tokenizer.size)
-    for name, method in METHODS.items():
+    model = tiny_model(*variant, *ONE_LAYER, vocabulary=tokenizer.size)
+    for name in QUICK:
+        method = METHODS[name]
         if not method().applies_to(model):
             assert RECURRENT in variant
             continue
-        maps = method().maps(model, tokenizer, SOURCE, TARGET)
+        maps = method().maps(model, tokenizer, "Satz.", "book.", stacks=["encoder", "cross"])
         assert "cross" in maps.stacks, name
         words = maps.by_words()
         for stack, found in maps.stacks.items():
