@@ -75,6 +75,7 @@ def _write(path: Path, schema: "Schema", batches: "Iterable[RecordBatch]") -> No
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
+    pa.default_memory_pool().release_unused()  # what the batches took; Arrow would keep it for the next ones
 
 
 def _mapped(path: Path, schema: "Schema") -> "Table":

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from support.pairs import pair_tokens
-from support.tiny import as_if_trained, tiny_model
+from support.tiny import VOCABULARY, tiny_model, varied_model
 
 from transformer_mt.inspection import erasure
 from transformer_mt.inspection.erasure import Part, erase
@@ -31,7 +31,8 @@ def without(ids: list[int], part: Part) -> list[int]:
     "variant", ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.kind=recurrent"]
 )
 def test_it_is_the_fall_against_a_source_without_the_part(variant: str) -> None:
-    model, source, read, written = as_if_trained(tiny_model(variant)), [*SOURCE, EOS], [BOS, *TARGET], [*TARGET, EOS]
+    model = varied_model(variant, vocabulary=VOCABULARY)
+    source, read, written = [*SOURCE, EOS], [BOS, *TARGET], [*TARGET, EOS]
     parts = [frozenset({0}), frozenset({1, 2}), frozenset({5}), frozenset({0, 3, 4})]
     found = erase(model, PAIR, parts, stack="cross")
     for row, token in enumerate(written):
@@ -45,7 +46,8 @@ def test_it_is_the_fall_against_a_source_without_the_part(variant: str) -> None:
     "variant", ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.kind=recurrent"]
 )
 def test_of_the_target_it_is_the_fall_against_what_is_read_without_the_part(variant: str) -> None:
-    model, source, read, written = as_if_trained(tiny_model(variant)), [*SOURCE, EOS], [BOS, *TARGET], [*TARGET, EOS]
+    model = varied_model(variant, vocabulary=VOCABULARY)
+    source, read, written = [*SOURCE, EOS], [BOS, *TARGET], [*TARGET, EOS]
     parts = [frozenset({1}), frozenset({3}), frozenset({1, 2})]
     found = erase(model, PAIR, parts, stack="decoder")
     for row, token in enumerate(written):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from support.pairs import pair_tokens
-from support.tiny import as_if_trained, tiny_model
+from support.tiny import VOCABULARY, tiny_model, varied_model
 from torch import Tensor, nn
 
 from transformer_mt.inspection import gradients
@@ -70,7 +70,7 @@ def test_rows_of_integrated_gradients_sum_to_what_all_embeddings_together_change
 ) -> None:
     monkeypatch.setattr(gradients, "MOST_POINTS", 2048)  # where only a norm sees embeddings near zero
     for stack in ("cross", "decoder"):
-        model = as_if_trained(tiny_model(variant, UNTIED))
+        model = varied_model(variant, UNTIED, vocabulary=VOCABULARY)
         found = integrated_gradients(model, PAIR, stack=stack)
         before = log_probabilities(model, PAIR)
         with torch.no_grad():

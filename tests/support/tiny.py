@@ -26,14 +26,16 @@ def tiny_model(*overrides: str, vocabulary: int = VOCABULARY) -> Seq2Seq:
     return build_model(tiny_config(*overrides), vocabulary_size=vocabulary).eval()
 
 
-@torch.no_grad()
-def as_if_trained(model: Seq2Seq) -> Seq2Seq:
-    """The model with biases that are not zero and larger matrices: what it says depends on what it reads."""
-    for parameter in model.parameters():
-        if parameter.dim() == 1:
+def varied_model(*overrides: str, vocabulary: int) -> Seq2Seq:
+    """A tiny model in which nothing has the value that it starts with, such as a bias of zero."""
+    torch.manual_seed(7)
+    model = tiny_model(*overrides, vocabulary=vocabulary)
+    with torch.no_grad():
+        for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-        else:
-            parameter.mul_(1.5)
+        for name, buffer in model.named_buffers():
+            if name.endswith((".mean", ".variance")):
+                buffer.add_(torch.rand_like(buffer))
     return model
 
 

@@ -13,6 +13,17 @@ from transformer_mt.attention.graphs import Causal, Complete
 from transformer_mt.attention.multihead import Attention, KeyValues
 from transformer_mt.attention.observing import Attended, current_observer
 from transformer_mt.attention.projections import Independent
+from transformer_mt.attention.steps import (
+    WEIGHTS,
+    HeadSteps,
+    Row,
+    Stage,
+    Step,
+    divided,
+    mask_steps,
+    summed_up,
+    value_step,
+)
 
 # Within so many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
 _CHUNK = 64
@@ -102,8 +113,36 @@ class LinearAttention(Attention):
         similarities = queries @ key_values.keys.transpose(-1, -2)
         return similarities.tril() if self.causal else similarities
 
+    @override
+    def explain(self, row: Row) -> HeadSteps:
+        query_steps = self.projections.explain_query(row.state, head=row.head)
+        query = feature_map(query_steps[-1].values)
+        query_steps += [
+            Step("mapped_query", "the query, made positive", "φ(q)", "elu(q) + 1", query),
+            Step("keys", "the keys, made positive", "φ(k_j)", "elu(h_j W_k) + 1", row.keys, over="keys"),
+        ]
+        weighing = self._weights(query, row)
+        stages = (
+            Stage("Query and keys", tuple(query_steps)),
+            Stage("From similarities to weights, without a softmax", weighing),
+        )
+        return summed_up(stages, weighing[-1].values, [value_step(row.values)])
 
-def feature_map(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B H N d"]:
+    def _weights(self, query: Float[Tensor, " d"], row: Row) -> tuple[Step, ...]:
+        places = torch.arange(len(row.keys), device=query.device)
+        mask = self.graph.neighbours(torch.full_like(places, row.number), places)
+        similarities = (row.keys @ query).where(mask, query.new_zeros(()))
+        total = similarities.sum()
+        words = "the similarity of the query with every key, never negative"
+        return (
+            *mask_steps(mask),
+            Step("scores", words, "s_j", "φ(q)·φ(k_j)", similarities, "keys", mask),
+            Step("total", "the normaliser, their sum", "Z", "Σ_j s_j", total),
+            Step("weights", WEIGHTS, "α_j", "s_j / Z", divided(similarities, total), "keys", mask),
+        )
+
+
+def feature_map(x: Float[Tensor, "*N d"]) -> Float[Tensor, "*N d"]:
     """φ(x) = elu(x) + 1, positive everywhere."""
     return F.elu(x) + 1.0
 

@@ -1,6 +1,6 @@
 """Multi-head attention over keys and values that are projected once and kept."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +19,19 @@ from transformer_mt.attention.positions import AttentionPosition
 from transformer_mt.attention.projections import Projections, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Mask, Queries, Scores, Values
+from transformer_mt.attention.steps import (
+    Explained,
+    HeadSteps,
+    Row,
+    Stage,
+    Step,
+    Vector,
+    Vectors,
+    named,
+    softmax_stage,
+    summed_up,
+    value_step,
+)
 from transformer_mt.dropout import Dropout
 
 # From so many queries on, whole blocks of a sparse graph are empty and worth skipping.
@@ -53,7 +66,7 @@ class KeyValues:
         return type(self)(self.keys[rows], self.values[rows], None if self.mask is None else self.mask[rows])
 
 
-class Attention(nn.Module, ABC):
+class Attention(nn.Module, Explained):
     """What the layers of a model know of attention: values and heads are projected here, the rest is the variant's.
 
     Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be other
@@ -61,6 +74,7 @@ class Attention(nn.Module, ABC):
     """
 
     graph: Graph
+    output_formula = " W_o,r"
 
     def __init__(self, *, width: int, heads: int) -> None:
         super().__init__()
@@ -86,6 +100,16 @@ class Attention(nn.Module, ABC):
     def output(self, heads: Heads) -> Float[Tensor, "B Q D"]:
         """[head_1 ‖ … ‖ head_H] W_o + b."""
         return self.output_projection(merge_heads(heads))
+
+    @override
+    def projected(self, vectors: Float[Tensor, "*N d"], head: int) -> Float[Tensor, "*N D"]:
+        width = vectors.shape[-1]
+        return vectors @ self.output_projection.weight[:, head * width : (head + 1) * width].T
+
+    @property
+    @override
+    def output_bias(self) -> Float[Tensor, " D"]:
+        return self.output_projection.bias
 
 
 class MultiHeadAttention(Attention):
@@ -162,6 +186,43 @@ class MultiHeadAttention(Attention):
         keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
         kernel = _uncompiled if queries.device.type == "cpu" else _compiled()
         return kernel(queries, keys, values, block_mask=blocks, scale=self.score.scale)
+
+    @override
+    def explain(self, row: Row) -> HeadSteps:
+        projection = self.projections.explain(row.state, row.keys, head=row.head)
+        query, keys = named(projection, "query"), named(projection, "keys")
+        stages = [Stage("Query and keys", projection)]
+        if rotation := tuple(self.position.explain_rotation(query, keys, row=row.number)):
+            stages.append(Stage("The position turns both", rotation))
+            query, keys = named(rotation, "rotated_query"), named(rotation, "rotated_keys")
+        scoring = self._scores(query, keys, row)
+        softmax = softmax_stage(scoring[-1], self._neighbours(row))
+        stages += [Stage("Scores: how well every key fits the query", scoring), softmax]
+        return summed_up(stages, named(softmax.steps, "weights"), self._values(row))
+
+    def _scores(self, query: Vector, keys: Vectors, row: Row) -> tuple[Step, ...]:
+        """The steps of the score, then those of the position, and their sum."""
+        steps = self.score.explain(query, keys, head=row.head)
+        term = self.position.explain_term(query, row=row.number, keys=len(keys), head=row.head)
+        if not term:
+            return tuple(steps)
+        total = steps[-1].values + term[-1].values
+        words = "the score with the term of the position"
+        return (*steps, *term, Step("scores_with_position", words, "e′_j", "e_j + b_j", total, over="keys"))
+
+    def _values(self, row: Row) -> list[Step]:
+        """The steps to the values that are weighed."""
+        values = value_step(row.values)
+        if not (added := self.position.explain_values(row=row.number, keys=len(row.keys))):
+            return [values]
+        total = row.values + added[-1].values
+        words = "the values with those of the position"
+        return [values, *added, Step("values_with_position", words, "v′_j", "v_j + a^V_j", total, over="keys")]
+
+    def _neighbours(self, row: Row) -> Bool[Tensor, " K"]:
+        """Where the row may attend to. The keys of a single sentence have no padding."""
+        places = torch.arange(len(row.keys), device=row.keys.device)
+        return self.graph.neighbours(torch.full_like(places, row.number), places)
 
     def _drops(self) -> bool:
         return self.training and self.dropout.probability > 0.0

@@ -16,6 +16,7 @@ from typing_extensions import override
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores
 from transformer_mt.attention.spelling import spelled
+from transformer_mt.attention.steps import Step, Vector, Vectors
 from transformer_mt.names import lookup
 
 KEY = "model.attention.position"
@@ -30,6 +31,10 @@ class EmbeddingPosition(nn.Module, ABC):
     @abstractmethod
     def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
         """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
+
+    def explain(self, embedding: Float[Tensor, " D"], *, number: int) -> list[Step]:
+        """What is added to the scaled embedding of the token at this position, from 0; nothing where nothing is."""
+        return []
 
 
 class NoEmbeddingPosition(EmbeddingPosition):
@@ -51,6 +56,12 @@ class Sinusoidal(EmbeddingPosition):
         _, length, width = embeddings.shape
         encoding = sinusoids(start, length, width=width, device=embeddings.device)
         return embeddings + encoding.to(embeddings.dtype)
+
+    @override
+    def explain(self, embedding: Float[Tensor, " D"], *, number: int) -> list[Step]:
+        (encoding,) = sinusoids(number, 1, width=len(embedding), device=embedding.device).to(embedding.dtype)
+        words = f"the encoding of position i = {number} is added to it"
+        return [Step("position_encoding", words, "pe", "sin and cos of i / 10000^{2t/D}", encoding)]
 
 
 class AttentionPosition(nn.Module, ABC):
@@ -78,6 +89,20 @@ class AttentionPosition(nn.Module, ABC):
     def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
         """The heads with the values that the positions themselves contribute."""
         return heads
+
+    # The same hooks for one query of a head, as steps; none where the position does not act.
+
+    def explain_rotation(self, query: Vector, keys: Vectors, *, row: int) -> list[Step]:
+        """How query and keys are changed; the last two are `rotated_query` and `rotated_keys`."""
+        return []
+
+    def explain_term(self, query: Vector, *, row: int, keys: int, head: int) -> list[Step]:
+        """What is added to the scores; the last is `position_term`, one number a key."""
+        return []
+
+    def explain_values(self, *, row: int, keys: int) -> list[Step]:
+        """What is added to the values; the last is `position_values`, one vector a key."""
+        return []
 
 
 class NoAttentionPosition(AttentionPosition):
@@ -117,6 +142,35 @@ class Relative(AttentionPosition):
         encodings = self.to_values(self._clipped(weights))  # Q K d
         return heads + torch.einsum("bhqk,qkd->bhqd", weights, encodings.to(weights.dtype))
 
+    @override
+    def explain_term(self, query: Vector, *, row: int, keys: int, head: int) -> list[Step]:
+        clipped = self._clipped_from(row, keys)
+        encodings = self.to_keys(clipped)  # K dk
+        found, scale = encodings @ query, f"{self.scale:.6g}"
+        return [
+            self._distance_step(row, clipped),
+            Step("position_keys", "the learned vector of every distance", "a_j", "a^K_c", encodings, over="keys"),
+            Step("position_products", "its product with the query", "q·a_j", "Σ_c q_c a_jc", found, over="keys"),
+            Step(
+                "position_term", "the term of the position", "b_j", f"q·a_j · {scale}", found * self.scale, over="keys"
+            ),
+        ]
+
+    @override
+    def explain_values(self, *, row: int, keys: int) -> list[Step]:
+        encodings = self.to_values(self._clipped_from(row, keys))
+        words = "the learned value of every distance"
+        return [Step("position_values", words, "a^V_j", "a^V_c", encodings, over="keys")]
+
+    def _clipped_from(self, row: int, keys: int) -> Int[Tensor, " K"]:
+        """The index of every column's distance from a row."""
+        apart = torch.arange(keys, device=self.to_keys.weight.device) - row
+        return apart.clamp(-self.clip, self.clip) + self.clip
+
+    def _distance_step(self, row: int, clipped: Int[Tensor, " K"]) -> Step:
+        words = f"how far right of the row, i = {row}, every column stands, clipped"
+        return Step("distances", words, "c", f"clip(j − i, ±{self.clip})", clipped - self.clip, over="keys")
+
     def _clipped(self, pairs: Scores) -> Int[Tensor, "Q K"]:
         """clip(j − i, −k, k) + k, an index."""
         return distances(*pairs.shape[-2:], device=pairs.device).clamp(-self.clip, self.clip) + self.clip
@@ -144,6 +198,22 @@ class Rotary(AttentionPosition):
         start = keys.shape[2] - queries.shape[2]
         return rotated(queries, start=start), rotated(keys, start=0)
 
+    @override
+    def explain_rotation(self, query: Vector, keys: Vectors, *, row: int) -> list[Step]:
+        turned = rotated(query[None, None, None], start=row)[0, 0, 0]
+        words = f"the query turned by its position, i = {row}: features 2t and 2t + 1 by i θ_t"
+        return [
+            Step("rotated_query", words, "q′", "R_i q, θ_t = 10000^{−2t/d}", turned),
+            Step(
+                "rotated_keys",
+                "every key turned by its own position j",
+                "k′_j",
+                "R_j k_j",
+                rotated(keys[None, None], start=0)[0, 0],
+                over="keys",
+            ),
+        ]
+
 
 class Alibi(AttentionPosition):
     """e + m_r · −|j − i|, with the slope m_r = 2^{−8r/H} of head r = 1 … H: nearer positions count for more.
@@ -163,6 +233,16 @@ class Alibi(AttentionPosition):
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
         return scores - (self.slopes[:, None, None] * apart).to(scores.dtype)
+
+    @override
+    def explain_term(self, query: Vector, *, row: int, keys: int, head: int) -> list[Step]:
+        slope = self.slopes[head]
+        apart = (torch.arange(keys, device=slope.device) - row).abs()
+        return [
+            Step("slope", "the slope of the head", "m", "2^{−8r/H}", slope),
+            Step("distances", f"how far every column is from the row, i = {row}", "|j − i|", "", apart, "keys"),
+            Step("position_term", "the term of the position", "b_j", "−m |j − i|", -slope * apart, over="keys"),
+        ]
 
 
 def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N D"]:

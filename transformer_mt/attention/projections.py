@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from transformer_mt.attention.shapes import Keys, Queries
+from transformer_mt.attention.steps import Step, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,13 @@ class HeadSizes:
 
 
 class Projections(nn.Module, ABC):
-    """The queries and keys of H heads, made from states of width D."""
+    """The queries and keys of H heads, made from states of width D.
+
+    The formulas are those of a head's query, from h, and of its keys, from h_j.
+    """
+
+    query_formula: ClassVar[str] = "h W_q"
+    key_formula: ClassVar[str] = "h_j W_k"
 
     def __init__(self, sizes: HeadSizes) -> None:
         super().__init__()
@@ -44,6 +52,28 @@ class Projections(nn.Module, ABC):
     @abstractmethod
     def keys(self, states: Float[Tensor, "B K D"]) -> Keys:
         """Every head's keys, or those that all share."""
+
+    def explain(self, state: Float[Tensor, " D"], keys: Vectors, *, head: int) -> tuple[Step, ...]:
+        """The query of a head for one state, and its keys, which are given."""
+        return (*self.explain_query(state, head=head), *self.explain_keys(keys))
+
+    def explain_query(self, state: Float[Tensor, " D"], *, head: int) -> list[Step]:
+        """How the query of a head, counted from 0, is made; the last step is `query`."""
+        query = self.queries(state[None, None])[0, head, 0]
+        return [Step("query", "the query: what the row looks for", "q", self.query_formula, query)]
+
+    def explain_keys(self, keys: Vectors) -> list[Step]:
+        """What the keys of a head are; the last step is `keys`."""
+        return [
+            Step(
+                "keys",
+                "the keys, from the states h_j of the columns: what each answers to",
+                "k_j",
+                self.key_formula,
+                keys,
+                over="keys",
+            )
+        ]
 
 
 class Independent(Projections):
@@ -78,6 +108,16 @@ class Collaborative(Projections):
         self.key_projection = nn.Linear(width, shared, bias=False)
         self.mixing = nn.Parameter(torch.randn(heads, shared) * math.sqrt(width / (heads * shared)))
 
+    query_formula = "q₀ ∘ μ_r"
+
+    @override
+    def explain_query(self, state: Float[Tensor, " D"], *, head: int) -> list[Step]:
+        return [
+            Step("shared_query", "the query that all heads share", "q₀", "h W_q", self.query_projection(state)),
+            Step("mixing", "the head's mixing vector, learned", "μ_r", "", self.mixing[head]),
+            *super().explain_query(state, head=head),
+        ]
+
     @override
     def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
         return self.query_projection(states)[:, None] * self.mixing[:, None]  # B Q m -> B H Q m
@@ -89,6 +129,8 @@ class Collaborative(Projections):
 
 class QueriesOnly(Projections):
     """Q_r = X W_r with a full D × D matrix a head, and K = X: the two halves of x_i W_r x_jᵀ."""
+
+    query_formula, key_formula = "h W", "h_j"
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__(HeadSizes(heads, key_width=width, value_width=width // heads))
@@ -105,6 +147,8 @@ class QueriesOnly(Projections):
 
 class Unprojected(Projections):
     """Q = X and K = X for one head: the states themselves, as in Luong et al. 2015."""
+
+    query_formula, key_formula = "h", "h_j"
 
     def __init__(self, width: int) -> None:
         super().__init__(HeadSizes(1, key_width=width, value_width=width))

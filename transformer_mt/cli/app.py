@@ -11,6 +11,7 @@ from transformer_mt.cli.attend import attend
 from transformer_mt.cli.config import config
 from transformer_mt.cli.data import data
 from transformer_mt.cli.evaluate import evaluate
+from transformer_mt.cli.explain import explain
 from transformer_mt.cli.options import command_line
 from transformer_mt.cli.runs import runs
 from transformer_mt.cli.train import train
@@ -30,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, evaluate, data, config, runs):
+for command in (train, translate, attend, explain, evaluate, data, config, runs):
     app.command()(command)
 
 # What a shell sets when it asks how a line goes on.

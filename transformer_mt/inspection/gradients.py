@@ -17,7 +17,7 @@ from transformer_mt.models.seq2seq import Seq2Seq, States, evaluating
 from transformer_mt.models.transformer import Transformer
 
 # Tokens that go through the model at a time, at least one sentence's.
-BATCH_TOKENS = 4_096
+BATCH_TOKENS = 2_048
 
 # Integrated gradients are computed at so many points, and at twice as many until every row is complete.
 FEWEST_POINTS, MOST_POINTS = 32, 512

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar, cast
+from dataclasses import replace
+from typing import ClassVar, Generic, TypeVar, cast
 
 import torch
 from jaxtyping import Float
@@ -10,8 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
+from transformer_mt.attention.steps import Stage, Step
 from transformer_mt.dropout import Dropout
-from transformer_mt.models.seq2seq import Mask, States
+from transformer_mt.models.seq2seq import Mask, States, Surroundings
 
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -28,7 +30,9 @@ class Layers(nn.ModuleList, Generic[Layer]):
 
 
 class Norm(nn.Module, ABC):
-    """Brings the features of every token to one scale."""
+    """Brings the features of every token to one scale. `formula` says how, with `x` for the state."""
+
+    formula: ClassVar[str]
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -38,17 +42,33 @@ class Norm(nn.Module, ABC):
     def forward(self, x: States, mask: Mask) -> States:
         """The states on their new scale; mask is True at real tokens."""
 
+    @abstractmethod
+    def explain(self, x: Float[Tensor, " D"]) -> list[Step]:
+        """What the formula needs beside the state, when the model does not train."""
+
+    def of(self, x: Float[Tensor, " D"]) -> Float[Tensor, " D"]:
+        """A single state on its new scale."""
+        return self(x[None, None], x.new_ones(1, 1, dtype=torch.bool))[0, 0]
+
 
 class NoNorm(Norm):
     """y = x."""
+
+    formula = "x"
 
     @override
     def forward(self, x: States, mask: Mask) -> States:
         return x
 
+    @override
+    def explain(self, x: Float[Tensor, " D"]) -> list[Step]:
+        return []
+
 
 class LayerNorm(Norm):
     """y = γ (x − μ) / √(σ² + ε) + β, mean and variance over the features of each token (Ba et al. 2016)."""
+
+    formula = "γ (x − μ) / √(σ² + ε) + β, ε = 10⁻⁵"
 
     def __init__(self, width: int) -> None:
         super().__init__(width)
@@ -59,9 +79,20 @@ class LayerNorm(Norm):
     def forward(self, x: States, mask: Mask) -> States:
         return F.layer_norm(x, (self.width,), self.weight, self.bias)
 
+    @override
+    def explain(self, x: Float[Tensor, " D"]) -> list[Step]:
+        return [
+            Step("mean", "the mean of the features", "μ", "Σ_c x_c / D", x.mean()),
+            Step("variance", "their variance", "σ²", "Σ_c (x_c − μ)² / D", x.var(unbiased=False)),
+            Step("gain", "the factors of the features, learned", "γ", "", self.weight),
+            Step("shift", "what is added to them, learned", "β", "", self.bias),
+        ]
+
 
 class RMSNorm(Norm):
     """y = γ x / √(mean(x²) + ε), without mean and bias (Zhang and Sennrich 2019)."""
+
+    formula = "γ x / √(r² + ε), ε = 10⁻⁶"
 
     def __init__(self, width: int) -> None:
         super().__init__(width)
@@ -70,6 +101,13 @@ class RMSNorm(Norm):
     @override
     def forward(self, x: States, mask: Mask) -> States:
         return F.rms_norm(x, (self.width,), self.weight, eps=1e-6)
+
+    @override
+    def explain(self, x: Float[Tensor, " D"]) -> list[Step]:
+        return [
+            Step("mean_square", "the mean of the squared features", "r²", "Σ_c x_c² / D", x.square().mean()),
+            Step("gain", "the factors of the features, learned", "γ", "", self.weight),
+        ]
 
 
 class BatchNorm(Norm):
@@ -80,6 +118,7 @@ class BatchNorm(Norm):
     what follows.
     """
 
+    formula = "γ (x − μ) / √(σ² + ε) + β, ε = 10⁻⁵"
     mean: Tensor
     variance: Tensor
 
@@ -107,8 +146,17 @@ class BatchNorm(Norm):
             self.variance.lerp_(variance.to(self.variance.dtype), 0.1)
         return mean, variance
 
+    @override
+    def explain(self, x: Float[Tensor, " D"]) -> list[Step]:
+        return [
+            Step("mean", "the running mean of every feature, over the training data", "μ", "", self.mean),
+            Step("variance", "their running variance", "σ²", "", self.variance),
+            Step("gain", "the factors of the features, learned", "γ", "", self.weight),
+            Step("shift", "what is added to them, learned", "β", "", self.bias),
+        ]
 
-class Residual(nn.Module, ABC):
+
+class Residual(nn.Module, Surroundings):
     """A layer with a path around it, in two halves: `y = layer(residual.before(x))`, then `x = residual.after(x, y)`.
 
     `ends_in_norm` says whether what comes out has been normalised, so that a stack needs no norm at its end.
@@ -129,6 +177,10 @@ class Residual(nn.Module, ABC):
     def after(self, x: States, y: States, mask: Mask) -> States:
         """x with what the layer made of it."""
 
+    @override
+    def explain_state(self, x: Float[Tensor, " D"]) -> Step:
+        return Step("state", "the state of the row, as it comes to this layer", "x", "", x)
+
 
 class PreNorm(Residual):
     """h = x + dropout(layer(norm(x))): the residual path stays an identity (Xiong et al. 2020)."""
@@ -143,6 +195,20 @@ class PreNorm(Residual):
     def after(self, x: States, y: States, mask: Mask) -> States:
         return x + self.dropout(y)
 
+    @override
+    def entrance(self, attention: nn.Module) -> nn.Module:
+        return self.norm
+
+    @override
+    def explain_before(self, x: Float[Tensor, " D"]) -> Stage:
+        read = Step("read", "what the attention reads", "h", self.norm.formula, self.norm.of(x))
+        return Stage("The norm before the attention", (*self.norm.explain(x), read))
+
+    @override
+    def explain_after(self, x: Float[Tensor, " D"], y: Float[Tensor, " D"]) -> Stage:
+        words = "the state as it goes on: nothing of it is lost, y is added"
+        return Stage("The residual", (Step("output", words, "x′", "x + y", x + y),))
+
 
 class PostNorm(Residual):
     """h = norm(x + dropout(layer(x))): the original order (Vaswani et al. 2017, §3.1), which needs a longer warm-up."""
@@ -156,6 +222,23 @@ class PostNorm(Residual):
     @override
     def after(self, x: States, y: States, mask: Mask) -> States:
         return self.norm(x + self.dropout(y), mask)
+
+    @override
+    def entrance(self, attention: nn.Module) -> nn.Module:
+        return attention
+
+    @override
+    def explain_before(self, x: Float[Tensor, " D"]) -> Stage:
+        read = Step("read", "what the attention reads: the state as it is", "h", "x", x)
+        return Stage("No norm before the attention", (read,))
+
+    @override
+    def explain_after(self, x: Float[Tensor, " D"], y: Float[Tensor, " D"]) -> Stage:
+        total = x + y
+        added = Step("residual", "the state with what the attention adds", "z", "x + y", total)
+        output = Step("output", "the state as it goes on", "x′", self.norm.formula, self.norm.of(total))
+        norm = (replace(step, formula=step.formula.replace("x", "z")) for step in (*self.norm.explain(total), output))
+        return Stage("The residual, and the norm after it", (added, *norm))
 
 
 class ReLU(nn.Sequential):

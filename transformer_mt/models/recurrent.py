@@ -14,9 +14,20 @@ from transformer_mt.attention.multihead import KeyValues, masked_softmax
 from transformer_mt.attention.observing import Attended, current_observer
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
+from transformer_mt.attention.steps import (
+    Explained,
+    HeadSteps,
+    Row,
+    Stage,
+    Step,
+    named,
+    softmax_stage,
+    summed_up,
+    value_step,
+)
 from transformer_mt.dropout import Dropout
 from transformer_mt.models.blocks import Layers
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States, Surroundings
 from transformer_mt.models.transformer import Embeddings
 from transformer_mt.tokenizer import PAD
 
@@ -40,7 +51,7 @@ class SourceReader(nn.Module, ABC):
         """c_t; the state is s_{t−1} of the decoder's last layer."""
 
 
-class SourceAttention(SourceReader):
+class SourceAttention(SourceReader, Explained):
     """c_t = Σ_k α_tk h_k, α_t = softmax(e(s_{t−1}, h_k)) over the real source tokens (Bahdanau et al. 2014, §3.1).
 
     The values are the encoder's states themselves. A source without any token gives zeros.
@@ -67,6 +78,19 @@ class SourceAttention(SourceReader):
         if observer := current_observer():
             observer(self, Attended(queries, source.keys, source.values, scores, weights, heads))
         return heads[:, 0, 0]
+
+    @override
+    def explain(self, row: Row) -> HeadSteps:
+        projection = self.projections.explain(row.state, row.keys, head=row.head)
+        query, keys = named(projection, "query"), named(projection, "keys")
+        scoring = tuple(self.score.explain(query, keys, head=row.head))
+        softmax = softmax_stage(scoring[-1], torch.ones(len(keys), dtype=torch.bool, device=keys.device))
+        stages = (
+            Stage("Query and keys", projection),
+            Stage("Scores: how well every state of the source fits", scoring),
+            softmax,
+        )
+        return summed_up(stages, named(softmax.steps, "weights"), [value_step(row.values, formula="h_j")])
 
 
 class FinalStates(SourceReader):
@@ -148,7 +172,7 @@ class RecurrentState:
         return type(self)(tuple(layer[rows] for layer in self.layers), self.source.select(rows))
 
 
-class Decoder(nn.Module):
+class Decoder(nn.Module, Surroundings):
     """GRUs, one above the other: s_t from s_{t−1}, y_{t−1} and c_t (Bahdanau et al. 2014, §A.2.2).
 
     The first layer reads y_{t−1} and c_t, each other layer the one below; attention asks with the last one's s_{t−1}.
@@ -182,6 +206,31 @@ class Decoder(nn.Module):
             states.append(layers[-1])
             contexts.append(context)
         return torch.stack(states, dim=1), torch.stack(contexts, dim=1), RecurrentState(layers, state.source)
+
+    @override
+    def entrance(self, attention: nn.Module) -> nn.Module:
+        return attention
+
+    @override
+    def explain_state(self, x: Float[Tensor, " D"]) -> Step:
+        return Step("state", "the last layer's state, before the row's piece is written", "s_{t−1}", "", x)
+
+    @override
+    def explain_before(self, x: Float[Tensor, " D"]) -> Stage:
+        read = Step("read", "what the attention reads: the state as it is", "h", "s_{t−1}", x)
+        return Stage("Nothing between the state and the attention", (read,))
+
+    @override
+    def explain_after(self, x: Float[Tensor, " D"], y: Float[Tensor, " D"]) -> Stage:
+        reset, keep, new = self.context_gates(y).chunk(3)
+        return Stage(
+            "Into the gates of the decoder's first layer",
+            (
+                Step("reset_gate", "what y, the context, adds to the reset gate", "i_r", "y W_r", reset),
+                Step("update_gate", "what it adds to the update gate", "i_z", "y W_z", keep),
+                Step("new_state", "what it adds to the new state", "i_n", "y W_n", new),
+            ),
+        )
 
     def step(self, layers: LayerStates, gates: Float[Tensor, "B 3*D"]) -> LayerStates:
         """The next state of every layer, from the gates of the first one's input."""
@@ -237,6 +286,10 @@ class RecurrentSeq2Seq(Seq2Seq):
     @override
     def attention_stacks(self) -> dict[str, list[nn.Module]]:
         return {"cross": [self.decoder.reader]} if self.decoder.reader.has_weights else {}
+
+    @override
+    def surroundings(self) -> dict[str, list[Surroundings]]:
+        return {"cross": [self.decoder]} if self.decoder.reader.has_weights else {}
 
     def encode(self, source: Int[Tensor, "B S"]) -> Memory:
         """The states of the source tokens, zero at padding."""

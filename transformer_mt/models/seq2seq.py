@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from transformer_mt.attention.steps import Stage, Step
+
 # Batch B, N tokens of the source or of the target, of which the mask is True at the real ones, model width D.
 States = Float[Tensor, "B N D"]
 Mask = Bool[Tensor, "B N"]
@@ -31,6 +33,26 @@ class State(Protocol):
         """The state of the hypotheses `rows`; a row may come several times."""
 
 
+class Surroundings(ABC):
+    """What a model does before and after an attention layer, said step by step for one row: x is a state, D numbers."""
+
+    @abstractmethod
+    def entrance(self, attention: nn.Module) -> nn.Module:
+        """The module that reads the state first, as its first argument."""
+
+    @abstractmethod
+    def explain_state(self, x: Float[Tensor, " D"]) -> Step:
+        """The state itself, called `state`."""
+
+    @abstractmethod
+    def explain_before(self, x: Float[Tensor, " D"]) -> Stage:
+        """From the state to h, what the attention reads; the last step is `read`."""
+
+    @abstractmethod
+    def explain_after(self, x: Float[Tensor, " D"], y: Float[Tensor, " D"]) -> Stage:
+        """What becomes of what the attention adds, y."""
+
+
 class Seq2Seq(nn.Module, ABC):
     """An encoder–decoder, read in two steps: `state = start(source)`, then `logits, state = decode(target, state)`.
 
@@ -45,6 +67,14 @@ class Seq2Seq(nn.Module, ABC):
 
         `encoder` and `decoder` attend to themselves, `cross` from the decoder to the memory; a model has those it has.
         """
+
+    def surroundings(self) -> dict[str, list[Surroundings]]:
+        """What stands around each module of `attention_stacks`, in the same order; a model without any has none."""
+        return {}
+
+    def explain_embedding(self, stack: str, token: int, *, number: int) -> list[Step]:
+        """How the first state of a stack comes from its token at a position, from 0; none where it does not."""
+        return []
 
     @abstractmethod
     def start(self, source: Int[Tensor, "B S"]) -> State:

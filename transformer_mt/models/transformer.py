@@ -12,9 +12,10 @@ from typing_extensions import override
 from transformer_mt.attention.build import AttentionFactory
 from transformer_mt.attention.multihead import KeyValues
 from transformer_mt.attention.positions import EmbeddingPosition
+from transformer_mt.attention.steps import Step
 from transformer_mt.dropout import Dropout
 from transformer_mt.models.blocks import Layers, Norm, Residual
-from transformer_mt.models.seq2seq import Mask, Memory, Seq2Seq, State, States
+from transformer_mt.models.seq2seq import Mask, Memory, Seq2Seq, State, States, Surroundings
 from transformer_mt.tokenizer import PAD
 
 
@@ -31,6 +32,12 @@ class Embedding(nn.Module):
         """Embed tokens that stand at the positions start, start + 1, …"""
         scaled = self.table(tokens) * math.sqrt(self.table.embedding_dim)
         return self.dropout(self.position.embed(scaled, start=start))
+
+    def explain(self, token: int, *, number: int) -> list[Step]:
+        """The steps to the state of a token at this position, from 0."""
+        scaled = self.table.weight[token] * math.sqrt(self.table.embedding_dim)
+        step = Step("embedding", "the embedding of the token that the row reads, scaled", "√D e", "", scaled)
+        return [step, *self.position.explain(scaled, number=number)]
 
 
 class Embeddings(NamedTuple):
@@ -152,6 +159,19 @@ class Transformer(Seq2Seq):
             "decoder": [layer.self_attention for layer in self.decoder],
             "cross": [layer.cross_attention for layer in self.decoder],
         }
+
+    @override
+    def surroundings(self) -> dict[str, list[Surroundings]]:
+        return {
+            "encoder": [layer.self_residual for layer in self.encoder],
+            "decoder": [layer.self_residual for layer in self.decoder],
+            "cross": [layer.cross_residual for layer in self.decoder],
+        }
+
+    @override
+    def explain_embedding(self, stack: str, token: int, *, number: int) -> list[Step]:
+        embeddings = {"encoder": self.source_embedding, "decoder": self.target_embedding}
+        return embeddings[stack].explain(token, number=number) if stack in embeddings else []
 
     def encode(self, source: Int[Tensor, "B S"]) -> Memory:
         """The states of the source tokens."""

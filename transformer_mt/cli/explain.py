@@ -1,0 +1,99 @@
+"""`tmt explain`: one row of an attention head, step by step with its numbers."""
+
+from typing import Annotated
+
+import typer
+
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, LookedAt, Model, Npz, Quiet, Target
+from transformer_mt.cli.search_options import SearchOptions, with_search_options
+from transformer_mt.errors import InputError
+
+Word = Annotated[
+    str | None,
+    typer.Option(
+        "--word",
+        metavar="WORD",
+        help="A word of the translation or of the sentence, or its number from 1. [the first of 4 letters or more]",
+    ),
+]
+Piece = Annotated[int, typer.Option("--piece", metavar="N", help="Which piece of the word, from 1.")]
+OneStack = Annotated[
+    str | None,
+    typer.Option("--stack", metavar="NAME", help="Which attention: cross, decoder or encoder. [what has the word]"),
+]
+OneLayer = Annotated[
+    str | None, typer.Option("--layer", metavar="N", help="A layer counted from 1. [that of the head]")
+]
+OneHead = Annotated[
+    str | None, typer.Option("--head", metavar="N", help="A head counted from 1. [the one that matters most]")
+]
+
+
+@with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
+def explain(
+    sentence: LookedAt = None,
+    word: Word = None,
+    piece: Piece = 1,
+    stack: OneStack = None,
+    layer: OneLayer = None,
+    head: OneHead = None,
+    model: Model = None,
+    target: Target = None,
+    *,
+    search: SearchOptions,
+    device: Device = DEFAULT_DEVICE,
+    as_json: Json = False,
+    npz: Npz = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show how an attention head computes one row, step by step with its numbers.
+
+    \b
+    Examples:
+      tmt explain
+      tmt explain "Kannst du mir helfen?" --word help
+      tmt explain "Der Hund schläft." --word Hund --stack encoder --layer 2
+      tmt explain "Der Hund schläft." --target "The dog sleeps." --word 2 --head 1
+
+    Each step has a line of words, its formula and its numbers; the end says in words which columns gave most. A word of
+    the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder.
+
+    Without --word it takes the first word of four letters or more, since shorter ones are mostly articles, pronouns and
+    the like. Of the heads that --stack, --layer and --head leave open it takes the one without which the
+    log-probability of the word's piece falls most, each being switched off in turn; in the encoder, that of the whole
+    translation.
+
+    Rows and columns are pieces of words, because these are what the model computes with; numbers of a word would be
+    sums and means of theirs. --json and --npz have all numbers, of vectors all entries.
+    """
+    from transformer_mt.cli.looking import deliver, open_subject, require_attention
+    from transformer_mt.cli.terminal import literal_console, result
+    from transformer_mt.inspection import explanation
+    from transformer_mt.inspection.explanation_text import render_explanation
+
+    chosen = {option: _number(text, option) for option, text in (("--layer", layer), ("--head", head))}
+    subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
+    require_attention(subject)
+    found = explanation.explain(
+        subject.model,
+        subject.tokenizer,
+        subject.source,
+        subject.target,
+        word=word,
+        piece=piece,
+        stack=stack,
+        layer=chosen["--layer"],
+        head=chosen["--head"],
+    )
+
+    def text() -> None:
+        result(found.source, found.target, "", *render_explanation(found, width=literal_console().width))
+
+    deliver(found, subject, text, as_json=as_json, npz=npz, quiet=quiet)
+
+
+def _number(text: str | None, option: str) -> int | None:
+    """Raises `InputError` for what is no number: the words that other views take for several heads or layers."""
+    if text is None or text.isdecimal():
+        return None if text is None else int(text)
+    raise InputError(f"{option}: an explanation is of one head in one layer, not of {text!r}; give a number")
