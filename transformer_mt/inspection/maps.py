@@ -1,6 +1,7 @@
 """The attention maps of one sentence pair, with the tokens beside them."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -54,20 +55,24 @@ class StackMaps:
 class AttentionMaps:
     """The maps of a sentence pair by stack: `encoder`, `decoder` and `cross`, those that the model has.
 
-    Rows and columns are pieces; in what `by_words` gives they are words.
+    Rows and columns are pieces; in what `by_words` gives they are words. `over_words` has the matrices over words of
+    those stacks where they do not follow from those over pieces as attention weights do.
     """
 
     source: str
     target: str
     tokens: PairTokens
     stacks: dict[str, StackMaps]
+    over_words: Mapping[str, Float[Tensor, "L H W V"]] = field(default_factory=dict)
 
     def by_words(self) -> "AttentionMaps":
-        """The maps over words: the mean over the pieces of a row's word, the sum over those of a column's."""
+        """The maps over words: those of `over_words`, and of other stacks the mean over the pieces of a row's word and
+        the sum over those of a column's."""
         stacks = {}
         for name, maps in self.stacks.items():
             rows, columns = self.tokens.sides(name)
-            weights = merge_pieces(maps.weights, rows, columns)
+            given = self.over_words.get(name)
+            weights = merge_pieces(maps.weights, rows, columns) if given is None else given
             mask = merge_mask(maps.mask, rows, columns)
             stacks[name] = StackMaps(weights, mask, rows.words, columns.words, maps.present)
         return replace(self, stacks=stacks)

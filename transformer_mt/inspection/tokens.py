@@ -74,6 +74,11 @@ def merge_pieces(weights: Float[Tensor, "... Q K"], rows: Tokens, columns: Token
     return by_row @ weights @ columns.membership().T
 
 
+def sum_pieces(matrix: Float[Tensor, "... Q K"], rows: Tokens, columns: Tokens) -> Float[Tensor, "... W V"]:
+    """Matrices over words: the sum over a word's rows and columns, as ln p of a word is the sum over its pieces."""
+    return rows.membership() @ matrix @ columns.membership().T
+
+
 def merge_mask(mask: Bool[Tensor, "... Q K"], rows: Tokens, columns: Tokens) -> Bool[Tensor, "... W V"]:
     """True where any piece of the row's word may attend to any piece of the column's."""
     return rows.membership() @ mask.float() @ columns.membership().T > 0.0

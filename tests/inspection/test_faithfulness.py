@@ -1,0 +1,218 @@
+"""How far methods agree with erasure."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from support.tiny import tiny_model
+from support.variants import RECURRENT
+
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError
+from transformer_mt.inspection.faithfulness import Faithfulness, agreement, compare, estimate, faithfulness, kendall
+from transformer_mt.inspection.methods import METHODS
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer import Tokenizer
+
+PAIRS = [
+    SentencePair("Der alte Mann liest ein gutes Buch.", "The old man is reading a good book."),
+    SentencePair("Ich glaube, dass die Kinder spielen.", "I think that the children are playing."),
+    SentencePair("Der Satz.", "The sentence."),
+]
+# Integrated gradients take as long as all the others.
+QUICK = ["weights", "values", "rollout", "gradient", "erasure"]
+
+rows = st.lists(st.sampled_from([0.0, 1.0, 2.0, math.nan]), min_size=5, max_size=5)
+
+
+def brute_force(first: list[float], second: list[float]) -> float:
+    """Kendall's τ_b by counting pairs."""
+    pairs = [(x, y) for x, y in zip(first, second, strict=True) if not math.isnan(x + y)]
+    agreeing = opposite = 0
+    differing = [0, 0]
+    for (x, y), (v, w) in itertools.combinations(pairs, 2):
+        agreeing += (x - v) * (y - w) > 0
+        opposite += (x - v) * (y - w) < 0
+        differing[0] += x != v
+        differing[1] += y != w
+    return (agreeing - opposite) / math.sqrt(differing[0] * differing[1]) if all(differing) else math.nan
+
+
+@given(first=rows, second=rows)
+def test_kendall_counts_pairs_in_the_same_and_in_opposite_order(first: list[float], second: list[float]) -> None:
+    found = kendall(np.array([first, second]), np.array([second, second]))
+    assert found == pytest.approx([brute_force(first, second), brute_force(second, second)], nan_ok=True)
+
+
+def test_kendall_of_the_same_order_is_one_and_of_the_opposite_minus_one() -> None:
+    falling = np.array([[7.0, 5.0, 3.0, -2.0]])
+    assert kendall(falling, falling**3) == pytest.approx([1.0])
+    assert kendall(falling, -falling) == pytest.approx([-1.0])
+
+
+def test_rows_that_cannot_be_compared_do_not_count() -> None:
+    first = np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [2.0, 3.0, 1.0]])
+    second = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])
+    scores = compare(first, second)
+    assert scores is not None
+    assert scores.correlation == pytest.approx((1.0 + 1.0 / 3.0) / 2.0)
+    assert scores.first == 1.0
+    assert compare(first[1:2], second[1:2]) is None
+    assert compare(first[:, :1], second[:, :1]) is None
+
+
+def test_the_first_words_are_compared_where_both_have_numbers() -> None:
+    first = np.array([[9.0, 2.0, 3.0, np.nan], [5.0, 6.0, 7.0, np.nan]])
+    second = np.array([[1.0, 2.0, 3.0, np.nan], [-3.0, -2.0, -1.0, np.nan]])
+    scores = compare(first, second)
+    assert scores is not None
+    assert scores.first == 0.5
+
+
+@pytest.mark.parametrize("stack", ["cross", "decoder"])
+def test_erasure_agrees_with_itself_and_of_the_encoder_it_says_nothing(
+    stack: str, model: Seq2Seq, tokenizer: Tokenizer
+) -> None:
+    pair = PAIRS[0]
+    erased = METHODS["erasure"]().maps(model, tokenizer, pair.source, pair.target)
+    weights = METHODS["weights"]().maps(model, tokenizer, pair.source, pair.target)
+    assert agreement(erased, erased, stack=stack) == pytest.approx(1.0)
+    found = agreement(weights, erased, stack=stack, layer=2, head=3)
+    assert found is not None
+    assert -1.0 <= found < 1.0
+    assert found != agreement(weights, erased, stack=stack, layer=2)
+    assert found != agreement(weights, erased, stack=stack, layer=3, head=3)
+    assert agreement(weights, erased, stack="encoder") is None
+
+
+def test_a_sentence_of_one_word_has_no_agreement(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    maps = METHODS["erasure"]().maps(model, tokenizer, "Hund", "dog")
+    assert agreement(maps, maps) is None
+
+
+def test_the_special_symbols_do_not_count(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    erased, gradient = (
+        METHODS[name]().maps(model, tokenizer, "Der alte Satz.", "The old book.") for name in ("erasure", "gradient")
+    )
+    for stack, start in (("cross", None), ("decoder", 0)):
+        before = agreement(gradient, erased, stack=stack)
+        for matrix in (gradient.stacks[stack].weights, gradient.over_words[stack]):
+            matrix[..., -1, :] = 0.0
+            if start is None:
+                matrix[..., :, -1] = 77.0
+            else:
+                matrix[..., :, 0] = 77.0
+        assert agreement(gradient, erased, stack=stack) == before
+
+
+@pytest.fixture(scope="module")
+def trained(tokenizer: Tokenizer) -> Seq2Seq:
+    torch.manual_seed(2)
+    return tiny_model(vocabulary=tokenizer.size)
+
+
+@pytest.fixture(scope="module")
+def found(trained: Seq2Seq, tokenizer: Tokenizer) -> Faithfulness:
+    return faithfulness(trained, tokenizer, PAIRS, methods=QUICK)
+
+
+def test_every_method_layer_and_head_is_compared(found: Faithfulness) -> None:
+    whole = [(name, None, None) for name in ("rollout", "gradient", "shuffled")]
+    every = [(layer, head) for layer in (1, 2) for head in (None, 1, 2, 3)]
+    names = [(row.method, row.layer, row.head) for row in found.agreements]
+    assert len(names) == len(set(names))
+    assert set(names) == {*whole, *((name, *which) for name in ("weights", "values") for which in every)}
+    assert found.sentences == 3
+    for row in found.agreements:
+        for figure in (row.correlation, row.first):
+            assert figure.low <= figure.mean <= figure.high
+        assert row.sentences == 3
+
+
+def test_the_figure_of_a_set_is_the_mean_of_its_sentences(
+    found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer
+) -> None:
+    single = []
+    for pair in PAIRS:
+        maps = METHODS["weights"]().maps(trained, tokenizer, pair.source, pair.target)
+        erased = METHODS["erasure"]().maps(trained, tokenizer, pair.source, pair.target)
+        single.append(agreement(maps, erased, layer=2, head=3) or 0.0)
+    (row,) = (row for row in found.agreements if (row.method, row.layer, row.head) == ("weights", 2, 3))
+    assert row.correlation.mean == pytest.approx(sum(single) / 3)
+    assert min(single) <= row.correlation.low < row.correlation.high <= max(single)
+
+
+def test_shuffled_rows_agree_by_chance(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    (row,) = faithfulness(model, tokenizer, PAIRS[1:] * 4, methods=[]).agreements
+    assert row.method == "shuffled"
+    assert row.correlation.low < 0.0 < row.correlation.high
+    assert row.correlation.high - row.correlation.low < 0.5
+    assert 0.0 < row.first.mean < 0.5
+
+
+def test_an_estimate_is_the_mean_and_where_means_of_as_many_lie() -> None:
+    values = np.random.default_rng(7).normal(3.0, 2.0, size=401)
+    found = estimate(values)
+    assert found.mean == pytest.approx(values.mean())
+    error = values.std() / math.sqrt(401)
+    assert found.low == pytest.approx(values.mean() - 1.96 * error, abs=0.15 * error)
+    assert found.high == pytest.approx(values.mean() + 1.96 * error, abs=0.15 * error)
+    assert estimate(np.array([0.7])) == pytest.approx((0.7, 0.7, 0.7))
+
+
+def test_methods_that_do_not_apply_are_left_out(tokenizer: Tokenizer) -> None:
+    for score, methods in {
+        "dot": {"weights", "values", "gradient", "shuffled"},
+        "none": {"gradient", "shuffled"},
+    }.items():
+        model = tiny_model(RECURRENT, f"model.score={score}", vocabulary=tokenizer.size)
+        found = faithfulness(model, tokenizer, PAIRS[2:], methods=QUICK)
+        assert {row.method for row in found.agreements} == methods
+
+
+def test_pairs_that_are_too_long_are_left_out(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    long = SentencePair("a " * 70, "a")
+    assert faithfulness(model, tokenizer, [long, PAIRS[0]], methods=[]).sentences == 1
+    for pair in (long, long.reversed()):
+        with pytest.raises(
+            InputError, match=r"^faithfulness: no pair is within the model's 64 tokens; give shorter ones$"
+        ):
+            faithfulness(model, tokenizer, [pair], methods=[])
+
+
+def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    with pytest.raises(InputError, match=r"^methods: there is no 'wieghts'; did you mean weights\?$"):
+        faithfulness(model, tokenizer, PAIRS, methods=["wieghts"])
+
+
+def test_the_json_and_the_arrays_have_every_agreement(found: Faithfulness) -> None:
+    plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    arrays = found.arrays()
+    assert plain["sentences"] == 3
+    assert len(plain["agreements"]) == len(found.agreements) == len(arrays["agreements.layer"])
+    for number, (row, data) in enumerate(zip(found.agreements, plain["agreements"], strict=True)):
+        assert (data["method"], data["layer"], data["head"]) == (row.method, row.layer, row.head)
+        assert tuple(data["first"].values()) == row.first == tuple(arrays["agreements.first"][number])
+        assert data["correlation"]["low"] == row.correlation.low == arrays["agreements.correlation"][number, 1]
+        assert arrays["agreements.head"][number] == (row.head or 0)
+    assert not any(array.dtype.hasobject for array in arrays.values())
+
+
+def test_the_table_has_a_line_for_each_layer_s_mean_and_for_the_best_head(found: Faithfulness) -> None:
+    lines = found.lines()
+    assert max(map(len, lines)) <= 80
+    assert "in 3 sentences" in lines[0]
+    table = [line.split() for line in lines[lines.index("") + 2 :]]
+    assert [cells[0] for cells in table] == [*["weights"] * 3, *["values"] * 3, "rollout", "gradient", "shuffled"]
+    assert [cells[1:3] for cells in table[:2]] == [["1", "mean"], ["2", "mean"]]
+    heads = (row for row in found.agreements if row.method == "values" and row.head)
+    best = max(heads, key=lambda row: row.correlation.mean)
+    assert table[5][1:5] == [str(best.layer), "best:", str(best.head), f"{best.correlation.mean:.2f}"]
+    gradient = next(row for row in found.agreements if row.method == "gradient")
+    shown = [gradient.correlation.mean, gradient.correlation.low, gradient.first.mean, gradient.first.high]
+    assert [table[7][place] for place in (1, 2, 5, 8)] == [f"{number:.2f}" for number in shown]
