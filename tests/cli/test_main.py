@@ -13,7 +13,7 @@ from support.command_line import PROGRAM, Outcome, Tmt
 
 from transformer_mt.errors import Diverged
 
-COMMANDS = ("train", "translate", "attend", "evaluate", "data", "config", "runs")
+COMMANDS = ("train", "translate", "attend", "align", "evaluate", "data", "config", "runs")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -41,6 +41,10 @@ Words = Annotated[
 Target = Annotated[
     str | None, typer.Option("--target", metavar="TEXT", help="Look at this translation instead of the model's own.")
 ]
+Reverse = Annotated[
+    Path | None,
+    typer.Option("--reverse", metavar="DIR", help="A run of the other direction; words are linked by both together."),
+]
 LookedAt = Annotated[
     str | None,
     typer.Argument(metavar="SENTENCE", help="What to look at. [one of the run's corpus]", show_default=False),

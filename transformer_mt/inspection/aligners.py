@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from transformer_mt.batching import fixed_batches
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
+from transformer_mt.corpus.pharaoh import format_links
 from transformer_mt.encoded_pairs import encode_pairs
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.alignment import (
@@ -63,13 +64,17 @@ class Alignment:
     target: str
     links: tuple[Link, ...]
     shares: Float[np.ndarray, "T S"]
+    aligner: Aligner
 
     def pharaoh(self) -> str:
         """The links as `0-0 1-2 …`."""
-        return pharaoh(self.links)
+        return format_links(self.links)
 
     def to_json(self) -> dict[str, Any]:
-        """Keys: `source`, `target`, `source_words`, `target_words`, `links`, `pharaoh`, `shares[target][source]`."""
+        """Keys: `source`, `target`, `source_words`, `target_words`, `links`, `pharaoh`, `shares[target][source]`.
+
+        And of the aligner `heads`, `shift` and `chosen_by`.
+        """
         return {
             "source": self.source,
             "target": self.target,
@@ -78,6 +83,9 @@ class Alignment:
             "links": [list(link) for link in self.links],
             "pharaoh": self.pharaoh(),
             "shares": [[round(share, 4) for share in row] for row in self.shares.tolist()],
+            "heads": list(map(str, self.aligner.heads)),
+            "shift": self.aligner.shift,
+            "chosen_by": self.aligner.chosen_by,
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -90,11 +98,6 @@ class Alignment:
             "links": np.array(self.links, np.int64).reshape(-1, 2),
             "shares": self.shares,
         }
-
-
-def pharaoh(links: Sequence[Link]) -> str:
-    """Links as `0-0 1-2 …`, in the order of source words."""
-    return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
 def cross_heads(model: Seq2Seq) -> list[HeadName]:
@@ -116,6 +119,11 @@ def align(subject: AligningModel, pairs: Pairs, *, reverse: AligningModel | None
             found = [(ours + rows_to_one(theirs.T)) / 2 for ours, theirs in zip(found, turned, strict=True)]
         for pair, matrix in zip(part, found, strict=True):
             yield _alignment(pair, matrix, subject.aligner)
+
+
+def guessed(model: Seq2Seq, tokenizer: Tokenizer) -> AligningModel | None:
+    """The model with all its heads, which is a guess; None for a model without cross-attention."""
+    return AligningModel(model, tokenizer, candidates(model)[0]) if cross_heads(model) else None
 
 
 def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:
@@ -308,7 +316,7 @@ def _alignment(pair: SentencePair, found: Float[np.ndarray, "T S"], aligner: Ali
     whole[np.ix_(targets, sources)] = found
     rows, columns = linked(found, row=aligner.row, column=aligner.column).nonzero()
     links = sorted((sources[s], targets[t]) for t, s in zip(rows.tolist(), columns.tolist(), strict=True))
-    return Alignment(pair.source, pair.target, tuple(links), whole)
+    return Alignment(pair.source, pair.target, tuple(links), whole, aligner)
 
 
 def _linked_pairs(pairs: Pairs, model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:
