@@ -72,8 +72,8 @@ def distances(targets: int, sources: int) -> Float[np.ndarray, "N M"]:
     return np.abs(np.subtract.outer(rows, columns))
 
 
-def prior(targets: int, sources: int, tension: float) -> Float[np.ndarray, "N M+1"]:
-    """δ: where a target word comes from before any word is known; the first column is that of no word."""
+def prior(targets: int, sources: int, tension: float) -> Float[np.ndarray, "N C"]:
+    """δ: where a target word comes from before any word is known; the first of the m + 1 columns is that of no word."""
     weights = np.exp(-tension * distances(targets, sources))
     weights *= (1.0 - NULL) / weights.sum(axis=1, keepdims=True)
     return np.hstack([np.full((targets, 1), NULL), weights])
@@ -135,7 +135,7 @@ class _Cooccurrences:
                 row = [numbers.setdefault((s, t), len(numbers)) for t in target for s in (None, *source)]
                 cells.setdefault((len(target), len(source)), []).append(row)
         self.words = list(numbers)
-        self.by_length: dict[tuple[int, int], Int[np.ndarray, "P N M+1"]] = {
+        self.by_length: dict[tuple[int, int], Int[np.ndarray, "P N C"]] = {
             (n, m): np.array(rows, np.int32).reshape(-1, n, m + 1) for (n, m), rows in cells.items()
         }
         sources = {word: number for number, word in enumerate(dict.fromkeys(word for word, _ in numbers))}

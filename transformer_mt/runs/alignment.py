@@ -10,7 +10,6 @@ dictionary    [source word, target word, share]: what attention links throughout
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,6 +111,6 @@ def _word(value: Any) -> str:
 
 
 def _share(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or not 0.0 <= value <= 1.0:
+    if type(value) not in (int, float) or not 0.0 <= value <= 1.0:
         raise ValueError
     return float(value)
