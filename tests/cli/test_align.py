@@ -43,8 +43,8 @@ def test_json_and_arrays_say_the_same(trained: str, tmt: Tmt) -> None:
 
 def test_a_sentence_alone_is_translated(trained: str, tmt: Tmt) -> None:
     record = json.loads(tmt("align", "--model", trained, SOURCE, "--json", "--beam", "1").out)
-    translation = tmt("translate", "--model", trained, SOURCE, "--beam", "1").lines[0]
-    assert record["target"] == translation
+    translated = json.loads(tmt("translate", "--model", trained, SOURCE, "--beam", "1", "--json").out)
+    assert record["target"] == translated["translation"]
 
 
 def test_files_give_a_line_a_pair(trained: str, tmt: Tmt) -> None:

@@ -24,7 +24,7 @@ from transformer_mt.inspection.aligners import (
     guessed,
     link_counts,
 )
-from transformer_mt.inspection.alignment import linked, piece_words, shares, supported, word_weights
+from transformer_mt.inspection.alignment import linked, piece_words, real_words, shares, supported, word_weights
 from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import HeadName
@@ -58,7 +58,8 @@ def links_by_hand(subject: AligningModel, pair: SentencePair) -> set[tuple[int, 
     if aligner.shift:
         mean = torch.cat([mean[1:], torch.zeros_like(mean[:1])])
     source, target = (piece_words(subject.tokenizer, text) for text in (pair.source, pair.target))
-    (weights,) = word_weights(mean[None], source, target)
+    numbers = {"sources": real_words(pair.source), "targets": real_words(pair.target)}
+    (weights,) = word_weights(mean[None], source, target, **numbers)
     real = [[word.lower() for word in words(text) if word.isalnum()] for text in (pair.source, pair.target)]
     mask = linked(supported(shares(weights), *real, aligner.dictionary), row=aligner.row, column=aligner.column)
     return {(s, t) for t, s in zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True)}
@@ -96,6 +97,16 @@ def test_counts_are_those_of_the_pairs_with_links_that_fit(subject: AligningMode
         right, predicted = right + len(found & set(pair.links or ())), predicted + len(found)
     counts = link_counts(subject, [PAIRS[2], too_long, *PAIRS])
     assert (counts.right, counts.predicted, counts.gold) == (right, predicted, 12)  # without the marks at the ends
+
+
+def test_a_word_that_shares_its_piece_with_another_has_no_share(
+    subject: AligningModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aligners, "piece_words", lambda _, text: [0] * len(subject.tokenizer.encode(text)) + [-1])
+    (found,) = align(subject, PAIRS[1:2])
+    assert found.shares.shape == (5, 5)
+    assert found.shares.sum() == found.shares[0, 0] == 1.0
+    assert found.links == ((0, 0),)
 
 
 def test_a_pair_that_is_too_long_is_named(subject: AligningModel) -> None:

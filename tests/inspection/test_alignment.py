@@ -37,20 +37,23 @@ def cells(mask: np.ndarray) -> set[tuple[int, int]]:
 
 
 def test_a_source_word_gets_the_sum_of_its_pieces_and_a_target_word_the_mean() -> None:
-    found = word_weights(torch.tensor([[[0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]]), [0, 1, 1], [4, 4, 7])
+    pieces = torch.tensor([[[0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]])
+    found = word_weights(pieces, [0, 1, 1], [4, 4, 7], sources=[0, 1], targets=[4, 7])
     np.testing.assert_allclose(found, [[[0.25, 0.75], [1.0, 0.0]]])
 
 
-def test_pieces_of_no_word_have_neither_row_nor_column() -> None:
-    found = word_weights(torch.tensor([[[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]]]), [0, 1, NO_WORD], [0, NO_WORD])
-    np.testing.assert_allclose(found, [[[0.1, 0.2]]])
+def test_pieces_of_no_word_count_nowhere_and_words_without_pieces_have_zeros() -> None:
+    pieces = torch.tensor([[[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]]])
+    found = word_weights(pieces, [0, 2, NO_WORD], [0, NO_WORD], sources=[0, 1, 2], targets=[0, 3])
+    np.testing.assert_allclose(found, [[[0.1, 0.0, 0.2], [0.0, 0.0, 0.0]]])
 
 
-@pytest.mark.parametrize(("sources", "targets", "shape"), [([-1], [0], (1, 0)), ([0], [-1], (0, 1)), ([], [], (0, 0))])
-def test_without_words_there_are_no_links(sources: list[int], targets: list[int], shape: tuple[int, int]) -> None:
-    found = word_weights(torch.ones(2, len(targets), len(sources)), sources, targets)
-    assert found.shape == (2, *shape)
-    assert not linked(supported(shares(found), [""] * shape[1], [""] * shape[0], {}), row=0.3, column=0.4).any()
+@pytest.mark.parametrize(("sources", "targets"), [([], [0]), ([0], []), ([], [])])
+def test_without_words_there_are_no_links(sources: list[int], targets: list[int]) -> None:
+    found = word_weights(torch.ones(2, 1, 1), [0], [0], sources=sources, targets=targets)
+    assert found.shape == (2, len(targets), len(sources))
+    words = (["x"] * len(side) for side in (sources, targets))
+    assert not linked(supported(shares(found), *words, {("x", "x"): 1.0}), row=0.3, column=0.4).any()
 
 
 @given(weights)

@@ -278,7 +278,8 @@ def _candidate_weights(
                 pair = part[position]
                 source, target = piece_words(tokenizer, pair.source), piece_words(tokenizer, pair.target)
                 cut = matrices[:, : len(target), : len(source)]  # without padding
-                found[position] = word_weights(cut, source, target)
+                sides = {"sources": real_words(pair.source), "targets": real_words(pair.target)}
+                found[position] = word_weights(cut, source, target, **sides)
         for position in range(len(part)):
             if position not in found:
                 raise InputError(f"pair {first + position + 1}: more than {model.max_length} tokens; shorten it")

@@ -93,14 +93,20 @@ def piece_words(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def word_weights(
-    weights: Float[Tensor, "N Q K"], source_words: Sequence[int], target_words: Sequence[int]
+    weights: Float[Tensor, "N Q K"],
+    source_pieces: Sequence[int],
+    target_pieces: Sequence[int],
+    *,
+    sources: Sequence[int],
+    targets: Sequence[int],
 ) -> Float[np.ndarray, "N T S"]:
-    """Weights of pieces as weights of words; rows and columns are the words of `piece_words`, in order.
+    """Weights of pieces as weights of the words `sources` and `targets`; the pieces are those of `piece_words`.
 
     A source word gets the sum over its pieces, a target word the mean (Clark et al. 2019, §4.1). Rows and columns of no
-    word are left out: heads put their weight there where they find no word that matters (Clark et al. 2019, §3.2).
+    word are left out: heads put their weight there where they find no word that matters (Clark et al. 2019, §3.2). A
+    word without a piece of its own has zeros.
     """
-    rows, columns = _membership(target_words), _membership(source_words)
+    rows, columns = _membership(targets, target_pieces), _membership(sources, source_pieces)
     rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
     # In NumPy: for matrices this small, torch's threads cost more than they do.
     return rows @ weights.numpy(force=True) @ columns.T
@@ -116,7 +122,8 @@ def supported(found: Matrices, source: Sequence[str], target: Sequence[str], dic
     diagonal = np.zeros_like(found)
     diagonal[..., 1:, 1:] += found[..., :-1, :-1]
     diagonal[..., :-1, :-1] += found[..., 1:, 1:]
-    sum_of_both = found + _NEIGHBOUR * diagonal
+    helped = found.sum(axis=-1, keepdims=True) > 0.0  # a word without any share gets none from its neighbours
+    sum_of_both = found + _NEIGHBOUR * diagonal * helped
     if dictionary:
         entries = [[dictionary.get((s, t), UNKNOWN_SHARE) for s in source] for t in target]
         sum_of_both = sum_of_both * np.array(entries).reshape(len(target), len(source))
@@ -145,7 +152,6 @@ def rows_to_one(numbers: Matrices) -> Matrices:
     return numbers / np.where(sums > 0.0, sums, 1.0)
 
 
-def _membership(of_pieces: Sequence[int]) -> Float[np.ndarray, "W N"]:
+def _membership(chosen: Sequence[int], of_pieces: Sequence[int]) -> Float[np.ndarray, "W N"]:
     """W words, N pieces: 1 where a piece belongs to the word."""
-    chosen = sorted({*of_pieces} - {NO_WORD})
     return np.equal.outer(np.array(chosen, int), np.array(of_pieces, int)).astype(np.float32)
