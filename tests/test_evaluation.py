@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
 
 import pytest
 import sacrebleu
@@ -10,12 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt import evaluation
 from transformer_mt.config.sections import AttentionConfig, SearchConfig, TokenizerConfig, TransformerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
-from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_attention, score_lengths, score_texts
+from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_lengths, score_texts
+from transformer_mt.inspection.aligners import AligningModel, link_counts
 from transformer_mt.models.build import build_model
+from transformer_mt.names import HeadName
+from transformer_mt.runs.alignment import Aligner
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 
@@ -160,7 +161,7 @@ def test_evaluation_scores_the_best_translations(translator: Translator) -> None
 def test_scores_have_these_keys_and_become_json(translator: Translator) -> None:
     scores = evaluate(translator, PAIRS, SEARCH)
     text = ("bleu", "bleu_lowercase", "chrf", "exact", "references", "signature")
-    attention = ("aer", "aer_layer", "aer_head", "aer_chosen_on")
+    attention = ("aer", "aer_precision", "aer_recall", "aer_heads", "aer_chosen_by", "aer_reverse")
     assert {field.name for field in dataclasses.fields(Scores)} == {
         *text,
         *attention,
@@ -172,40 +173,32 @@ def test_scores_have_these_keys_and_become_json(translator: Translator) -> None:
     assert json.loads(json.dumps(dataclasses.asdict(scores)))["bleu"] == scores.bleu
 
 
-def fixed_rates(monkeypatch: pytest.MonkeyPatch, rates: dict[int, list[list[float]]]) -> None:
-    def head_error_rates(model: object, tokenizer: object, pairs: Sequence[SentencePair]) -> list[list[float]]:
-        return rates[len(pairs)]
-
-    monkeypatch.setattr(evaluation, "head_error_rates", head_error_rates)
-
-
-def test_the_head_is_chosen_on_validation_pairs(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    fixed_rates(monkeypatch, {3: [[0.1, 0.5], [0.4, 0.3]], 2: [[0.6, 0.5], [0.2, 0.7]]})
-    scores = score_attention(translator, PAIRS, validation=PAIRS[:2])
-    assert (scores.aer, scores.aer_layer, scores.aer_head, scores.aer_chosen_on) == (0.4, 2, 1, "validation")
-
-
-def test_without_validation_links_the_head_is_chosen_on_the_pairs_and_said_so(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fixed_rates(monkeypatch, {3: [[0.4, 0.5], [0.4, 0.3]], 2: [], 0: []})
-    for validation in (PAIRS[:2], []):
-        scores = score_attention(translator, PAIRS, validation=validation)
-        assert (scores.aer, scores.aer_layer, scores.aer_head, scores.aer_chosen_on) == (0.3, 2, 2, "evaluated")
+def test_links_are_scored_with_the_heads_that_are_given(translator: Translator) -> None:
+    aligner = Aligner((HeadName("cross", 2, 1),), "links")
+    aligning = AligningModel(translator.model, translator.tokenizer, aligner)
+    scores = evaluate(translator, PAIRS, SEARCH, aligning=aligning)
+    counts = link_counts(aligning, PAIRS)
+    assert (scores.aer, scores.aer_precision, scores.aer_recall) == (
+        counts.error_rate,
+        counts.precision,
+        counts.recall,
+    )
+    assert (scores.aer_heads, scores.aer_chosen_by, scores.aer_reverse) == (("cross.2.1",), "links", False)
 
 
-def test_a_real_model_has_an_error_rate(translator: Translator) -> None:
-    scores = score_attention(translator, PAIRS, validation=PAIRS)
+def test_without_an_aligner_all_heads_are_a_guess(translator: Translator) -> None:
+    scores = evaluate(translator, PAIRS, SEARCH)
     assert scores.aer is not None
     assert 0 < scores.aer <= 1
-    assert scores.aer_layer in (1, 2, 3)
-    assert scores.aer_head in (1, 2)
+    assert scores.aer_heads == tuple(f"cross.{layer}.{head}" for layer in (1, 2, 3) for head in (1, 2))
+    assert scores.aer_chosen_by == "guess"
 
 
 def test_pairs_without_links_have_no_error_rate(translator: Translator) -> None:
     bare = [dataclasses.replace(pair, links=None) for pair in PAIRS]
-    scores = evaluate(translator, bare, SEARCH, validation=PAIRS)
-    assert (scores.aer, scores.aer_layer, scores.aer_head, scores.aer_chosen_on) == (None, None, None, None)
+    scores = evaluate(translator, bare, SEARCH)
+    attention = (scores.aer, scores.aer_precision, scores.aer_recall, scores.aer_heads, scores.aer_chosen_by)
+    assert {*attention, scores.aer_reverse} == {None}
 
 
 def test_no_pairs_are_an_input_error(translator: Translator) -> None:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import Pairs, words
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.alignment import head_error_rates
+from transformer_mt.inspection.aligners import AligningModel, guessed, link_counts
 from transformer_mt.translation.translator import Translator
 
 # Every right translation of a sentence that is known.
@@ -48,17 +48,19 @@ class LengthScores:
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionScores:
-    """The alignment error rate of the best head of the cross-attention.
+    """How well attention finds the known links of words: error rate, precision and recall, from 0 to 1.
 
-    `aer` goes from 0, the best, to 1; `aer_layer` and `aer_head` count from 1. The head is the best one on the pairs
-    that `aer_chosen_on` names: `validation`, or `evaluated` when it was chosen on the very pairs it is reported for,
-    which flatters it. All are None where no links are known or the model has no cross-attention.
+    `aer_heads` are the heads that were averaged and `aer_chosen_by` says how they were chosen, as at
+    `runs.alignment.Aligner`; `aer_reverse` says whether a model of the other direction helped. All are None where no
+    links are known or the model has no cross-attention.
     """
 
     aer: float | None = None
-    aer_layer: int | None = None
-    aer_head: int | None = None
-    aer_chosen_on: str | None = None
+    aer_precision: float | None = None
+    aer_recall: float | None = None
+    aer_heads: tuple[str, ...] | None = None
+    aer_chosen_by: str | None = None
+    aer_reverse: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +82,15 @@ def evaluate(
     pairs: Pairs,
     search: SearchConfig | None = None,
     *,
-    validation: Pairs = (),
+    aligning: AligningModel | None = None,
+    reverse: AligningModel | None = None,
     by_length: bool = False,
 ) -> Scores:
     """Translate the sources of `pairs`, as the translator's run is configured if not as `search` says, and compare.
 
-    A translation is compared with all that the pair knows to be right. The head for the alignment error rate is chosen
-    on `validation` when that has links, else on `pairs`. Raises `InputError` when there are no pairs.
+    A translation is compared with all that the pair knows to be right. `aligning`, by default the translator's model
+    with all its heads, and of the other direction `reverse` find the links that are compared with known ones. Raises
+    `InputError` when there are no pairs.
     """
     if not pairs:
         raise InputError("evaluation: there are no sentence pairs; give at least one")
@@ -95,7 +99,8 @@ def evaluate(
     seconds = time.perf_counter() - start
     texts = [best.text for best, *_ in translations]
     scores = score_texts(texts, [pair.translations for pair in pairs])
-    attention = score_attention(translator, pairs, validation=validation)
+    aligning = aligning or guessed(translator.model, translator.tokenizer)
+    attention = score_attention(aligning, pairs, reverse=reverse) if aligning else AttentionScores()
     return Scores(
         **asdict(scores),
         **asdict(attention),
@@ -149,19 +154,16 @@ def exact_matches(hypotheses: Sequence[str], references: Sequence[References]) -
     return sum(ours.strip() in map(str.strip, theirs) for ours, theirs in zip(hypotheses, references, strict=True))
 
 
-def score_attention(translator: Translator, pairs: Pairs, *, validation: Pairs = ()) -> AttentionScores:
-    """The alignment error rate over `pairs` of the head that is best on `validation`, or on `pairs` without its links.
-
-    How it is measured stands at `inspection.alignment.head_error_rates`. Of equally good heads the first is chosen.
-    """
-    rates = head_error_rates(translator.model, translator.tokenizer, pairs)
-    if not rates:
+def score_attention(aligning: AligningModel, pairs: Pairs, *, reverse: AligningModel | None = None) -> AttentionScores:
+    """How well the links of those pairs that have some are found; see `inspection.aligners.link_counts`."""
+    counts = link_counts(aligning, pairs, reverse=reverse)
+    if not counts.gold:
         return AttentionScores()
-    chosen = head_error_rates(translator.model, translator.tokenizer, validation)
-    _, layer, head = min((rate, i, j) for i, row in enumerate(chosen or rates) for j, rate in enumerate(row))
     return AttentionScores(
-        aer=rates[layer][head],
-        aer_layer=layer + 1,
-        aer_head=head + 1,
-        aer_chosen_on="validation" if chosen else "evaluated",
+        aer=counts.error_rate,
+        aer_precision=counts.precision,
+        aer_recall=counts.recall,
+        aer_heads=tuple(map(str, aligning.aligner.heads)),
+        aer_chosen_by=aligning.aligner.chosen_by,
+        aer_reverse=reverse is not None,
     )

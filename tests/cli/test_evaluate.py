@@ -17,9 +17,12 @@ KEYS = {
     "references",
     "by_length",
     "aer",
-    "aer_layer",
-    "aer_head",
-    "aer_chosen_on",
+    "aer_precision",
+    "aer_recall",
+    "aer_heads",
+    "aer_chosen_by",
+    "aer_reverse",
+    "baseline",
     "sentences",
     "seconds",
     "sentences_per_second",
@@ -78,15 +81,53 @@ def test_short_and_long_sentences_are_scored_apart_when_asked_for(trained: str, 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_where_word_links_are_known_attention_is_compared_with_them(as_json: bool, trained: str, tmt: Tmt) -> None:
-    outcome = tmt("evaluate", "--model", trained, "--data", "builtin", *(["--json"] if as_json else []))
+    options = ("--data", "builtin", "--beam", "1", *(["--json"] if as_json else []))
+    outcome = tmt("evaluate", "--model", trained, *options)
     assert outcome.code == 0
     if as_json:
         scores = json.loads(outcome.out)
-        assert 0 <= scores["aer"] <= 1
-        assert (scores["aer_layer"], scores["aer_chosen_on"], scores["sentences"]) == (1, "validation", 7)
+        assert all(0 <= scores[name] <= 1 for name in ("aer", "aer_precision", "aer_recall"))
+        assert (scores["aer_chosen_by"], scores["aer_reverse"], scores["baseline"]) == ("guess", False, None)
+        assert scores["aer_heads"] == ["cross.1.1", "cross.1.2"]
     else:
-        line = r"^AER +\d+\.\d\d % cross-attention, layer 1, head [12], chosen on validation$"
+        line = r"^AER +\d+\.\d\d % precision \d+\.\d\d %, recall \d+\.\d\d %; 2 heads, a guess$"
         assert re.search(line, outcome.out, re.MULTILINE)
+
+
+def write_pairs(links: str = "0-0 1-1 2-2\n") -> None:
+    for language, side in zip(("de", "en"), zip(*PAIRS[:3], strict=True), strict=True):
+        Path(f"own.{language}").write_text("".join(f"{text}\n" for text in side))
+    Path("own.links").write_text(links * 3)
+
+
+def test_links_of_a_file_are_those_to_find_and_a_statistical_aligner_is_set_beside(trained: str, tmt: Tmt) -> None:
+    write_pairs()
+    options = ("--data", "own.de,own.en", "--links", "own.links", "--baseline", "--beam", "1")
+    outcome = tmt("evaluate", "--model", trained, *options)
+    assert outcome.err.endswith("tmt: training a statistical aligner on 15 pairs, in both directions\n")
+    line = r"^AER, baseline +(\d+\.\d\d) % precision \d+\.\d\d %, recall \d+\.\d\d %; [a-z -]+$"
+    printed = re.search(line, outcome.out, re.MULTILINE)
+    assert printed
+    scores = json.loads(tmt("evaluate", "--model", trained, *options, "--json").out)
+    assert scores["baseline"].keys() == {"aer", "precision", "recall", "name"}
+    assert float(printed[1]) == pytest.approx(100 * scores["baseline"]["aer"], abs=0.006)
+    assert scores["aer"] is not None
+
+
+def test_a_wrong_file_of_links_is_an_error_with_its_line(trained: str, tmt: Tmt) -> None:
+    write_pairs("0-0\n")
+    Path("own.links").write_text("0-0\n0-9\n\n")
+    outcome = tmt("evaluate", "--model", trained, "--data", "own.de,own.en", "--links", "own.links")
+    assert outcome.code == 2
+    assert "own.links:2: 0-9 names word 9 of the target" in outcome.err
+
+
+@pytest.mark.parametrize("option", [["--baseline"], ["--reverse", "run"]])
+def test_without_links_there_is_nothing_to_compare(option: list[str], trained: str, tmt: Tmt) -> None:
+    outcome = tmt("evaluate", "--model", trained, *option, "--beam", "1")
+    assert outcome.code == 2
+    message = f"{option[0]}: no word links are known to compare with; leave it out, or give --links"
+    assert outcome.err.endswith(f"tmt: error: {message}\n")
 
 
 def test_the_length_penalty_reaches_the_search(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:

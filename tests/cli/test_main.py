@@ -14,7 +14,7 @@ from support.command_line import PROGRAM, Outcome, Tmt
 from transformer_mt.errors import Diverged
 
 COMMANDS = (
-    *("train", "translate", "attend", "explain", "lens", "heads", "plot", "evaluate"),
+    *("train", "translate", "attend", "align", "explain", "lens", "heads", "plot", "evaluate"),
     *("data", "config", "runs"),
 )
 

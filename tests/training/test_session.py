@@ -1,13 +1,17 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from support.small_training import TRAIN, opened, small_config, write_corpus
+from support.small_training import TRAIN, VALIDATION, corpus_in_memory, opened, small_config, write_corpus
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import InputError
+from transformer_mt.inspection.aligners import AligningModel, link_counts
+from transformer_mt.runs.alignment import ALIGNMENT
+from transformer_mt.training.reports import FinishReport
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator
 
@@ -26,6 +30,27 @@ def test_a_trained_run_translates(tmp_path: Path, folder: Path) -> None:
     translator = Translator.load(tmp_path / "run", device="cpu")
     found = translator.translate([TRAIN[0].source, TRAIN[1].source], SearchConfig(beam=2))
     assert [len(each) for each in found] == [1, 1]
+
+
+def test_the_end_of_training_finds_how_attention_links_words(tmp_path: Path) -> None:
+    config = small_config("training.steps=4")
+    linked = [replace(pair, links=((0, 0), (1, 1))) for pair in VALIDATION]
+    session = open_training(config, tmp_path / "run", corpus_in_memory(TRAIN, linked))
+    reports = session.train()
+    while not isinstance(next(reports), FinishReport):
+        assert not (tmp_path / "run" / ALIGNMENT).exists()
+    found = session.trainer.run.alignment()
+    assert found is not None
+    assert (found.chosen_by, {head.stack for head in found.heads}) == ("links", {"cross"})
+    loaded = session.trainer.run.load()
+    counts = link_counts(AligningModel(loaded.model, loaded.tokenizer, found), linked)
+    assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
+
+
+def test_a_model_without_attention_gets_no_alignment(tmp_path: Path) -> None:
+    config = small_config("model.kind=recurrent", "model.score=none", "training.steps=4")
+    list(open_training(config, tmp_path / "run", corpus_in_memory()).train())
+    assert not (tmp_path / "run" / ALIGNMENT).exists()
 
 
 def test_corpus_without_validation_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from transformer_mt.cli.align import align
 from transformer_mt.cli.attend import attend
 from transformer_mt.cli.config import config
 from transformer_mt.cli.data import data
@@ -34,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, explain, lens, heads, plot, evaluate, data, config, runs):
+for command in (train, translate, attend, align, explain, lens, heads, plot, evaluate, data, config, runs):
     app.command()(command)
 
 # What a shell sets when it asks how a line goes on.

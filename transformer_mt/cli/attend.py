@@ -256,7 +256,10 @@ def _matrices(subjects: "list[Subject]", views: "list[AttentionView]", choice: C
 
 def _aligning_heads(subject: "Subject") -> "Sequence[HeadName]":
     """The heads whose mean aligns words best, as the run knows from validation; none where it does not know."""
-    return ()
+    from transformer_mt.runs.directory import Run
+
+    aligner = Run(subject.run.path).alignment()
+    return aligner.heads if aligner else ()
 
 
 def _write_pictures(matrices: "list[list[Matrix]]", choice: Choice, *, svg: Path | None, dot: Path | None) -> None:

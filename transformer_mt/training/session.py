@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -17,6 +18,7 @@ from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.inspection.aligners import DICTIONARY_PAIRS, find_aligner
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess
@@ -27,7 +29,7 @@ from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer, training_words
 from transformer_mt.training.parent import load_parent, parent_notes
-from transformer_mt.training.reports import Report
+from transformer_mt.training.reports import FinishReport, Report
 from transformer_mt.training.schedules import configured_schedule, depends_on_steps
 from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.tensorboard import require_tensorboard
@@ -52,11 +54,25 @@ class TrainingSession:
     notes: tuple[str, ...]
 
     def train(self) -> Iterator[Report]:
-        """Train to the end; each report comes as soon as what it says has happened. Then others may train here."""
+        """Train to the end; each report comes as soon as what it says has happened. Then others may train here.
+
+        Before the last one it is found how the attention of the finished model links words.
+        """
         try:
-            yield from self.trainer.train()
+            for report in self.trainer.train():
+                if isinstance(report, FinishReport):
+                    self.trainer.processes.from_first(self._write_alignment)
+                yield report
         finally:
             release(self.trainer.run.path)
+
+    def _write_alignment(self) -> None:
+        """Of the weights to use, which need not be those of the last step."""
+        model = self.trainer.run.load().model.to(self.trainer.device)
+        training = list(islice(self.corpus.splits["train"], DICTIONARY_PAIRS))
+        aligner = find_aligner(model, self.tokenizer, validation=validation_pairs(self.corpus), training=training)
+        if aligner is not None:
+            self.trainer.run.save_alignment(aligner)
 
 
 def open_training(

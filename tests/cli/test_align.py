@@ -1,0 +1,158 @@
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import PAIRS, Tmt, settings
+
+from transformer_mt.cli.main import run
+from transformer_mt.names import HeadName
+from transformer_mt.runs.alignment import ALIGNMENT, Aligner
+from transformer_mt.runs.directory import Run
+
+SOURCE, TARGET = PAIRS[0]
+GIVEN = (SOURCE, "--target", TARGET)
+PHARAOH = re.compile(r"(\d+-\d+( \d+-\d+)*)?")
+
+
+def test_links_come_first_then_both_sentences_with_numbers(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("align", "--model", trained, *GIVEN)
+    assert (outcome.code, outcome.err) == (0, "")
+    links, source, target = outcome.lines
+    assert PHARAOH.fullmatch(links)
+    assert source == "0 Der  1 Hund  2 schläft  3 ."
+    words = re.findall(r"(\d) (\S+?)(?: \(([\d,]+)\))?(?:  |$)", target)
+    assert [word for _, word, _ in words] == ["The", "dog", "sleeps", "."]
+    printed = {f"{i}-{j}" for j, _, of in words for i in filter(None, of.split(","))}
+    assert printed == set(links.split())
+
+
+def test_json_and_arrays_say_the_same(trained: str, tmt: Tmt) -> None:
+    record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--npz", "found.npz").out)
+    assert record["pharaoh"] == tmt("align", "--model", trained, *GIVEN).lines[0]
+    assert all(key in tmt("align", "--help").out for key in record)
+    assert (record["source"], record["target"], record["never_seen"]) == (SOURCE, TARGET, [])
+    stored = Run(Path(trained)).alignment()
+    assert stored is not None
+    assert (record["heads"], record["chosen_by"]) == (list(map(str, stored.heads)), "guess")
+    with np.load("found.npz") as found:
+        assert found["links"].tolist() == record["links"]
+        assert found["shares"] == pytest.approx(np.array(record["shares"]), abs=1e-4)
+
+
+def test_a_sentence_alone_is_translated(trained: str, tmt: Tmt) -> None:
+    record = json.loads(tmt("align", "--model", trained, SOURCE, "--json", "--beam", "1").out)
+    translated = json.loads(tmt("translate", "--model", trained, SOURCE, "--beam", "1", "--json").out)
+    assert record["target"] == translated["translation"]
+
+
+def test_files_give_a_line_a_pair(trained: str, tmt: Tmt) -> None:
+    Path("a.de").write_text(f"{SOURCE}\n\n{PAIRS[5][0]}\n")
+    Path("a.en").write_text(f"{TARGET}\n\n{PAIRS[5][1]}\n")
+    files = ("--input", "a.de", "--target-file", "a.en")
+    first, empty, last = tmt("align", "--model", trained, *files).lines
+    assert empty == ""
+    for pair, line in ((PAIRS[0], first), (PAIRS[5], last)):
+        assert tmt("align", "--model", trained, pair[0], "--target", pair[1]).lines[0] == line
+    records = [json.loads(line) for line in tmt("align", "--model", trained, *files, "--json").lines]
+    assert [record["pharaoh"] for record in records] == [first, "", last]
+
+
+def test_layer_and_head_take_other_heads_without_the_dictionary(trained: str, tmt: Tmt) -> None:
+    record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--layer", "1", "--head", "2").out)
+    assert (record["heads"], record["chosen_by"]) == (["cross.1.2"], "given")
+    record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--layer", "1").out)
+    assert record["heads"] == ["cross.1.1", "cross.1.2"]
+
+
+def test_the_run_s_choice_is_used_and_found_anew_where_there_is_none(own_run: Path, tmt: Tmt) -> None:
+    Run(own_run).save_alignment(Aligner((HeadName("cross", 1, 2),), "links"))
+    assert json.loads(tmt("align", "--model", "run", *GIVEN, "--json").out)["heads"] == ["cross.1.2"]
+    (own_run / ALIGNMENT).unlink()
+    outcome = tmt("align", "--model", "run", *GIVEN, "--json")
+    assert json.loads(outcome.out)["chosen_by"] == "guess"
+    assert outcome.err == "tmt: run: has no alignment.json, which training writes at its end; choosing heads now\n"
+    assert tmt("align", "--model", "run", *GIVEN, "--quiet").err == ""
+
+
+def test_a_choice_of_heads_that_the_model_lacks_is_refused(own_run: Path, tmt: Tmt) -> None:
+    Run(own_run).save_alignment(Aligner((HeadName("cross", 4, 1),), "links"))
+    outcome = tmt("align", "--model", "run", *GIVEN)
+    assert outcome.code == 2
+    assert "alignment: the model has no head cross.4.1; it has cross.1.1 to cross.1.2" in outcome.err
+
+
+def test_control_characters_are_escaped(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("align", "--model", trained, "Der \x1b[31m \u202e Hund", "--target", "The\x9b dog")
+    assert outcome.code == 0
+    assert not set("\x1b\u202e\x9b") & set(outcome.out)
+
+
+@pytest.fixture
+def way_back(data: str) -> str:
+    """A run of the other direction."""
+    direction = ("--set", "data.source_language=en", "--set", "data.target_language=de")
+    sizes = settings(training__steps="2", training__validate_every="2")
+    assert run(["train", "--data", data, "--run-dir", "back", *sizes, *direction]) == 0
+    return "back"
+
+
+def test_with_a_model_of_the_way_back_heads_are_chosen_by_agreement(trained: str, way_back: str, tmt: Tmt) -> None:
+    outcome = tmt("align", "--model", trained, *GIVEN, "--reverse", way_back, "--json")
+    assert outcome.code == 0
+    assert re.match(r"tmt: heads chosen by agreement: cross\.\S+.*, and cross\.", outcome.err)
+    assert json.loads(outcome.out)["chosen_by"] == "agreement"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([*GIVEN, "--head", "1"], "--head 1: of which layer? give --layer too"),
+        ([*GIVEN, "--layer", "2"], "--layer: there is no '2'; give a number from 1 to 1 or all"),
+        ([*GIVEN, "--layer", "1", "--head", "7"], "--head: there is no '7'; layer 1 has 1, 2, mean and all"),
+        (["--input", "a.de"], "--input, --target-file: one is of no use without the other; give both"),
+        (
+            ["x", "--input", "a.de", "--target-file", "a.en"],
+            "SENTENCE: the pairs come from --input and --target-file; leave it or them out",
+        ),
+        (
+            ["--input", "a.de", "--target-file", "a.en", "--beam", "2"],
+            "--beam: the lines of --target-file are the translations; leave one of the two out",
+        ),
+        (
+            ["--input", "a.de", "--target-file", "a.en"],
+            "a.en: ends after 1 lines, and the other file goes on; give as many of both",
+        ),
+        (["--input", "b.de", "--target-file", "a.en"], "b.de:1: not UTF-8 at byte 0; save it as UTF-8"),
+        (["--input", "c.de", "--target-file", "a.en"], "c.de:1: 201 tokens, the model takes at most 96; shorten it"),
+        ([SOURCE, "--target", "x " * 200], "--target: 201 tokens, the model takes at most 96; shorten it"),
+    ],
+)
+def test_mistakes_are_one_line(options: list[str], message: str, trained: str, tmt: Tmt) -> None:
+    Path("a.de").write_text(f"{SOURCE}\n{SOURCE}\n")
+    Path("a.en").write_text(f"{TARGET}\n")
+    Path("b.de").write_bytes(b"\xff\n")
+    Path("c.de").write_text("x " * 200)
+    outcome = tmt("align", "--model", trained, *options)
+    assert outcome.code == 2
+    assert re.sub(r"\d{3} tokens", "201 tokens", outcome.err).endswith(f"tmt: error: {message}\n")
+
+
+def test_a_model_of_the_same_direction_is_no_way_back(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("align", "--model", trained, *GIVEN, "--reverse", trained)
+    assert outcome.code == 2
+    message = f"--reverse {trained}: translates de → en; give a model of the way back"
+    assert outcome.err == f"tmt: error: {message}\n"
+
+
+def test_a_model_without_cross_attention_says_so(data: str, tmt: Tmt) -> None:
+    kept = {"data", "tokenizer", "training", "search"}
+    sizes = [f"--set={text}" for text in settings()[1::2] if text.split(".")[0] in kept]
+    kind = ("--set=model.kind=recurrent", "--set=model.score=none", "--set=model.width=16", "--set=training.steps=3")
+    assert run(["train", "--data", data, "--run-dir", "bare", *sizes, *kind]) == 0
+    outcome = tmt("align", "--model", "bare", *GIVEN)
+    assert outcome.code == 2
+    assert outcome.err.endswith(
+        "tmt: error: bare: this model has no cross-attention to link words by; give another with --model\n"
+    )

@@ -1,0 +1,184 @@
+"""`tmt align`: which words of a sentence and of its translation belong together."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from transformer_mt.cli.options import (
+    DEFAULT_DEVICE,
+    Device,
+    Head,
+    Json,
+    Layer,
+    LookedAt,
+    Model,
+    Npz,
+    Quiet,
+    Reverse,
+    Target,
+)
+from transformer_mt.cli.search_options import SearchOptions, with_search_options
+from transformer_mt.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from transformer_mt.corpus.pairs import SentencePair
+    from transformer_mt.inspection.aligners import AligningModel, Alignment
+
+# Pairs of files that are linked at a time.
+_AT_A_TIME = 1_000
+
+
+@with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
+def align(
+    sentence: LookedAt = None,
+    model: Model = None,
+    target: Target = None,
+    reverse: Reverse = None,
+    layer: Layer = None,
+    head: Head = None,
+    input: Annotated[
+        Path | None, typer.Option("--input", metavar="FILE", help="Link the lines of a file; needs --target-file.")
+    ] = None,
+    target_file: Annotated[
+        Path | None, typer.Option("--target-file", metavar="FILE", help="Their translations, line by line.")
+    ] = None,
+    *,
+    search: SearchOptions,
+    device: Device = DEFAULT_DEVICE,
+    as_json: Json = False,
+    npz: Npz = None,
+    quiet: Quiet = False,
+) -> None:
+    """Translate a sentence and link its words with those of the translation, by attention.
+
+    \b
+    Examples:
+      tmt align
+      tmt align "Der Hund schläft." --target "The dog sleeps."
+      tmt align --reverse runs/en-de --json
+      tmt align --input letters.de --target-file letters.en > links.txt
+
+    First come the links in Pharaoh format, source word and target word counted from 0; then both sentences with the
+    number of every word, and in brackets the source words that a target word is linked to. Punctuation marks are
+    counted and not linked.
+
+    Which heads are averaged was found on validation pairs when training ended, and stands in the run's alignment.json
+    with a dictionary of what attention links throughout the training data. --layer and --head take other heads, without
+    the dictionary.
+
+    --json prints one object a pair: source, target, source_words, target_words, links, pharaoh,
+    shares[target][source], heads, shift, chosen_by (links, agreement, guess or given) and, of a single sentence,
+    never_seen.
+    """
+    from transformer_mt.cli.aligning import both_directions
+    from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.looking import deliver, open_subject
+    from transformer_mt.corpus.pairs import SentencePair
+    from transformer_mt.inspection.aligners import align as link
+
+    if head is not None and layer is None:
+        raise InputError(f"--head {head}: of which layer? give --layer too")
+    if input is not None or target_file is not None:
+        _refuse_beside_files(sentence=sentence, target=target, npz=npz, both=None not in (input, target_file))
+        search.refuse("the lines of --target-file are the translations; leave one of the two out")
+        run = open_run(model, search, device=device, quiet=quiet)
+        subject, other = both_directions(run, reverse, device=device, quiet=quiet)
+        assert input is not None
+        assert target_file is not None
+        _align_files(_with_heads(subject, layer, head), other, input, target_file, as_json=as_json)
+        return
+    looked_at = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
+    subject, other = both_directions(looked_at.run, reverse, device=device, quiet=quiet)
+    pair = SentencePair(looked_at.source, looked_at.target)
+    for one in filter(None, (subject, other)):
+        _require_fitting(one, pair, places=("SENTENCE", "--target"))
+    (found,) = link(_with_heads(subject, layer, head), [pair], reverse=other)
+    deliver(found, looked_at, lambda: _print(found), as_json=as_json, npz=npz, quiet=quiet)
+
+
+def _print(found: "Alignment") -> None:
+    from transformer_mt.cli.terminal import result
+    from transformer_mt.corpus.pairs import words
+
+    result(found.pharaoh())
+    result("  ".join(f"{number} {word}" for number, word in enumerate(words(found.source))))
+    linked = [[str(source) for source, target in found.links if target == j] for j in range(len(found.shares))]
+    numbered = zip(words(found.target), linked, strict=True)
+    marked = (f"{word} ({','.join(of)})" if of else word for word, of in numbered)
+    result("  ".join(f"{number} {word}" for number, word in enumerate(marked)))
+
+
+def _with_heads(subject: "AligningModel", layer: str | None, head: str | None) -> "AligningModel":
+    """The model with the heads that `--layer` and `--head` name, if they do."""
+    from transformer_mt.inspection.aligners import cross_heads
+
+    if layer is None:
+        return subject
+    names = cross_heads(subject.model)
+    chosen = names if layer == "all" else [name for name in names if str(name.layer) == layer]
+    if not chosen:
+        raise InputError(f"--layer: there is no {layer!r}; give a number from 1 to {names[-1].layer} or all")
+    if head not in (None, "all", "mean"):
+        there = ", ".join(dict.fromkeys(str(name.head) for name in chosen))
+        chosen = [name for name in chosen if str(name.head) == head]
+        if not chosen:
+            raise InputError(f"--head: there is no {head!r}; layer {layer} has {there}, mean and all")
+    given = replace(subject.aligner, heads=tuple(chosen), chosen_by="given", dictionary={}, error_rate=None)
+    return replace(subject, aligner=given)
+
+
+def _refuse_beside_files(*, sentence: str | None, target: str | None, npz: Path | None, both: bool) -> None:
+    if not both:
+        raise InputError("--input, --target-file: one is of no use without the other; give both")
+    given = {"SENTENCE": sentence, "--target": target, "--npz": npz}
+    if wrong := [name for name, value in given.items() if value is not None]:
+        raise InputError(f"{wrong[0]}: the pairs come from --input and --target-file; leave it or them out")
+
+
+def _align_files(
+    subject: "AligningModel", reverse: "AligningModel | None", source: Path, target: Path, *, as_json: bool
+) -> None:
+    """Print a line for each pair of lines."""
+    import json
+    from itertools import islice
+
+    from transformer_mt.cli.terminal import result
+    from transformer_mt.inspection.aligners import align as link
+
+    pairs = _pairs(source, target, [subject, *([reverse] if reverse else [])])
+    while part := list(islice(pairs, _AT_A_TIME)):
+        for found in link(subject, part, reverse=reverse):
+            result(json.dumps(found.to_json(), ensure_ascii=False) if as_json else found.pharaoh())
+
+
+def _pairs(source: Path, target: Path, models: "list[AligningModel]") -> "Iterator[SentencePair]":
+    """The pairs of two files; each is checked before it is linked."""
+    from itertools import zip_longest
+
+    from transformer_mt.cli.lines import read_lines
+    from transformer_mt.corpus.pairs import SentencePair
+
+    sides = read_lines(source), read_lines(target)
+    for number, lines in enumerate(zip_longest(*(side.lines for side in sides))):
+        texts = []
+        for path, line in zip((source, target), lines, strict=True):
+            if isinstance(line, InputError):
+                raise line
+            if line is None:
+                raise InputError(f"{path}: ends after {number} lines, and the other file goes on; give as many of both")
+            texts.append(line)
+        pair = SentencePair(texts[0], texts[1])
+        for one in models:
+            _require_fitting(one, pair, places=(sides[0].place(number), sides[1].place(number)))
+        yield pair
+
+
+def _require_fitting(subject: "AligningModel", pair: "SentencePair", *, places: tuple[str, str]) -> None:
+    limit = subject.model.max_length
+    for text, place in zip((pair.source, pair.target), places, strict=True):
+        if (count := len(subject.tokenizer.encode(text)) + 1) > limit:
+            raise InputError(f"{place}: {count} tokens, the model takes at most {limit}; shorten it")
