@@ -383,6 +383,13 @@ def test_what_there_is_not_is_an_input_error(
     assert str(raised.value) == message
 
 
+def test_of_a_word_that_stands_there_often_all_places_are_named(tokenizer: Tokenizer, model: Seq2Seq) -> None:
+    tokens = tokenize_pair(tokenizer, "x", "Can the man, the one in the garden?", limit=64)
+    message = "^--word: 'the' stands in the translation as words 2, 5 and 8; give one of these numbers$"
+    with pytest.raises(InputError, match=message):
+        find_place(tokens, model, word="the", piece=1, stack=None)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -230,7 +230,8 @@ def _word_number(word: str, side: _Side) -> int:
     """The place, from 0, of a word or of a number from 1."""
     places, count = _places(word, side.tokens), len(side.tokens.words)
     if len(places) > 1:
-        numbers = " and ".join(str(place + 1) for place in places)
+        *others, last = (str(place + 1) for place in places)
+        numbers = f"{', '.join(others)} and {last}"
         raise InputError(f"--word: {word!r} stands in {side.name} as words {numbers}; give one of these numbers")
     if places:
         return places[0]
