@@ -19,7 +19,7 @@ from transformer_mt.attention.projections import HeadSizes
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.explanation import Explanation, explain, find_place, shares
+from transformer_mt.inspection.explanation import Explanation, explain, find_heads, find_place, shares
 from transformer_mt.inspection.gates import without_heads
 from transformer_mt.inspection.recording import Recording, record_attention
 from transformer_mt.inspection.tokens import PairTokens, tokenize_pair
@@ -368,6 +368,10 @@ def test_of_several_pieces_it_is_the_first_or_the_one_that_is_named(tokenizer: T
         ({"word": "odl"}, "--word: there is no 'odl' in the translation or the source; did you mean old?"),
         ({"word": "Mann", "stack": "cross"}, "--word: there is no 'Mann' in the translation; did you mean man?"),
         ({"word": "THE"}, "--word: 'THE' stands in the translation as words 1 and 5; give one of these numbers"),
+        (
+            {"word": "9999999", "stack": "encoder"},
+            "--word: there is no '9999999' in the source; choose one of Der, Mann, ,, der, die, Kinder, grüßt, ., </s>",
+        ),
         ({"word": "99"}, "--word: the translation has no word 99; give a number from 1 to 10"),
         ({"word": "0", "stack": "encoder"}, "--word: the source has no word 0; give a number from 1 to 9"),
         ({"word": "</s>", "piece": 2}, "--piece: '</s>' has 1 piece, not 2; give a number from 1 to 1"),
@@ -381,6 +385,20 @@ def test_what_there_is_not_is_an_input_error(
     with pytest.raises(InputError) as raised:
         place(tokenizer, model, **options)
     assert str(raised.value) == message
+
+
+def test_of_a_word_that_stands_there_often_all_places_are_named(tokenizer: Tokenizer, model: Seq2Seq) -> None:
+    tokens = tokenize_pair(tokenizer, "x", "Can the man, the one in the garden?", limit=64)
+    message = "^--word: 'the' stands in the translation as words 2, 5 and 8; give one of these numbers$"
+    with pytest.raises(InputError, match=message):
+        find_place(tokens, model, word="the", piece=1, stack=None)
+
+
+def test_a_stack_whose_heads_are_all_gone_is_an_input_error(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.inspection.explanation.head_names", lambda _: [HeadName("encoder", 1, 1)])
+    message = "^--stack: cross attention has no heads left in this model; choose another$"
+    with pytest.raises(InputError, match=message):
+        find_heads(model, ["cross"], layer=1, head=None)
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,14 @@ def test_vectors_are_abbreviated_by_their_first_entries_and_the_last(tokenizer: 
     assert steps["x"].shape == (6,)
 
 
+def test_small_numbers_keep_four_digits_that_count(tokenizer: Tokenizer) -> None:
+    found = explained(tokenizer)
+    small = replace(found.stages[0].steps[-1], values=torch.tensor([0.00123456, -0.0000004]))
+    stage = found.stages[0]._replace(steps=(small,))
+    lines = render_explanation(replace(found, stages=(stage, *found.stages[1:])), width=80)
+    assert "      ‖x‖ = 0.001235   [0.001235 0.000000]" in lines
+
+
 def test_the_largest_contributions_are_told_in_words(tokenizer: Tokenizer) -> None:
     found = replace(
         explained(tokenizer, stack="cross"),

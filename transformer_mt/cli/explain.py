@@ -1,5 +1,6 @@
 """`tmt explain`: one row of an attention head, step by step with its numbers."""
 
+import re
 from typing import Annotated
 
 import typer
@@ -94,6 +95,8 @@ def explain(
 
 def _number(text: str | None, option: str) -> int | None:
     """Raises `InputError` for what is no number: the words that other views take for several heads or layers."""
-    if text is None or text.isdecimal():
-        return None if text is None else int(text)
+    if text is None:
+        return None
+    if re.fullmatch(r"[0-9]{1,6}", text):
+        return int(text)
     raise InputError(f"{option}: an explanation is of one head in one layer, not of {text!r}; give a number")

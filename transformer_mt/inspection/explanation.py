@@ -1,5 +1,6 @@
 """`explain`: one row of one attention head, step by step with its numbers, from the state to the residual."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +25,9 @@ SIGNIFICANT_DIGITS = 9
 
 # How many letters a word has that probably says something by itself.
 CONTENT = 4
+
+# What is taken for the place of a word.
+_NUMBER = re.compile(r"[0-9]{1,6}")
 
 # How many sentences the model reads at once, each without another head.
 _AT_ONCE = 16
@@ -213,7 +217,7 @@ def _side_with(word: str, sides: Sequence[_Side]) -> _Side:
     for side in sides:
         if _places(word, side.tokens):
             return side
-    if word.isdecimal():
+    if _NUMBER.fullmatch(word):
         return sides[0]
     where = " or ".join(side.name for side in sides)
     words = dict.fromkeys(one for side in sides for one in side.tokens.words)
@@ -230,7 +234,8 @@ def _word_number(word: str, side: _Side) -> int:
     """The place, from 0, of a word or of a number from 1."""
     places, count = _places(word, side.tokens), len(side.tokens.words)
     if len(places) > 1:
-        numbers = " and ".join(str(place + 1) for place in places)
+        *others, last = (str(place + 1) for place in places)
+        numbers = f"{', '.join(others)} and {last}"
         raise InputError(f"--word: {word!r} stands in {side.name} as words {numbers}; give one of these numbers")
     if places:
         return places[0]
@@ -252,14 +257,14 @@ def _content_word(side: Tokens) -> int:
 def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> list[HeadName]:
     """The heads of these stacks in that layer and with that number. Raises `InputError` that says which there are."""
     found = [name for name in head_names(model) if name.stack in stacks]
+    if not found:
+        raise InputError(f"--stack: {' and '.join(stacks)} attention has no heads left in this model; choose another")
     for option, wanted, position in (("--layer", layer, 1), ("--head", head, 2)):
         if wanted is not None:
             there = sorted({int(name[position]) for name in found})
             found = [name for name in found if name[position] == wanted]
             if not found:
                 raise InputError(f"{option}: there is no {wanted}; choose one of {', '.join(map(str, there))}")
-    if not found:
-        raise InputError(f"--stack: {stacks[0]} has no heads left; choose another")
     return found
 
 
@@ -314,14 +319,14 @@ def _walk(model: Seq2Seq, tokens: PairTokens, name: HeadName, row: int) -> tuple
     keys = source.keys[0, index if source.keys.shape[1] > 1 else 0]
     before = around.explain_before(x)
     steps = module.explain(Row(before.steps[-1].values, keys, source.values[0, index], row, index))
-    adding, shares = _head_stage(module, steps, index)
+    adding, contributions = _head_stage(module, steps, index)
     together = _heads_stage(module, attended.heads[0, :, row])
     stages = (
         _first_stage(model, tokens, name, row, around.explain_state(x)),
         *(before, *steps.stages, adding, together),
         around.explain_after(x, together.steps[-1].values),
     )
-    return tuple(map(_on_cpu, stages)), shares.cpu()
+    return tuple(map(_on_cpu, stages)), contributions.cpu()
 
 
 def _first_stage(model: Seq2Seq, tokens: PairTokens, name: HeadName, row: int, state: Step) -> Stage:
