@@ -27,7 +27,6 @@ MODELS = {
     "pruned": ("model.attention.pruned=['cross.1.2', 'encoder.1.1', 'encoder.1.2', 'encoder.1.3']",),
     "recurrent": (RECURRENT,),
 }
-every_model = pytest.mark.parametrize("name", MODELS)
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def model_of(name: str, tokenizer: Tokenizer) -> Seq2Seq:
     return tiny_model(*MODELS[name], vocabulary=tokenizer.size)
 
 
-@every_model
+@pytest.mark.parametrize("name", ["whole", "linear"])
 def test_the_loss_of_a_pair_is_that_of_its_tokens_alone(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model = model_of(name, tokenizer)
     work = HeadImportance(model, encoded)
@@ -53,7 +52,7 @@ def test_the_loss_of_a_pair_is_that_of_its_tokens_alone(name: str, tokenizer: To
         assert work.tokens[row] == len(target) + 1
 
 
-@every_model
+@pytest.mark.parametrize("name", ["pruned", "recurrent"])
 def test_gradients_are_those_of_the_gates(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model, step = model_of(name, tokenizer), 1e-5
     work = HeadImportance(model, encoded)
