@@ -27,7 +27,6 @@ MODELS = {
     "pruned": ("model.attention.pruned=['cross.1.2', 'encoder.1.1', 'encoder.1.2', 'encoder.1.3']",),
     "recurrent": (RECURRENT,),
 }
-every_model = pytest.mark.parametrize("name", MODELS)
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def model_of(name: str, tokenizer: Tokenizer) -> Seq2Seq:
     return tiny_model(*MODELS[name], vocabulary=tokenizer.size)
 
 
-@every_model
+@pytest.mark.parametrize("name", ["whole", "linear"])
 def test_the_loss_of_a_pair_is_that_of_its_tokens_alone(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model = model_of(name, tokenizer)
     work = HeadImportance(model, encoded)
@@ -53,7 +52,7 @@ def test_the_loss_of_a_pair_is_that_of_its_tokens_alone(name: str, tokenizer: To
         assert work.tokens[row] == len(target) + 1
 
 
-@every_model
+@pytest.mark.parametrize("name", ["pruned", "recurrent"])
 def test_gradients_are_those_of_the_gates(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model, step = model_of(name, tokenizer), 1e-5
     work = HeadImportance(model, encoded)
@@ -73,7 +72,7 @@ def test_gradients_are_those_of_the_gates(name: str, tokenizer: Tokenizer, encod
 
 def test_exact_importance_is_what_the_loss_rises_by(tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model = model_of("whole", tokenizer)
-    found = head_importance(model, tokenizer, PAIRS, exact=True)
+    found = head_importance(model, tokenizer, PAIRS, method="exact")
     before = HeadImportance(model, encoded).losses().sum()
     head = HeadName("decoder", 2, 3)
     module = model.attention_stacks()["decoder"][1]
@@ -83,10 +82,17 @@ def test_exact_importance_is_what_the_loss_rises_by(tokenizer: Tokenizer, encode
 
 
 def test_importance_by_gradient_has_norm_one_in_every_layer(tokenizer: Tokenizer) -> None:
-    found = head_importance(model_of("whole", tokenizer), tokenizer, PAIRS, exact=False)
+    found = head_importance(model_of("whole", tokenizer), tokenizer, PAIRS, method="gradient")
     for stack in ("encoder", "decoder", "cross"):
         for layer in (1, 2):
             assert sum(found[HeadName(stack, layer, head)] ** 2 for head in (1, 2, 3)) == pytest.approx(1.0)
+
+
+def test_the_unnormalised_gradient_is_a_mean_over_tokens(tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
+    model = model_of("recurrent", tokenizer)
+    (mean,) = head_importance(model, tokenizer, PAIRS, method="unnormalised").values()
+    (slopes,) = HeadImportance(model, encoded).gradients().values()
+    assert mean == pytest.approx(slopes.sum() / int(encoded.target_lengths.sum()))
 
 
 def test_a_layer_without_any_gradient_has_no_importance() -> None:

@@ -28,6 +28,9 @@ OVERRIDE = f"model.attention.pruned={list(PRUNED)}"
 TRANSFORMERS = [variant for variant in VARIANTS if RECURRENT not in variant and "model.attention" in " ".join(variant)]
 
 every_transformer = pytest.mark.parametrize("variant", TRANSFORMERS, ids=" ".join)
+a_few = pytest.mark.parametrize(
+    "variant", [("model.attention.kind=linear",), ("model.attention.position=alibi",)], ids=" ".join
+)
 
 
 def pruned_twin(whole: Seq2Seq, *variant: str) -> Seq2Seq:
@@ -53,7 +56,7 @@ def test_a_pruned_model_computes_what_the_whole_one_does_with_these_heads_off(va
     assert not torch.allclose(whole(source, target), expected)
 
 
-@every_transformer
+@a_few
 @torch.no_grad()
 def test_a_pruned_model_reads_its_target_token_by_token(variant: Variant) -> None:
     pruned, target = tiny_model(*variant, OVERRIDE), targets(5, 5)
@@ -64,7 +67,7 @@ def test_a_pruned_model_reads_its_target_token_by_token(variant: Variant) -> Non
         torch.testing.assert_close(logits[:, 0], whole[:, t], rtol=0.0, atol=1e-10)
 
 
-@every_transformer
+@a_few
 @torch.no_grad()
 def test_recordings_keep_a_slot_for_every_head(variant: Variant) -> None:
     whole = tiny_model(*variant)

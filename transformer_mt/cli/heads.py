@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.experiments.pruning import Pruning, Scores
 
-# Whether the importance of a head is measured by switching it off.
-IMPORTANCE = {"gradient": False, "exact": True}
-
 
 def heads(
     model: Model = None,
@@ -46,7 +43,7 @@ def heads(
         typer.Option(
             "--importance",
             metavar="NAME",
-            help="How --prune ranks heads: gradient, or exact, by switching each off. [gradient]",
+            help="How --prune ranks heads: gradient, unnormalised or exact. [gradient]",
         ),
     ] = None,
     device: Device = DEFAULT_DEVICE,
@@ -74,6 +71,8 @@ def heads(
 
     --prune writes a run that does not compute the least important heads any more (Michel et al. 2019), and shows loss
     and BLEU on the same sentences before and after. Every command takes such a run, and tmt train --from trains it on.
+    Heads are ranked by the gradient of the loss in a factor of their output, normalised in every layer as in that
+    paper, or unnormalised; or exactly, switching each off in turn.
 
     JSON keys: sentences, loss, bleu, heads, relations; with --prune pruned, heads, importance, before, after, change.
     """
@@ -114,6 +113,8 @@ def _refuse_mixtures(*, bleu: bool, prune: str | None, run_dir: Path | None, imp
         if prune is None and value is not None:
             raise InputError(f"{option}: only --prune writes a run; give it too, or leave this out")
     if importance is not None:
+        from transformer_mt.inspection.ablation import IMPORTANCE
+
         lookup(IMPORTANCE, importance, key="--importance")
 
 
@@ -145,7 +146,7 @@ def _prune(run: "OpenedRun", pairs: "list[SentencePair]", amount: str, path: Pat
         run.translator,
         pairs,
         count=parse_amount(amount, heads=len(head_names(run.translator.model))),
-        exact=IMPORTANCE[importance],
+        method=importance,
         path=path,
     )
 

@@ -66,7 +66,7 @@ class Pruning:
 
 
 def prune_run(
-    source: Run, config: Config, translator: Translator, pairs: Pairs, *, count: int, exact: bool, path: Path
+    source: Run, config: Config, translator: Translator, pairs: Pairs, *, count: int, method: str, path: Path
 ) -> Pruning:
     """Write to `path` a run like `source`, but without the `count` heads that matter least to the loss of the pairs.
 
@@ -80,7 +80,7 @@ def prune_run(
     names = head_names(model)
     if not 0 < count < len(names):
         raise InputError(f"--prune: {count} of {len(names)} heads cannot be left out; give at least 1, and keep one")
-    importance = head_importance(model, tokenizer, pairs, exact=exact)
+    importance = head_importance(model, tokenizer, pairs, method=method)
     chosen = least_important(importance, count)
     work = HeadImportance(model, encode_pairs(pairs, tokenizer, max_length=model.max_length))
     before = work.losses(), bleu_statistics(translator, pairs)

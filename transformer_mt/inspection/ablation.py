@@ -1,6 +1,6 @@
 """How much each head matters to the loss: by switching it off, and by the gradient of its gate."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.inspection.gates import gated, head_names, head_numbers, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.names import HeadName
+from transformer_mt.names import HeadName, lookup
 from transformer_mt.tokenizer import PAD, Tokenizer
 
 _BATCH_TOKENS = 4_096
@@ -73,18 +73,27 @@ class HeadImportance:
         return found
 
 
-def head_importance(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, exact: bool) -> dict[HeadName, float]:
-    """How much each head matters to the loss of the pairs, in nats a target token.
+def head_importance(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, method: str) -> dict[HeadName, float]:
+    """How much each head matters to the loss of the pairs, by a method of `IMPORTANCE`."""
+    measure = lookup(IMPORTANCE, method, key="--importance")
+    return measure(HeadImportance(model, encode_pairs(pairs, tokenizer, max_length=model.max_length)))
 
-    `exact`: by how much the loss rises without it. Else the mean of |∂L/∂ξ| over sentences, divided in each layer by
-    its Euclidean norm over the layer's heads (Michel et al. 2019, §4.1).
-    """
-    work = HeadImportance(model, encode_pairs(pairs, tokenizer, max_length=model.max_length))
+
+def exact_importance(work: HeadImportance) -> dict[HeadName, float]:
+    """By how much the loss rises without each head, in nats a target token."""
+    before, tokens = work.losses().sum(), work.tokens.sum()
+    return {name: float(losses.sum() - before) / tokens for name, losses in work.losses_without_each().items()}
+
+
+def mean_gradients(work: HeadImportance) -> dict[HeadName, float]:
+    """The mean of |∂L/∂ξ| over sentences, in nats a target token."""
     tokens = work.tokens.sum()
-    if exact:
-        before = work.losses().sum()
-        return {name: float(losses.sum() - before) / tokens for name, losses in work.losses_without_each().items()}
-    return layer_normalised({name: float(slopes.sum()) / tokens for name, slopes in work.gradients().items()})
+    return {name: float(slopes.sum()) / tokens for name, slopes in work.gradients().items()}
+
+
+def normalised_gradients(work: HeadImportance) -> dict[HeadName, float]:
+    """The same, divided in each layer by its Euclidean norm over the layer's heads (Michel et al. 2019, §4.1)."""
+    return layer_normalised(mean_gradients(work))
 
 
 def layer_normalised(importance: Mapping[HeadName, float]) -> dict[HeadName, float]:
@@ -94,6 +103,13 @@ def layer_normalised(importance: Mapping[HeadName, float]) -> dict[HeadName, flo
         layer = name._replace(head=0)
         squares[layer] = squares.get(layer, 0.0) + value**2
     return {name: value / (squares[name._replace(head=0)] ** 0.5 or 1.0) for name, value in importance.items()}
+
+
+IMPORTANCE: dict[str, Callable[[HeadImportance], dict[HeadName, float]]] = {
+    "gradient": normalised_gradients,
+    "unnormalised": mean_gradients,
+    "exact": exact_importance,
+}
 
 
 def _sentence_losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:

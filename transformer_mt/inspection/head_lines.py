@@ -85,7 +85,7 @@ def _finds(name: HeadName, relation: RelationFigures | None) -> str:
 
 def _relation_lines(relations: Sequence[RelationFigures]) -> Iterator[str]:
     """Of the two ways to look for a relation, the one in which a head beats the baseline more."""
-    yield "relation                   cases  head          found   at a fixed offset"
+    yield "relation                      cases  head          found   at a fixed offset"
     by_relation: dict[str, RelationFigures] = {}
     for one in relations:
         other = by_relation.setdefault(one.kind.relation, one)
@@ -94,7 +94,7 @@ def _relation_lines(relations: Sequence[RelationFigures]) -> Iterator[str]:
     for one in by_relation.values():
         found, baseline = _share(one.found[one.best]), _share(one.baseline)
         head = f"{one.best.layer}.{one.best.head}"
-        yield f"{_relation(one):<26} {one.count:>5}  {head:<7} {found:>8} %  {baseline:>8} %  at {one.offset:+d}"
+        yield f"{_relation(one):<29} {one.count:>5}  {head:<7} {found:>8} %  {baseline:>8} %  at {one.offset:+d}"
 
 
 def _relation(one: RelationFigures) -> str:

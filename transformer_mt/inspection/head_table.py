@@ -11,7 +11,7 @@ from torch import nn
 
 from transformer_mt.corpus.pairs import Pairs, SentencePair, words
 from transformer_mt.encoded_pairs import encode_pairs
-from transformer_mt.inspection.ablation import HeadImportance, batches, layer_normalised
+from transformer_mt.inspection.ablation import HeadImportance, batches, normalised_gradients
 from transformer_mt.inspection.gates import head_names, head_numbers
 from transformer_mt.inspection.intervals import Estimate, Resampling, estimate, sure
 from transformer_mt.inspection.recording import record_attention
@@ -167,7 +167,7 @@ def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTab
     looks = {name: one for part in collected.values() for name, one in part.looks(resampling).items()}
     work = HeadImportance(model, encoded)
     losses, tokens = work.losses(), work.tokens
-    gradients = layer_normalised({name: float(each.sum() / tokens.sum()) for name, each in work.gradients().items()})
+    gradients = normalised_gradients(work)
     without = {
         name: sure(resampling.ratios(each - losses, tokens)) for name, each in work.losses_without_each().items()
     }
