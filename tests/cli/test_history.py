@@ -9,12 +9,14 @@ from support.command_line import PAIRS, Tmt, settings
 
 from transformer_mt.runs.watched import WATCHED, Frame, add_frame, read_frames
 
-SOURCE, _ = PAIRS[0]
+SOURCE, TARGET = PAIRS[0]
 
 
 def frame(step: int, *, target: str = "The dog") -> Frame:
     weights = [[[[0.1 * head, 1 - 0.1 * head]] * 2 for head in (layer, layer + 1)] for layer in (1, 2)]
-    return Frame(step, step / 10, SOURCE, target, ["▁dog", "</s>"], ["▁Hund", "</s>"], weights, {"cross.1.1": 0.5})
+    return Frame(
+        step, step / 10, SOURCE, target, "dog", ["▁dog", "</s>"], ["▁Hund", "</s>"], weights, {"cross.1.1": 0.5}
+    )
 
 
 @pytest.fixture
@@ -35,6 +37,7 @@ def test_training_watches_an_example_and_its_frames_are_played(data: str, tmt: T
     heads = [line for line in outcome.lines if line.startswith("step ")]
     assert heads == [f"step {one.step}  validation loss {one.loss:.3f}" for one in frames]
     assert outcome.lines.count(SOURCE) == 2
+    assert {one.target for one in frames} == {TARGET}  # the reference, whatever the model says
 
 
 def test_a_sentence_of_ones_own_is_watched(data: str, tmt: Tmt) -> None:

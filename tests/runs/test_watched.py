@@ -10,7 +10,7 @@ from transformer_mt.runs.watched import WATCHED, Frame, add_frame, read_frames
 def frame(step: int) -> Frame:
     weights = [[[[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]]]
     return Frame(
-        step, 1.5, "ein Satz", "a\u2028sentence", ["a", "b", "</s>"], ["c", "</s>"], weights, {"cross.1.1": 0.4}
+        step, 1.5, "ein Satz", "a", "a\u2028sentence", ["a", "b", "</s>"], ["c", "</s>"], weights, {"cross.1.1": 0.4}
     )
 
 
@@ -52,6 +52,7 @@ def test_the_file_stays_bounded_and_keeps_the_first_and_the_last(
         ('"rows"', '"raws"'),
         ('"loss": 1.5', '"loss": 1.5, "loss": 2.5'),
         ("[[[[", "[[[[" * 99_999),
+        ("[[[[", "[[], [[["),
         ('"weights": [[[[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]]]', '"weights": [[]]'),
     ],
 )

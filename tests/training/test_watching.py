@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.small_training import opened, validations_of
+from support.small_training import VALIDATION, opened, validations_of
 
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import attend_pair
@@ -40,9 +40,19 @@ def test_a_frame_is_what_the_validated_weights_do_with_the_sentence(run: Path) -
         translator = Translator.of(found, device=torch.device("cpu"))
         greedy = translator.search.model_copy(update={"beam": 1, "max_length": 2 * len(cross.columns) + 5})
         translation = translator.translate([SENTENCE], greedy)[0][0].text
-        assert frame.target
+        assert frame.target == frame.translation != ""
         assert translation.startswith(frame.target)
         assert len(frame.rows) in (31, len(found.tokenizer.encode(translation)) + 1)
+
+
+def test_where_the_reference_is_known_the_rows_are_its_own(tmp_path: Path) -> None:
+    known = VALIDATION[2]
+    trainer = opened(tmp_path, f"training.watch={known.source}").trainer
+    assert trainer.watcher is not None
+    trainer.watcher.look(trainer.model, step=1, loss=2.0)
+    (frame,) = read_frames(tmp_path)
+    assert (frame.source, frame.target) == (known.source, known.target)
+    assert frame.translation != known.target
 
 
 def test_watching_changes_no_weight_and_no_number(run: Path, tmp_path: Path) -> None:
@@ -67,8 +77,9 @@ def test_a_continuation_goes_on_watching_without_being_told_and_repeats_nothing(
 
 def test_frames_of_steps_that_are_repeated_are_forgotten(run: Path, tmp_path: Path) -> None:
     (tmp_path / WATCHED).write_bytes((run / WATCHED).read_bytes())
-    Run(tmp_path).forget_metrics_after(5)
-    assert [frame.step for frame in read_frames(tmp_path)] == [4]
+    for step, left in ((8, [4, 8]), (7, [4]), (4, [4]), (3, [])):
+        Run(tmp_path).forget_metrics_after(step)
+        assert [frame.step for frame in read_frames(tmp_path)] == left
 
 
 @pytest.mark.parametrize(

@@ -133,8 +133,8 @@ def attend(
     and usual, which is null beside --target. tmt heads says which heads matter.
 
     --history plays what tmt train --watch kept of a sentence, a matrix of the cross-attention for each validation, on
-    a terminal one in place of the other; --json prints source and frames, each with step, loss, target, rows, columns,
-    weights and the entropies of all heads.
+    a terminal one in place of the other; --json prints frames, each with step, loss, source, translation,
+    target, rows, columns, weights and the entropies of all heads. Rows are those of the reference where it is known.
 
     Words of the sentence that were never in the training data are named on stderr, and in never_seen, which is null
     where the run does not know its words. --quiet leaves out this and other remarks.

@@ -52,7 +52,7 @@ def read_history(run: Run) -> WatchedSentence:
 
 
 def frame_lines(frame: Frame, *, layer: int | None, head: int | None, width: int, shading: Shading) -> Iterator[Text]:
-    """A frame as text: step and validation loss, the sentence and its translation then, and a matrix.
+    """A frame as text: step and validation loss, the sentence and its translation then, and a matrix for `target`.
 
     Layer and head count from 1; without a layer it is the last, without a head the mean over all.
     """
@@ -62,7 +62,7 @@ def frame_lines(frame: Frame, *, layer: int | None, head: int | None, width: int
     matrix = heads.mean(axis=0) if head is None else _of(heads, head, option="--head")
     yield Text(f"step {frame.step}  validation loss {frame.loss:.3f}")
     yield Text(escape_controls(frame.source))
-    yield Text(escape_controls(frame.target))
+    yield Text(escape_controls(frame.translation))
     yield Text()
     yield from render_map(
         matrix.tolist(),

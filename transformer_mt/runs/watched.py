@@ -1,7 +1,8 @@
 """What a run keeps of a sentence that is watched: one frame a validation, as lines of JSON.
 
-Each line has `step`, `loss` (of the validation), `source`, `target` (the translation at that step), `rows` and
-`columns` (pieces), `weights[layer][head][row][column]` of the cross-attention, and `entropies`, in nats, of every head.
+Each line has `step`, `loss` (of the validation), `source`, its `translation` at that step, the `target` that the
+decoder was given (the reference where one is known, else the translation), `rows` and `columns` (pieces),
+`weights[layer][head][row][column]` of the cross-attention, and `entropies`, in nats, of every head.
 """
 
 import dataclasses
@@ -36,6 +37,7 @@ class Frame:
     step: Annotated[int, Field(ge=0, lt=2**53)]
     loss: float
     source: Text
+    translation: Text
     target: Text
     rows: list[Text]
     columns: list[Text]

@@ -222,13 +222,14 @@ def build_trainer(
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not processes.is_first:  # whose dropout is another
         torch.manual_seed(mix_seed(config.training.seed, processes.rank, 0))
-    watcher = Watcher(run, model, tokenizer, config, device=device) if config.training.watch else None
+    pairs = validation_pairs(corpora.main)
+    watcher = Watcher(run, model, tokenizer, config, pairs=pairs, device=device) if config.training.watch else None
     return Trainer(
         config,
         run,
         model=model,
         stream=BatchStream(TrainingData(corpora.shares, tokenizer, config), config.training, processes=processes),
-        validate=Validator(validation_pairs(corpora.main), tokenizer, config, device=device, processes=processes),
+        validate=Validator(pairs, tokenizer, config, device=device, processes=processes),
         device=device,
         precision=precision,
         processes=processes,

@@ -1,10 +1,15 @@
 """Watching a sentence while a model learns: its cross-attention at each validation, kept in the run."""
 
+from collections.abc import Iterable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from transformer_mt.config.sections import Config, SearchConfig
+from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.source import BUILTIN
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.gates import head_numbers
 from transformer_mt.inspection.maps import AttentionMaps, attend_pair
@@ -23,10 +28,25 @@ _LONGEST, _SPARE = 2, 5
 
 
 class Watcher:
-    """Keeps what a model does with the sentence. Draws no random number and changes nothing of training."""
+    """Keeps what a model does with the sentence. Draws no random number and changes nothing of training.
 
-    def __init__(self, run: Run, model: Seq2Seq, tokenizer: Tokenizer, config: Config, *, device: torch.device) -> None:
-        """Raises `InputError` for a model without cross-attention, and for a sentence that it cannot take."""
+    Where a reference is known, the decoder is given that, so that all frames have the same rows, and early ones too.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        model: Seq2Seq,
+        tokenizer: Tokenizer,
+        config: Config,
+        *,
+        pairs: Iterable[SentencePair],
+        device: torch.device,
+    ) -> None:
+        """The reference is that of the sentence among the pairs, or of the showcase.
+
+        Raises `InputError` for a model without cross-attention, and for a sentence that it cannot take.
+        """
         self.run, self.tokenizer, self.device = run, tokenizer, device
         self.sentence = config.training.watch
         length = len(tokenizer.encode(self.sentence)) + 1
@@ -34,17 +54,20 @@ class Watcher:
             raise InputError(f"{KEY}: this model has no attention to watch; leave it out")
         if length == 1 or length > model.max_length:
             raise InputError(f"{KEY}: {length} tokens, the model takes 2 to {model.max_length}; give another sentence")
+        reference = _reference(self.sentence, pairs, config)
+        fits = reference is not None and len(tokenizer.encode(reference)) < model.max_length
+        self.reference = reference if fits else None
         self.search = SearchConfig(beam=1, max_length=_LONGEST * length + _SPARE)
 
     def look(self, model: Seq2Seq, *, step: int, loss: float) -> None:
         """Keep a frame of a model after a step, at whose validation the loss was measured."""
         translator = Translator(model, self.tokenizer, search=self.search, device=self.device, precision=torch.float32)
-        target = translator.translate([self.sentence])[0][0].text
-        pieces = self.tokenizer.encode(target)  # which can be more than it was written in
+        translation = translator.translate([self.sentence])[0][0].text
+        pieces = self.tokenizer.encode(translation)  # which can be more than it was written in
         if len(pieces) >= model.max_length:
-            target = self.tokenizer.decode(pieces[: model.max_length - 1])
-        maps = attend_pair(model, self.tokenizer, self.sentence, target)
-        add_frame(self.run.path, frame_of(model, maps, step=step, loss=loss))
+            translation = self.tokenizer.decode(pieces[: model.max_length - 1])
+        maps = attend_pair(model, self.tokenizer, self.sentence, self.reference or translation)
+        add_frame(self.run.path, frame_of(model, maps, translation=translation, step=step, loss=loss))
 
 
 def watching(config: Config, sentence: str) -> Config:
@@ -52,12 +75,21 @@ def watching(config: Config, sentence: str) -> Config:
     return config.model_copy(update={"training": config.training.model_copy(update={"watch": sentence})})
 
 
-def frame_of(model: Seq2Seq, maps: AttentionMaps, *, step: int, loss: float) -> Frame:
+def frame_of(model: Seq2Seq, maps: AttentionMaps, *, translation: str, step: int, loss: float) -> Frame:
     """What is kept of the maps of a sentence."""
     cross = maps.stacks["cross"]
     weights = [[_rounded(head) for head in layer] for layer in cross.weights]
-    numbers = entropies(model, maps)
-    return Frame(step, loss, maps.source, maps.target, [*cross.rows], [*cross.columns], weights, numbers)
+    return Frame(
+        step,
+        loss,
+        source=maps.source,
+        translation=translation,
+        target=maps.target,
+        rows=[*cross.rows],
+        columns=[*cross.columns],
+        weights=weights,
+        entropies=entropies(model, maps),
+    )
 
 
 def entropies(model: Seq2Seq, maps: AttentionMaps) -> dict[str, float]:
@@ -70,6 +102,13 @@ def entropies(model: Seq2Seq, maps: AttentionMaps) -> dict[str, float]:
             for head, value in zip(head_numbers(module), values, strict=True):
                 found[str(HeadName(stack, layer, head))] = round(value, _DIGITS)
     return found
+
+
+def _reference(sentence: str, pairs: Iterable[SentencePair], config: Config) -> str | None:
+    showcase = {SHOWCASE: SHOWCASE_TRANSLATION, SHOWCASE_TRANSLATION: SHOWCASE}
+    if config.data.corpus == BUILTIN and sentence in showcase:
+        return showcase[sentence]
+    return next((pair.target for pair in pairs if pair.source == sentence), None)
 
 
 def _rounded(matrix: Float[Tensor, "Q K"]) -> list[list[float]]:
