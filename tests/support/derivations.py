@@ -54,7 +54,7 @@ def derivation(row: dict[str, Any]) -> Sentence:
         clause.complement = _complement(reader, row["complement"])
     if "ago" in row:
         clause.adverbials.append(
-            Prepositional("vor", "dative", "ago", nominal(row["ago"]), "time", after=True),
+            Prepositional("vor", "ago", nominal(row["ago"]), "time", after=True),
         )
     opening = row.get("opening")
     return Sentence(

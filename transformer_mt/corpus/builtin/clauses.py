@@ -6,14 +6,13 @@ from typing import Any
 
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import Case, Entity, Noun, ProperName, Verb, table
-from transformer_mt.corpus.builtin.notation import prepositional
+from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
+from transformer_mt.corpus.builtin.notation import SLOTS, prepositional
 from transformer_mt.corpus.builtin.sampler import WEIGHTS, Sampler, traits
 
 _TABLES = table("constructions")
 _DEFAULTS = _TABLES.pop("defaults")
 _ROLES = ("place", "spot", "onto", "goal", "path", "origin")
-_SLOTS = {"goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}
 _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
 
@@ -131,13 +130,13 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> m.Adverbi
     if kind == "ago":
         unit = sampler.noun("Woche Monat Jahr" if is_long else "Tag Woche Stunde")
         span = m.NounPhrase(unit, sampler.fair(tuple(NUMERALS)[:5]), plural=True)
-        return m.Prepositional("vor", "dative", "ago", span, "time", after=True)
+        return m.Prepositional("vor", "ago", span, "time", after=True)
     if kind == "occasion":
         event = m.NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
         german, english = sampler.one_of((("nach", "after"), ("vor", "before")))
         if verb.key in spans["while"]:
             german, english = "während", "during"
-        return m.Prepositional(german, "genitive" if german == "während" else "dative", english, event, "time")
+        return m.Prepositional(german, english, event, "time")
     if kind == "day":
         noun = sampler.noun("weekday daytime month season" if is_long else "weekday daytime", "when")
         return prepositional(noun.when.split()[0], m.NounPhrase(noun))
@@ -262,7 +261,7 @@ def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Pr
         preposition = "für" if kind == "benefit" else "mit" if sampler.chance(0.92) else "ohne"
         return prepositional(preposition, sampler.person(pronouns=0.3))
     if kind == "by":
-        return m.Prepositional("mit", "dative", "by", m.NounPhrase(sampler.noun(verb.by)), "company", bare=True)
+        return prepositional("mit", m.NounPhrase(sampler.noun(verb.by)))
     return _location(sampler, verb, kind)
 
 
@@ -289,12 +288,10 @@ def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
         return prepositional(german, m.Name(entity), goal=role == "goal")
     options = getattr(entity, "spot" if role == "onto" else role).split(" | ")
     german, _, english = sampler.one_of(options).partition(" ")
-    towards = role in ("onto", "path") or (role == "goal" and german not in ("zu", "nach"))
     bare = role in entity.bare.split()
     adjectives = 0 if "body" in entity.kind_set else 0.1
     phrase = m.NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=adjectives)
-    case: Case = "accusative" if towards else "dative"
-    return m.Prepositional(german, case, english, phrase, _SLOTS.get(role, "place"), bare)
+    return m.Prepositional(german, english, phrase, SLOTS.get(role, "place"), bare)
 
 
 # ---- negation

@@ -140,7 +140,7 @@ def _clothes(sampler: Sampler) -> m.Prepositional:
     colours = [adjective for adjective in sampler.describing[noun] if adjective.colour]
     if colours and sampler.chance(0.75):
         phrase.adjectives = (sampler.fair(colours),)
-    return m.Prepositional(german, "dative", english, phrase, "attribute")
+    return m.Prepositional(german, english, phrase, "attribute")
 
 
 def relative(sampler: Sampler) -> m.Sentence:

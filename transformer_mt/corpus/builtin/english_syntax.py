@@ -268,8 +268,6 @@ class English(Language):
         elif text == "-":
             denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)
             text = "the" if in_english == "the" else "any" if denied else ""
-        elif text == "many" and not m.english_plural(node):
-            text = "a lot of"
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
             text = "" if says_article else english.article(following)

@@ -8,8 +8,6 @@ from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, mark, root_of, spell
 
-_POSTPOSITIONS = frozenset(("entlang", "hinauf", "hinunter"))
-
 
 class German(Language):
     """German: the finite verb second or last, the rest of the verb at the end."""
@@ -153,7 +151,7 @@ class German(Language):
     def _prepositional(self, node: m.Prepositional) -> Said:
         """A preposition, if there is one (ein Glas Wasser), and what it governs."""
         if not node.preposition:
-            return self.phrase(node.object, node.case)
+            return self.phrase(node.object, "nominative")
         return self._governed(node.preposition, (node, "preposition"), node.object, node.case)
 
     def _governed(self, text: str, origin: Origin, governed: m.Nominal, case: Case) -> Said:
@@ -164,7 +162,7 @@ class German(Language):
             said[0] = Word(contracted, "ADP", (origin, *said[0].origins), said[0].head, "case")
             return said
         preposition = attach([Word(text, "ADP", (origin,))], root_of(said), "case")
-        return [*said, *preposition] if text in _POSTPOSITIONS else [*preposition, *said]
+        return [*said, *preposition] if "behind" in m.PREPOSITIONS.get(text, ()) else [*preposition, *said]
 
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""

@@ -7,6 +7,7 @@ from typing import Any, dataclass_transform
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Noun, ProperName, Verb, lexicon
 
+PREPOSITIONS: dict[str, dict[str, Any]] = CLOSED["prepositions"]
 PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
 JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
@@ -98,12 +99,18 @@ class Prepositional(Node):
     """A preposition of each language and what it governs; `slot` is its place in the sentence."""
 
     preposition: str
-    case: Case
     english: str
     object: Nominal
     slot: str = "place"
     bare: bool = False  # English without a determiner: by train
     after: bool = False  # English behind its object: three days ago
+
+    @property
+    def case(self) -> Case:
+        """The German case: of a goal or path in den Park, where the preposition has two."""
+        row = PREPOSITIONS[self.preposition]
+        case: Case = row.get("goal", row["case"]) if self.slot in ("goal", "path") else row["case"]
+        return case
 
 
 class Quality(Node):

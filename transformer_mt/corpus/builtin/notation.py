@@ -11,12 +11,12 @@ from functools import cache
 
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Case, Entity, Noun, Verb, lexicon
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Entity, Noun, Verb, lexicon
 
-_PREPOSITIONS, _GROUPS, _DEGREES = CLOSED["prepositions"], CLOSED["verb_groups"], CLOSED["degrees"]
+_GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
 _COMBINED: dict[str, str] = CLOSED["combined"]
 _FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
-_SLOTS = {"when": "time", "goal": "goal", "path": "path", "origin": "goal"}
+SLOTS = {"when": "time", "goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}  # others stand in place
 
 # What chooses where a row leaves a choice: a noun or name of a kind, which suits the verb.
 Chooser = Callable[[str, Verb | None], Entity]
@@ -62,7 +62,7 @@ class Reader:
             day = self._choose(item[1:], None)
             assert isinstance(day, Noun), f"{item} names nobody"
             node.adverbials.append(prepositional(day.when.split()[0], m.NounPhrase(day)))
-        elif first in _PREPOSITIONS and rest:
+        elif first in m.PREPOSITIONS and rest:
             governed = self.nominal(rest)
             goals = governed.noun.goal.split()[:1] if isinstance(governed, m.NounPhrase) else []
             if isinstance(governed, m.Name) and governed.name.article:
@@ -131,7 +131,7 @@ class Reader:
         for place, word in enumerate(words[:-1]):
             if word in nouns and (nouns[word].holds or nouns[word].of):  # ein Glas Wasser, eine Gruppe von Kindern
                 inside = self._noun_phrase(["0", words[-1]])
-                contents = m.Prepositional("von" if nouns[word].of else "", "dative", "of", inside, "attribute")
+                contents = m.Prepositional("von" if nouns[word].of else "", "of", inside, "attribute")
                 words = words[: place + 1]
         determiner, *middle, last = words
         determiner = {"0": "", "own": _possessive(self.owner)}.get(determiner, determiner)
@@ -153,27 +153,24 @@ def _possessive(key: str) -> str:
 
 def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) -> m.Prepositional:
     """A preposition with what it governs, translated as the noun wants it."""
-    row = _PREPOSITIONS[preposition]
-    case: Case = row["goal"] if goal and "goal" in row else row["case"]
     if isinstance(governed, m.Clock):
-        return m.Prepositional(preposition, case, "at", governed, "time")
+        return m.Prepositional(preposition, "at", governed, "time")
     if isinstance(governed, m.NounPhrase):
         noun, plain = governed.noun, governed.determiner == "der" and not governed.adjectives
-        if noun.path.startswith(preposition + " "):
-            case = "accusative"
         if preposition == "seit" and "period" in noun.kind_set:
-            return m.Prepositional(preposition, case, "for", governed, "time")
+            return m.Prepositional(preposition, "for", governed, "time")
         for role in ("when", "goal", "spot") if goal else ("when", "place", "spot", "path", "origin"):
             german, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
             if german == preposition:  # bare: at school, to work
                 bare = plain and role in noun.bare.split()
-                slot = "goal" if goal else _SLOTS.get(role, "place")
-                return m.Prepositional(preposition, case, english, governed, _SLOTS.get(role, slot), bare)
+                slot = SLOTS.get(role, "goal" if goal else "place")
+                return m.Prepositional(preposition, english, governed, slot, bare)
         if preposition == "mit" and "ride" in noun.kind_set and not governed.adjectives:
-            return m.Prepositional(preposition, case, "by", governed, "company", bare=True)
+            return m.Prepositional(preposition, "by", governed, "company", bare=True)
     if goal:
-        return m.Prepositional(preposition, case, "to", governed, "goal")
-    return m.Prepositional(preposition, case, row["english"], governed, row.get("slot", "place"))
+        return m.Prepositional(preposition, "to", governed, "goal")
+    row = m.PREPOSITIONS[preposition]
+    return m.Prepositional(preposition, row["english"], governed, row.get("slot", "place"))
 
 
 def _adverb(item: str, node: m.Clause) -> m.Adverbial | None:
