@@ -18,7 +18,6 @@ from transformer_mt.corpus.builtin.lexicon import Entity, Verb, lexicon
 from transformer_mt.corpus.builtin.meaning import (
     Both,
     Clause,
-    Infinitive,
     Joined,
     Name,
     Nominal,
@@ -115,10 +114,10 @@ def _joined(reader: Reader, text: str) -> Joined:
     return Joined(german, reader.clause(rest), english)
 
 
-def _complement(reader: Reader, text: str) -> Joined | Infinitive:
+def _complement(reader: Reader, text: str) -> Joined:
     kind, _, rest = text.partition(": ")
     if kind not in ("zu", "bare"):
         return _joined(reader, text)
     clause = Reader(only_one).clause(f"man; {rest}")
     clause.subject = None
-    return Infinitive(clause, bare=kind == "bare")
+    return Joined(kind, clause)

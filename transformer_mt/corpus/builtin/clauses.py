@@ -68,11 +68,11 @@ def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nomina
     return sampler.entity(sampler.fair(entities), adjectives=0)
 
 
-def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Infinitive:
+def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
     """What somebody tries, hopes, helps to do; its subject is not said, but reflexives agree with it."""
     who = node.object if row.form == "bare" else node.subject
     sampler.owner = m.subject_key(who)
-    return m.Infinitive(clause(sampler, row, subject=who), bare=row.form == "bare")
+    return m.Joined(row.form, clause(sampler, row, subject=who))
 
 
 # ---- tenses and times

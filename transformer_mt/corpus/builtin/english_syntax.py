@@ -29,8 +29,8 @@ class English(Language):
         return order, node.first if starts and not of_the_verb else None
 
     def _joined_order(self, node: m.Joined) -> tuple[str, object]:
-        """(Because) he is tired; (if) he comes."""
-        return "simple" if "simple" in node.row else "declarative", None
+        """(Because) he is tired; (if) he comes; to come."""
+        return node.row.get("english_order", "declarative"), None
 
     def _tense(self, node: m.Clause, order: str) -> str:
         """The verb group of the clause; what somebody said is reported in the past."""

@@ -137,7 +137,7 @@ class Clause(Node):
     recipient: Nominal | None = None
     predicate: Predicate | None = None
     adverbials: list[Adverbial | Prepositional] = field(default_factory=list)
-    complement: "Joined | Infinitive | None" = None
+    complement: "Joined | None" = None
     tense: str = "present"  # a verb group of the closed classes
     particle: str = ""  # schon, noch, noch nicht …
     negated: bool = False
@@ -183,15 +183,8 @@ class Clause(Node):
         return self.subject if self.verb.swap else self.object
 
 
-class Infinitive(Node):
-    """A clause with zu, or behind helfen and in the English of few other verbs without "to"."""
-
-    clause: Clause
-    bare: bool = False
-
-
 class Joined(Node):
-    """A clause and the word that joins it to another."""
+    """A clause and what joins it to another: a word, or zu and bare for an infinitive with and without "to"."""
 
     joiner: str
     clause: Clause
