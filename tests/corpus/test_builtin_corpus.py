@@ -12,7 +12,7 @@ from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION, constr
 from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS
 from transformer_mt.corpus.builtin.lexicon import CLOSED, lexicon, table
 from transformer_mt.corpus.builtin.meaning import Sentence, parts
-from transformer_mt.corpus.builtin.notation import Reader
+from transformer_mt.corpus.builtin.notation import Reader, form_of
 from transformer_mt.corpus.builtin.phrasebook import everyday, phrases, shown
 from transformer_mt.corpus.builtin.realise import realise
 from transformer_mt.corpus.builtin.references import with_references
@@ -597,11 +597,10 @@ def test_construction_makes_sentences_like_its_examples(construction: constructi
 def test_every_clause_of_a_scene_can_be_read(scene: dict[str, list[str]]) -> None:
     sampler = Sampler(Random(17), lambda verb, noun: True)
     sampler.new_sentence()
-    chooser = constructions._chooser(sampler)
     for column in ("first", "second", "third"):
         for text in scene.get(column, ()):
-            letters = constructions._letters(sampler, scene, scene["first"][0])
-            assert constructions._read(Reader(chooser, letters), text).verb
+            letters = constructions._letters(sampler, scene, form_of(scene["first"][0]))
+            assert Reader(sampler.of_kind, letters).clause(text).verb
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def clause(
         node.subject.determiner = "mein"  # whose it is could be told from neither language
     when = sampler.weighted(row.tenses or _tenses(node.verb))
     _say_when(sampler, node, when, row)
-    _add_objects(sampler, node, row, habitual=when == "habit")
+    _add_objects(sampler, node, row)
     _add_circumstances(sampler, node, row)
     if "gern" in node.tense and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
         node.object.key = "etwas"
@@ -53,9 +53,7 @@ def clause(
 
 
 def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nominal:
-    wanted = row.subject
-    if not wanted and isinstance(node.predicate, m.Quality):
-        wanted = node.predicate.adjective.suits
+    wanted = row.subject or (node.predicate.adjective.suits if isinstance(node.predicate, m.Quality) else "")
     if not wanted:
         return sampler.subject(node.verb, place)
     if wanted == "answer":
@@ -81,15 +79,10 @@ def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
 @cache
 def _tenses(verb: Verb) -> dict[str, float]:
     """The ways of saying when that a verb bears."""
-    unfit = set(verb.without_set)
-    if "progressive" in unfit and verb.aspect == "activity":
-        unfit.add("now")
-    if "future" in unfit:
-        unfit.add("planned")
-    if "acts" not in traits(verb) or verb.swap:
-        unfit.add("modal")
-    if not verb.gern:
-        unfit.add("gern")
+    barred, passive = verb.without_set, "acts" not in traits(verb) or verb.swap
+    now = "progressive" in barred and verb.aspect == "activity"
+    follows = {"now": now, "planned": "future" in barred, "modal": passive, "gern": not verb.gern}
+    unfit = barred | {name for name, holds in follows.items() if holds}
     options = WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
     return {name: weight for name, weight in options.items() if name not in unfit} or {"past": 1}
 
@@ -149,7 +142,7 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> m.Adverbi
 # ---- objects and predicates
 
 
-def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) -> None:
+def _add_objects(sampler: Sampler, node: m.Clause, row: Row) -> None:
     """The object and the predicate that the row asks for or the verb needs, and sometimes a recipient."""
     verb = node.verb
     if row.predicate == "profession":
@@ -166,7 +159,7 @@ def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) 
             noun = sampler.fair(sampler.objects[verb])
             if noun in sampler.words.select(verb.recipient_object or verb.object):
                 node.recipient = sampler.person(pronouns=0.6)
-        node.object = sampler.object(verb, noun, habitual=habitual, known=row.known)
+        node.object = sampler.object(verb, noun, known=row.known)
 
 
 def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:

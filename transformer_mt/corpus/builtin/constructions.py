@@ -6,9 +6,9 @@ from typing import Any
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause
 from transformer_mt.corpus.builtin.german import DETERMINERS
-from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
-from transformer_mt.corpus.builtin.notation import Chooser, Reader
-from transformer_mt.corpus.builtin.sampler import FEW, Sampler
+from transformer_mt.corpus.builtin.lexicon import Noun, ProperName, Verb, table
+from transformer_mt.corpus.builtin.notation import Reader, form_of
+from transformer_mt.corpus.builtin.sampler import FEW, FRIENDS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
@@ -27,9 +27,7 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
     if row.opening:
         sentence.opening = row.opening[node.negated or node.particle in ("noch nicht", "noch nie", "nicht mehr")]
     elif sampler.chance(row.calls):
-        names = [
-            m.Name(name) for name in sampler.select("Anna Lena Maria Paul Peter Tim") if isinstance(name, ProperName)
-        ]
+        names = [m.Name(name) for name in sampler.select(FRIENDS) if isinstance(name, ProperName)]
         sentence.opening = sampler.one_of(("Entschuldigung", "Hallo", *(names if sampler.addressee == "du" else ())))
     return sentence
 
@@ -37,7 +35,7 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
 def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
     """What stands first if it is not the subject; where nothing else may, an adverb of the sentence."""
     if row.asks:
-        return getattr(node, row.asks, None) or node.adverbials[-1]
+        return _part(node, row.asks)
     if not row.first:
         return None
     slots = [slot for slot in row.first.split() if not (slot == "place" and node.particle)]
@@ -49,6 +47,11 @@ def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
         node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state"))
         topics += node.adverbials[-1:]
     return sampler.one_of(topics)
+
+
+def _part(node: m.Clause, role: str) -> object:
+    """What has this role in the clause, or else its last adverbial."""
+    return getattr(node, role, None) or node.adverbials[-1]
 
 
 def _from_row(row: Row) -> Construction:
@@ -67,13 +70,10 @@ def compared(sampler: Sampler) -> m.Sentence:
     adjective = sampler.adjective("compares")
     kinds, *exceptions = adjective.compares.split(" -")
     entities = sampler.select(" -".join([sampler.one_of(kinds.split()), *exceptions]))
-    if len(entities) < 2:
+    if len({entity.english for entity in entities}) < 2:
         return compared(sampler)
     first = sampler.fair(entities)
-    others = [entity for entity in entities if entity.english != first.english]
-    if not others:
-        return compared(sampler)
-    second = sampler.fair(others)
+    second = sampler.fair([entity for entity in entities if entity.english != first.english])
     subject = sampler.as_subject(sampler.entity(first, adjectives=0))
     predicate = m.Quality(adjective, than=sampler.entity(second, adjectives=0), equal=sampler.chance(0.3))
     return m.Sentence(m.Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
@@ -178,15 +178,15 @@ def scene(sampler: Sampler) -> m.Sentence:
     """Ich bin müde, weil ich nicht geschlafen habe."""
     row = sampler.fair(SCENES["scene"])
     first, second = sampler.one_of(row["first"]), sampler.one_of(row["second"])
-    form = next((form for form in ("command", "question") if form in first.split("; ")), "statement")
-    reader = Reader(_chooser(sampler), _letters(sampler, row, first))
+    form = form_of(first)
+    reader = Reader(sampler.of_kind, _letters(sampler, row, form))
     if m.JOINERS.get(row["join"], {}).get("first") and form == "statement" and sampler.chance(0.35):
-        before = m.Joined(row["join"], _read(reader, second), row.get("english", ""))
-        return m.Sentence(_read(reader, first), before=before)
-    main = _read(reader, first)
-    joined = [m.Joined(row["join"], _read(reader, second), row.get("english", ""))]
+        before = m.Joined(row["join"], reader.clause(second), row.get("english", ""))
+        return m.Sentence(reader.clause(first), before=before)
+    main = reader.clause(first)
+    joined = [m.Joined(row["join"], reader.clause(second), row.get("english", ""))]
     if "third" in row and sampler.chance(0.6):
-        third = _read(reader, sampler.one_of(row["third"]))
+        third = reader.clause(sampler.one_of(row["third"]))
         joined.append(m.Joined(row["join2"], third, within=row.get("within", False)))
     return m.Sentence(main, form, joined=tuple(joined))
 
@@ -195,45 +195,23 @@ def pattern(sampler: Sampler) -> m.Sentence:
     """Was kostet das Buch? Es ist acht Uhr. Die Kinder lieben ihre Mutter."""
     row = sampler.fair(PATTERNS)
     text, front, form = sampler.one_of(row["say"]), row.get("front", ""), row.get("form", "statement")
-    node = _read(Reader(_chooser(sampler), _letters(sampler, row, text)), text)
+    node = Reader(sampler.of_kind, _letters(sampler, row, form)).clause(text)
     if form == "question" and not front and sampler.chance(0.7) and getattr(node.subject, "key", "") != "Sie":
         form = "statement"
-    return m.Sentence(node, form, (getattr(node, front, None) or node.adverbials[-1]) if front else None)
+    return m.Sentence(node, form, _part(node, front) if front else None)
 
 
-def _chooser(sampler: Sampler) -> Chooser:
-    """Any noun of a kind, of those that go with the verb where there are such."""
-
-    def choose(kind: str, verb: Verb | None) -> Entity:
-        found = sampler.select("person -figure" if kind == "name" else kind)
-        if kind == "name":
-            found = [entity for entity in found if isinstance(entity, ProperName)]
-        fitting = sampler.objects[verb] if verb else []
-        return sampler.fair([entity for entity in found if entity in fitting] or found)
-
-    return choose
-
-
-def _read(reader: Reader, text: str) -> m.Clause:
-    return reader.clause("; ".join(item for item in text.split("; ") if item not in ("command", "question")))
-
-
-def _letters(sampler: Sampler, row: dict[str, Any], first: str) -> dict[str, m.Nominal]:
+def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.Nominal]:
     """Whom and what the letters of a row stand for, different ones for different people and things."""
     letters: dict[str, m.Nominal] = {}
-    taken: set[str] = set()
+    taken = {"Sie"} if form == "statement" else set()  # which would be they at the start of a statement
     for letter in "ABCX":
         if letter in row:
-            asked = row.get("form") == "question" or {"command", "question"} & set(first.split("; "))
-            taken |= set() if asked else {"Sie"}  # which would be they at the start of a statement
             text = sampler.one_of([option for option in _cast(row[letter]) if option not in taken])
             taken.add(text)
-            reader = Reader(_chooser(sampler), dict(letters))
-            reader.owner = sampler.owner or "er"
-            letters[letter] = reader.nominal(text)
+            letters[letter] = Reader(sampler.of_kind, letters, owner=sampler.owner or "er").nominal(text)
         elif letter == "A":
-            spoken_to = "command" in first.split("; ")
-            letters[letter] = m.Pronoun(sampler.addressee) if spoken_to else sampler.acquaintance()
+            letters[letter] = m.Pronoun(sampler.addressee) if form == "command" else sampler.acquaintance()
         elif letter == "B":
             letters[letter] = sampler.acquaintance(letters["A"])
         if letter == "A":

@@ -15,6 +15,7 @@ from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Entity, Noun, 
 
 _GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
 _COMBINED: dict[str, str] = CLOSED["combined"]
+_FORMS = ("command", "question")
 _FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
 SLOTS = {"when": "time", "goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}  # others stand in place
 
@@ -22,20 +23,25 @@ SLOTS = {"when": "time", "goal": "goal", "onto": "goal", "origin": "goal", "path
 Chooser = Callable[[str, Verb | None], Entity]
 
 
+def form_of(text: str) -> str:
+    """The form of the sentence whose main clause `text` writes."""
+    return next((form for form in _FORMS if form in text.split("; ")), "statement")
+
+
 class Reader:
     """Reads clauses; the letters stand for people and things, and are pronouns once they have been mentioned."""
 
-    def __init__(self, choose: Chooser, letters: dict[str, m.Nominal] | None = None) -> None:
+    def __init__(self, choose: Chooser, letters: dict[str, m.Nominal] | None = None, *, owner: str = "er") -> None:
         self._choose = choose
         self._letters = letters or {}
         self._known: dict[str, m.Nominal] = {}
         self._verb: Verb | None = None
         self._girl = False
-        self.owner = "er"
+        self._owner = owner  # the pronoun that could stand for whose "own" things are
 
     def clause(self, text: str) -> m.Clause:
         """The clause that `text` writes. Raises `ValueError` for an item that is none."""
-        items = [item.strip() for item in text.split(";")]
+        items = [item for item in text.split("; ") if item not in _FORMS]
         verbs = [lexicon().verbs[item] for item in items if item in lexicon().verbs]
         if not verbs:
             raise ValueError(f"no verb in {text!r}")
@@ -80,7 +86,7 @@ class Reader:
         """The next role that is free: subject, predicate of to be, object."""
         if node.subject is None:
             node.subject = nominal
-            self.owner = m.subject_key(nominal)
+            self._owner = m.subject_key(nominal)
             self._girl = isinstance(nominal, m.NounPhrase) and nominal.noun.key == "Mädchen" and not nominal.plural
         elif node.verb.key in ("sein", "werden", "bleiben"):
             node.predicate = nominal
@@ -134,7 +140,7 @@ class Reader:
                 contents = m.Prepositional("von" if nouns[word].of else "", "of", inside, "attribute")
                 words = words[: place + 1]
         determiner, *middle, last = words
-        determiner = {"0": "", "own": _possessive(self.owner)}.get(determiner, determiner)
+        determiner = {"0": "", "own": _possessive(self._owner)}.get(determiner, determiner)
         if determiner not in DETERMINERS and determiner not in NUMERALS:
             raise ValueError(f"{' '.join(words)!r} starts with no determiner")
         key = last.removesuffix("+pl")

@@ -21,7 +21,8 @@ _FIRST, _SECOND = ("ich", "wir"), ("du", "ihr", "Sie")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
-_ACQUAINTANCES = "relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia"
+FRIENDS = "Anna Lena Maria Paul Peter Tim"
+_ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
 
 
 @cache
@@ -159,6 +160,14 @@ class Sampler:
         nouns = [noun for noun in self.select(wanted) if isinstance(noun, Noun)]
         return self.fair([noun for noun in nouns if all(getattr(noun, key) for key in having)])
 
+    def of_kind(self, kind: str, verb: Verb | None) -> Entity:
+        """Any noun or name of a kind, of those that go with the verb where there are such; `name`: of a person."""
+        found = self.select("person -figure" if kind == "name" else kind)
+        if kind == "name":
+            found = [entity for entity in found if isinstance(entity, ProperName)]
+        fitting = self.objects[verb] if verb else []
+        return self.fair([entity for entity in found if entity in fitting] or found)
+
     # ---- people
 
     def subject(self, verb: Verb, place: str = "first") -> Nominal:
@@ -218,7 +227,7 @@ class Sampler:
                 return found
 
     def _two_people(self) -> Both:
-        people = self.select("relative -Eltern Anna Lena Maria Paul Peter Tim")
+        people = self.select(f"relative -Eltern {FRIENDS}")
         first = self.fair(people)
         second = self.fair([entity for entity in people if entity is not first])
         return Both((self.entity(first), self.entity(second)))
@@ -285,9 +294,7 @@ class Sampler:
 
     # ---- objects
 
-    def object(
-        self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False, known: bool = False
-    ) -> Nominal:
+    def object(self, verb: Verb, entity: Entity | None = None, *, known: bool = False) -> Nominal:
         """An object that suits the verb; a `known` one where it is asked for."""
         if entity is None and verb.anything and not verb.governs and self.chance(0.12):
             return Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
@@ -303,13 +310,9 @@ class Sampler:
             return NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
         if verb.object_is == "generic":
             return self._generic(chosen)
-        definiteness: str = verb.object_is
         familiar = "person" in chosen.kind_set or verb.case == "dative"
         familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
-        if definiteness == "either" and familiar:
-            definiteness = "definite"
-        elif definiteness == "either" and habitual and verb.aspect == "event":
-            definiteness = "indefinite"
+        definiteness = "definite" if verb.object_is == "either" and familiar else verb.object_is
         return self.noun_phrase(chosen, definiteness, number=verb.object_number)
 
     def _generic(self, noun: Noun) -> NounPhrase:
