@@ -5,7 +5,7 @@ from typing import Any
 
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause
-from transformer_mt.corpus.builtin.german import DETERMINERS
+from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS
 from transformer_mt.corpus.builtin.lexicon import Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.notation import Reader, form_of
 from transformer_mt.corpus.builtin.sampler import FEW, FRIENDS, Sampler
@@ -180,7 +180,7 @@ def scene(sampler: Sampler) -> m.Sentence:
     first, second = sampler.one_of(row["first"]), sampler.one_of(row["second"])
     form = form_of(first)
     reader = Reader(sampler.of_kind, _letters(sampler, row, form))
-    if m.JOINERS.get(row["join"], {}).get("first") and form == "statement" and sampler.chance(0.35):
+    if JOINERS.get(row["join"], {}).get("first") and form == "statement" and sampler.chance(0.35):
         before = m.Joined(row["join"], reader.clause(second), row.get("english", ""))
         return m.Sentence(reader.clause(first), before=before)
     main = reader.clause(first)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from transformer_mt.corpus.builtin import english
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person, has_preterite
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS, Person, has_preterite
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
@@ -41,24 +41,24 @@ class English(Language):
     def _direct_tense(self, node: m.Clause, *, simple: bool) -> str:
         """Where the German has its present or its perfect, English has two tenses each."""
         verb, particle = node.verb, node.small_word
-        adverbs = [part for part in node.adverbials if isinstance(part, m.Adverbial)]
+        adverbs = [part.adverb for part in node.adverbials if isinstance(part, m.Adverbial)]
+        phrases = [part for part in node.adverbials if isinstance(part, m.Prepositional)]
         if verb.infinitive == "möchten":
             return "wish"
-        hoped = any(part.slot == "sentence" and part.adverb.key == "hoffentlich" for part in adverbs)
-        if node.tense == "past" and ("perfect" in particle or hoped) and not has_preterite(verb):
-            return "perfect"
-        if node.tense == "present" and any(getattr(part, "preposition", "") == "seit" for part in node.adverbials):
+        if node.tense == "past" and not has_preterite(verb):
+            return "perfect" if "perfect" in particle or any(adverb.perfect for adverb in adverbs) else "past"
+        if node.tense == "present" and any("perfect" in PREPOSITIONS[part.preposition] for part in phrases):
             return "perfect"
         if node.tense != "present" or verb.english.split()[0] == "be":
             return node.tense
         if "progressive" in particle:
             return "progressive"
-        said_with = [part.adverb.tenses for part in adverbs]
+        said_with = [adverb.tenses for adverb in adverbs]
         if verb.ahead and {"future"} in said_with and not simple:
             return "future"
         repeated = bool(node.in_slot("frequency")) or any("habit" in tenses for tenses in said_with)
-        at_what_time = any(isinstance(getattr(part, "object", None), m.Clock) for part in node.adverbials)
-        timed = verb.timetable and (at_what_time or any(part.adverb.key == "wann" for part in adverbs))
+        dated = any(isinstance(part.object, m.Clock) for part in phrases) or "wann" in (word.key for word in adverbs)
+        timed = verb.timetable and dated
         nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
         lasting = verb.aspect in ("state", "habit") or nothing
         return "present" if simple or node.simple or lasting or repeated or timed else "progressive"

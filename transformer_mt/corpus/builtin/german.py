@@ -12,6 +12,9 @@ PERSONS: tuple[Person, ...] = ("1s", "2s", "3s", "1p", "2p", "3p")
 
 PRONOUNS = CLOSED["pronouns"]
 DETERMINERS = CLOSED["determiners"]
+PREPOSITIONS: dict[str, dict[str, Any]] = CLOSED["prepositions"]
+PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
+JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
 NUMERALS: dict[str, str] = CLOSED["numerals"]
 
 _PLACES = [(case, column) for case in CASES for column in ("m", "n", "f", "plural")]

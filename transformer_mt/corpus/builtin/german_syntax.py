@@ -162,7 +162,7 @@ class German(Language):
             said[0] = Word(contracted, "ADP", (origin, *said[0].origins), said[0].head, "case")
             return said
         preposition = attach([Word(text, "ADP", (origin,))], root_of(said), "case")
-        return [*said, *preposition] if "behind" in m.PREPOSITIONS.get(text, ()) else [*preposition, *said]
+        return [*said, *preposition] if "behind" in german.PREPOSITIONS.get(text, ()) else [*preposition, *said]
 
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""

@@ -79,7 +79,7 @@ class Adverb(Entry):
 
     slot = stranded = ""
     tenses: frozenset[str] = frozenset()  # where it may be said
-    middle = False
+    middle = perfect = False
 
 
 class Adjective(Entry):

@@ -4,12 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, dataclass_transform
 
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Noun, ProperName, Verb, lexicon
+from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
+from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
-PREPOSITIONS: dict[str, dict[str, Any]] = CLOSED["prepositions"]
-PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
-JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 
 
@@ -225,6 +222,19 @@ def parts(node: Node) -> Iterator[Node]:
                 yield from parts(part)
 
 
+# ---- nominals of nouns and names
+
+
+def called(entity: Entity, determiner: str = "der") -> Nominal:
+    """The nominal that names the entity: Anna, der Hund, die Eltern."""
+    return Name(entity) if isinstance(entity, ProperName) else NounPhrase(entity, determiner, entity.plural_only)
+
+
+def entity_of(node: object) -> Entity | None:
+    """The noun or the name that a part of a derivation has."""
+    return node.noun if isinstance(node, NounPhrase) else node.name if isinstance(node, Name) else None
+
+
 # ---- what one can tell of a nominal
 
 
@@ -299,7 +309,8 @@ def is_new(nominal: object) -> bool:
         case Both(both):
             return all(map(is_new, both))
         case NounPhrase(determiner=key):
-            return is_indefinite(nominal) or key in NUMERALS or "new" in DETERMINERS[key]
+            numeral = key not in DETERMINERS
+            return is_indefinite(nominal) or numeral or "new" in DETERMINERS[key]
     return False
 
 

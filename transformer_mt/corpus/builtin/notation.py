@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Entity, Noun, Verb, lexicon
 
 _GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
@@ -58,7 +58,7 @@ class Reader:
             setattr(node, _FLAGS[item], True)
         elif item in _GROUPS:
             node.tense = _COMBINED.get(f"{node.tense} {item}") or _COMBINED.get(f"{item} {node.tense}", item)
-        elif item in m.PARTICLES:
+        elif item in PARTICLES:
             node.particle = item
         elif (adverb := _adverb(item, node)) is not None:
             node.adverbials.append(adverb)
@@ -68,7 +68,7 @@ class Reader:
             day = self._choose(item[1:], None)
             assert isinstance(day, Noun), f"{item} names nobody"
             node.adverbials.append(prepositional(day.when.split()[0], m.NounPhrase(day)))
-        elif first in m.PREPOSITIONS and rest:
+        elif first in PREPOSITIONS and rest:
             governed = self.nominal(rest)
             goals = governed.noun.goal.split()[:1] if isinstance(governed, m.NounPhrase) else []
             if isinstance(governed, m.Name) and governed.name.article:
@@ -123,8 +123,7 @@ class Reader:
             return self._noun_phrase([_possessive(m.subject_key(self._letters[owner])), *rest.split()])
         words = text.split()
         if len(words) == 1 and text.startswith("<"):
-            entity = self._choose(text[1:-1], self._verb)
-            return m.NounPhrase(entity, "") if isinstance(entity, Noun) else m.Name(entity)
+            return m.called(self._choose(text[1:-1], self._verb), "")
         half = words[0] == "halb"
         hour = words[half]
         hour = list(NUMERALS)[int(hour) - 2] if hour.isdecimal() else hour
@@ -175,7 +174,7 @@ def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) 
             return m.Prepositional(preposition, "by", governed, "company", bare=True)
     if goal:
         return m.Prepositional(preposition, "to", governed, "goal")
-    row = m.PREPOSITIONS[preposition]
+    row = PREPOSITIONS[preposition]
     return m.Prepositional(preposition, row["english"], governed, row.get("slot", "place"))
 
 

@@ -10,9 +10,9 @@ from functools import cache
 from random import Random
 from typing import TypeVar
 
+from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, table
-from transformer_mt.corpus.builtin.meaning import Both, Name, Nominal, NounPhrase, Pronoun, subject_key
 
 T = TypeVar("T")
 WEIGHTS = table("weights")
@@ -170,24 +170,24 @@ class Sampler:
 
     # ---- people
 
-    def subject(self, verb: Verb, place: str = "first") -> Nominal:
+    def subject(self, verb: Verb, place: str = "first") -> m.Nominal:
         """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
         sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "people": "acts" in traits(verb)}
         kind = self.weighted(WEIGHTS["subjects"][next((sort for sort, holds in sorts.items() if holds), "things")])
         if kind == "niemand" and place != "first":
             kind = "jemand"
         if kind in PRONOUNS:
-            return Pronoun(kind)
+            return m.Pronoun(kind)
         if kind == "pronoun":
             return self.pronoun(place)
         if kind == "two" and "anybody" in traits(verb):
             return self._two_people()
         return self.entity(self.fair(self.select(verb.subject)))
 
-    def as_subject(self, nominal: Nominal) -> Nominal:
+    def as_subject(self, nominal: m.Nominal) -> m.Nominal:
         """The nominal, remembered as the subject of the clause that is being made."""
-        self.owner = subject_key(nominal)
-        self.actor = getattr(nominal, "noun", getattr(nominal, "name", None))
+        self.owner = m.subject_key(nominal)
+        self.actor = m.entity_of(nominal)
         return nominal
 
     @property
@@ -195,49 +195,49 @@ class Sampler:
         """Whether the subject is das Mädchen, whose sein is her."""
         return self.owner == "es" and self.actor is not None and self.actor.key == "Mädchen"
 
-    def pronoun(self, place: str = "first") -> Pronoun:
+    def pronoun(self, place: str = "first") -> m.Pronoun:
         """A personal pronoun as subject."""
         chosen = self.weighted(WEIGHTS["pronouns"][place])
         if chosen == "addressee" and self.addressee == "Sie" and place == "first":
             return self.pronoun(place)
-        return Pronoun(self.addressee if chosen == "addressee" else chosen)
+        return m.Pronoun(self.addressee if chosen == "addressee" else chosen)
 
-    def object_pronoun(self) -> Pronoun:
+    def object_pronoun(self) -> m.Pronoun:
         """A personal pronoun as object, of another person than the subject."""
         taken = next((group for group in (_FIRST, _SECOND) if self.owner in group), ())
         second = () if self.addressee == "Sie" else (self.addressee,)
-        return Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
+        return m.Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
-    def person(self, *, pronouns: float) -> Nominal:
+    def person(self, *, pronouns: float) -> m.Nominal:
         """Somebody who is not the subject."""
         if self.chance(pronouns):
             return self.object_pronoun()
         return self.entity(self.fair([entity for entity in self.select("person -figure") if entity is not self.actor]))
 
-    def acquaintance(self, other: Nominal | None = None) -> Nominal:
+    def acquaintance(self, other: m.Nominal | None = None) -> m.Nominal:
         """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
-        key = subject_key(other) if other else ""
+        key = m.subject_key(other) if other else ""
         group = next((group for group in (_FIRST, _SECOND) if key in group), ())
         while True:
             known = self.fair(self.select(_ACQUAINTANCES))
-            found: Nominal = self.pronoun()
+            found: m.Nominal = self.pronoun()
             if not self.chance(0.7 if other is None else 0.35 if group else 0):
-                found = NounPhrase(known, "mein", known.plural_only) if isinstance(known, Noun) else Name(known)
-            if subject_key(found) not in (key, *group):
+                found = m.called(known, "mein")
+            if m.subject_key(found) not in (key, *group):
                 return found
 
-    def _two_people(self) -> Both:
+    def _two_people(self) -> m.Both:
         people = self.select(f"relative -Eltern {FRIENDS}")
         first = self.fair(people)
         second = self.fair([entity for entity in people if entity is not first])
-        return Both((self.entity(first), self.entity(second)))
+        return m.Both((self.entity(first), self.entity(second)))
 
     # ---- noun phrases
 
-    def entity(self, entity: Entity, *, adjectives: float = 0.12) -> Nominal:
+    def entity(self, entity: Entity, *, adjectives: float = 0.12) -> m.Nominal:
         """The entity as somebody or something known: Anna, mein Vater, der Zug."""
         if isinstance(entity, ProperName):
-            return Name(entity)
+            return m.Name(entity)
         return self.noun_phrase(entity, "definite", adjectives=adjectives)
 
     def noun_phrase(
@@ -248,16 +248,16 @@ class Sampler:
         number: str = "",
         plurals: float = 0.18,
         adjectives: float = 0.15,
-    ) -> NounPhrase:
+    ) -> m.NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
         if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
-            return NounPhrase(noun, "", noun.plural_only or number == "plural")
+            return m.NounPhrase(noun, "", noun.plural_only or number == "plural")
         single = noun.mass or noun.both or noun.in_english == "pair" or noun.kind_set & {"parent", "body"}
         plural = noun.plural_only or number == "plural" or (not (single or number) and self.chance(plurals))
         uncounted = noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4))
         form = "mass" if uncounted else "plural" if plural else "singular"
         determiner = self.weighted(determiner_weights(noun, form, definiteness))
-        phrase = NounPhrase(noun, determiner, form == "plural")
+        phrase = m.NounPhrase(noun, determiner, form == "plural")
         if determiner == "few":
             phrase.determiner = self.fair(FEW)
         elif determiner == "mein":
@@ -284,30 +284,28 @@ class Sampler:
         options = ("mein", "mein", "mein", "unser", *second, *second, "sein", "ihr")
         return self.one_of([option for option in options if option not in unfit])
 
-    def _possessor(self, noun: Noun) -> Nominal:
+    def _possessor(self, noun: Noun) -> m.Nominal:
         if noun.part_of:
-            return NounPhrase(self.noun(noun.part_of))
+            return m.NounPhrase(self.noun(noun.part_of))
         person = self.fair(self.select("person -figure -Eltern -Großeltern -Geschwister -Leute"))
-        if isinstance(person, ProperName):
-            return Name(person)
-        return NounPhrase(person, self.possessive() if "relative" in person.kind_set else "der", person.plural_only)
+        return m.called(person, self.possessive() if "relative" in person.kind_set else "der")
 
     # ---- objects
 
-    def object(self, verb: Verb, entity: Entity | None = None, *, known: bool = False) -> Nominal:
+    def object(self, verb: Verb, entity: Entity | None = None, *, known: bool = False) -> m.Nominal:
         """An object that suits the verb; a `known` one where it is asked for."""
         if entity is None and verb.anything and not verb.governs and self.chance(0.12):
-            return Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
+            return m.Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
         chosen = entity or self.fair(self.objects[verb])
         if "person" in chosen.kind_set and entity is None and self.chance(0.45):
             return self.object_pronoun()
         if isinstance(chosen, ProperName):
-            return Name(chosen)
+            return m.Name(chosen)
         if verb.takes == "amount" or (chosen.measure and not chosen.both):
-            return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
+            return m.NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
         if verb.object_is == "own":
             own = "ihr" if self._girl else PRONOUNS[self.owner or "er"].get("own", "sein")
-            return NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
+            return m.NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
         if verb.object_is == "generic":
             return self._generic(chosen)
         familiar = "person" in chosen.kind_set or verb.case == "dative"
@@ -315,9 +313,9 @@ class Sampler:
         definiteness = "definite" if verb.object_is == "either" and familiar else verb.object_is
         return self.noun_phrase(chosen, definiteness, number=verb.object_number)
 
-    def _generic(self, noun: Noun) -> NounPhrase:
+    def _generic(self, noun: Noun) -> m.NounPhrase:
         """What one likes or hates: Kaffee, Hunde, das Buch."""
         general = noun.mass or noun.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
         if general and self.chance(0.7):
-            return NounPhrase(noun, "", plural=not (noun.mass or noun.both))
+            return m.NounPhrase(noun, "", plural=not (noun.mass or noun.both))
         return self.noun_phrase(noun, "definite", number="" if noun.plural_only else "singular", adjectives=0.05)

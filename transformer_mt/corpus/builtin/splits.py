@@ -7,7 +7,7 @@ from random import Random
 
 from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS, Construction, picture
 from transformer_mt.corpus.builtin.lexicon import lexicon
-from transformer_mt.corpus.builtin.meaning import Clause, Name, NounPhrase, RelativePronoun, Sentence, parts
+from transformer_mt.corpus.builtin.meaning import Clause, RelativePronoun, Sentence, entity_of, parts
 from transformer_mt.corpus.builtin.phrasebook import everyday, phrases, shown
 from transformer_mt.corpus.builtin.realise import realise
 from transformer_mt.corpus.builtin.references import with_references
@@ -42,10 +42,8 @@ def pairings(sentence: Sentence) -> Iterator[tuple[str, str]]:
     for node in parts(sentence):
         if isinstance(node, Clause):
             thing = node.object.antecedent if isinstance(node.object, RelativePronoun) else node.object
-            if isinstance(thing, NounPhrase):
-                yield node.verb.key, thing.noun.key
-            elif isinstance(thing, Name):
-                yield node.verb.key, thing.name.key
+            if entity := entity_of(thing):
+                yield node.verb.key, entity.key
 
 
 def plain(sentence: str) -> str:
@@ -181,8 +179,7 @@ def _is_short(pair: SentencePair) -> bool:
 
 
 def _shows_unseen_words(sentence: Sentence, pair: SentencePair) -> bool:
-    named = (getattr(part, "noun", getattr(part, "name", None)) for part in parts(sentence))
-    return _is_short(pair) and any(getattr(entry, "unseen", False) for entry in named)
+    return _is_short(pair) and any(entity.unseen for entity in map(entity_of, parts(sentence)) if entity)
 
 
 def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dict[str, list[SentencePair]]:
