@@ -131,13 +131,6 @@ class English(Language):
         """True where nominals are said with any, anything."""
         return self._says_not(node) and "gern" not in node.tense
 
-    def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
-        """The parts; wie heißt du is what is your name."""
-        for part in super()._parts(node, order, first):
-            if node.verb.named and part.node is first and isinstance(first, m.Adverbial):
-                part.said[0].text = "what"
-            yield part
-
     def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
         """The subject; there of what there is, my name of heißen."""
         subject = node.english_subject
@@ -199,10 +192,8 @@ class English(Language):
             yield Part(None, place, "discourse", spell("please", "INTJ", (node, "please")))
 
     def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
-        """Frequency stands in the middle, probably before not."""
-        if isinstance(node, m.Adverbial) and node.adverb.middle:
-            return "before_not"
-        return "middle" if node.slot == "frequency" else node.slot
+        """Probably stands before not."""
+        return "before_not" if isinstance(node, m.Adverbial) and node.adverb.middle else node.slot
 
     # ---- what stands in them
 
@@ -282,7 +273,7 @@ class English(Language):
             own = DETERMINERS[PRONOUNS[m.subject_key(owner)].get("own", "sein")]["english"].split()[0]
             return [Word(own, "PRON", ((owner, "pronoun"),))]
         said = self.phrase(owner, "accusative")
-        said[-1].text = english.possessive(said[-1].text)
+        said[-1].text += "'s"
         return said
 
 

@@ -156,11 +156,6 @@ def participle(verb: Verb) -> str:
     return verb.participle or verb.prefix + regular
 
 
-def infinitive(verb: Verb) -> str:
-    """The infinitive with its prefix: anrufen."""
-    return verb.prefix + verb.infinitive
-
-
 def zu_infinitive(verb: Verb) -> list[str]:
     """The infinitive with zu: zu lesen; anzurufen."""
     return [f"{verb.prefix}zu{verb.infinitive}"] if verb.prefix else ["zu", verb.infinitive]

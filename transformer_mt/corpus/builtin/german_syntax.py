@@ -46,7 +46,7 @@ class German(Language):
         group = CLOSED["verb_groups"][tense]["german"].split()
         auxiliary, _, form = group[0].partition(".")
         if order != "command" and len(group) == 2:
-            main.text = german.participle(verb) if group[1] == "V.participle" else german.infinitive(verb)
+            main.text = german.participle(verb) if group[1] == "V.participle" else verb.prefix + verb.infinitive
             text = german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person)
             places["finite"], places["end_verb"] = [Word(text, "AUX", (as_finite,), main, "aux")], [main]
             return main, None

@@ -101,10 +101,6 @@ class Language(ABC):
         if node.complement is not None:
             yield Part(None, "after", _relation(node.complement), self._set_off(self.joined(node.complement)))
 
-    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
-        """That of an adverbial: its slot, where the language has no other."""
-        return node.slot
-
     def _set_off(self, clause: Said) -> Said:
         """A subordinate clause with what it stands between."""
         return clause
@@ -195,6 +191,8 @@ class Language(ABC):
     def _objects(self, node: m.Clause, first: object) -> Iterator[Part]: ...
     @abstractmethod
     def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]: ...
+    @abstractmethod
+    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str: ...
 
     # … and the forms of its words.
 
