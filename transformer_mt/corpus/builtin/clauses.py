@@ -293,8 +293,7 @@ def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
 def _says_how_many(node: m.Clause) -> bool:
     """True with alle, jemand, nichts …, of which neither nicht nor noch nicht is said."""
     roles = (node.subject, node.object, node.recipient)
-    all_of = (part.determiner == "alle" for part in roles if isinstance(part, m.NounPhrase))
-    return any(all_of) or any(isinstance(part, m.Pronoun) and part.key in _UNNEGATED for part in roles)
+    return any(getattr(part, "key", getattr(part, "determiner", "")) in _UNNEGATED for part in roles)
 
 
 def _bears_negation(node: m.Clause, when: str) -> bool:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from transformer_mt.corpus.builtin import english
+from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS, Person, has_preterite
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS, Person
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
@@ -45,7 +45,7 @@ class English(Language):
         phrases = [part for part in node.adverbials if isinstance(part, m.Prepositional)]
         if verb.infinitive == "möchten":
             return "wish"
-        if node.tense == "past" and not has_preterite(verb):
+        if node.tense == "past" and not german.has_preterite(verb):
             return "perfect" if "perfect" in particle or any(adverb.perfect for adverb in adverbs) else "past"
         if node.tense == "present" and any("perfect" in PREPOSITIONS[part.preposition] for part in phrases):
             return "perfect"
@@ -270,7 +270,7 @@ class English(Language):
     def _possessor(self, owner: m.Nominal) -> Said:
         """My, Anna's, the children's."""
         if isinstance(owner, m.Pronoun):
-            own = DETERMINERS[PRONOUNS[m.subject_key(owner)].get("own", "sein")]["english"].split()[0]
+            own = DETERMINERS[german.possessive(m.subject_key(owner))]["english"].split()[0]
             return [Word(own, "PRON", ((owner, "pronoun"),))]
         said = self.phrase(owner, "accusative")
         said[-1].text += "'s"

@@ -93,6 +93,11 @@ def pronoun(key: str, case: Case) -> str:
     return str(PRONOUNS[key]["german"].split()[CASES.index(case)])
 
 
+def possessive(key: str) -> str:
+    """The possessive of a subject: mein; sein of man and jemand."""
+    return str(PRONOUNS[key].get("own", "sein"))
+
+
 def reflexive(key: str, case: str) -> str:
     """The reflexive pronoun of a subject: mich, mir, sich."""
     return str(PRONOUNS[key]["reflexive"].split()[case == "dative"])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Entity, Noun, Verb, lexicon
 
 _GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
@@ -70,13 +70,7 @@ class Reader:
             node.adverbials.append(prepositional(day.when.split()[0], m.NounPhrase(day)))
         elif first in PREPOSITIONS and rest:
             governed = self.nominal(rest)
-            goals = governed.noun.goal.split()[:1] if isinstance(governed, m.NounPhrase) else []
-            if isinstance(governed, m.Name) and governed.name.article:
-                goals = ["in"]
-            if node.verb.onto and isinstance(governed, m.NounPhrase):
-                goals = governed.noun.spot.split()[:1]
-            leads = bool(node.verb.goal or node.verb.onto) and first in ("zu", "nach", *goals)
-            node.adverbials.append(prepositional(first, governed, goal=leads))
+            node.adverbials.append(prepositional(first, governed, goal=_leads(node.verb, first, governed)))
         elif first == "to":
             node.recipient = self.nominal(rest)
         else:
@@ -120,7 +114,7 @@ class Reader:
             return m.Name(lexicon().names[text])
         owner, owned, rest = text.partition("'s ")
         if owned:
-            return self._noun_phrase([_possessive(m.subject_key(self._letters[owner])), *rest.split()])
+            return self._noun_phrase([possessive(m.subject_key(self._letters[owner])), *rest.split()])
         words = text.split()
         if len(words) == 1 and text.startswith("<"):
             return m.called(self._choose(text[1:-1], self._verb), "")
@@ -139,7 +133,7 @@ class Reader:
                 contents = m.Prepositional("von" if nouns[word].of else "", "of", inside, "attribute")
                 words = words[: place + 1]
         determiner, *middle, last = words
-        determiner = {"0": "", "own": _possessive(self._owner)}.get(determiner, determiner)
+        determiner = {"0": "", "own": possessive(self._owner)}.get(determiner, determiner)
         if determiner not in DETERMINERS and determiner not in NUMERALS:
             raise ValueError(f"{' '.join(words)!r} starts with no determiner")
         key = last.removesuffix("+pl")
@@ -152,8 +146,16 @@ class Reader:
         return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents, own=own)
 
 
-def _possessive(key: str) -> str:
-    return str(PRONOUNS[key].get("own", "sein"))
+def _leads(verb: Verb, preposition: str, governed: m.Nominal) -> bool:
+    """Whether the preposition says where to: nach Berlin; ins Kino, where the verb takes a goal."""
+    match governed:
+        case m.NounPhrase(noun):
+            goal = (noun.spot if verb.onto else noun.goal).partition(" ")[0]
+        case m.Name(name) if name.article:
+            goal = "in"
+        case _:
+            goal = ""
+    return bool(verb.goal or verb.onto) and preposition in ("zu", "nach", goal)
 
 
 def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) -> m.Prepositional:

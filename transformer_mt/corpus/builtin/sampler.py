@@ -11,13 +11,14 @@ from random import Random
 from typing import TypeVar
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS
+from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS, possessive
 from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, table
 
 T = TypeVar("T")
 WEIGHTS = table("weights")
 FEW = tuple(NUMERALS)[:4]
-_FIRST, _SECOND = ("ich", "wir"), ("du", "ihr", "Sie")
+# Pronouns of the same first or second person, of which one sentence has one.
+_SAME_PERSON = {key: group for group in (("ich", "wir"), ("du", "ihr", "Sie")) for key in group}
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
@@ -204,7 +205,7 @@ class Sampler:
 
     def object_pronoun(self) -> m.Pronoun:
         """A personal pronoun as object, of another person than the subject."""
-        taken = next((group for group in (_FIRST, _SECOND) if self.owner in group), ())
+        taken = _SAME_PERSON.get(self.owner, ())
         second = () if self.addressee == "Sie" else (self.addressee,)
         return m.Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
@@ -217,13 +218,11 @@ class Sampler:
     def acquaintance(self, other: m.Nominal | None = None) -> m.Nominal:
         """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
         key = m.subject_key(other) if other else ""
-        group = next((group for group in (_FIRST, _SECOND) if key in group), ())
+        taken = _SAME_PERSON.get(key, ())
         while True:
-            known = self.fair(self.select(_ACQUAINTANCES))
-            found: m.Nominal = self.pronoun()
-            if not self.chance(0.7 if other is None else 0.35 if group else 0):
-                found = m.called(known, "mein")
-            if m.subject_key(found) not in (key, *group):
+            known, pronoun = m.called(self.fair(self.select(_ACQUAINTANCES)), "mein"), self.pronoun()
+            found = pronoun if self.chance(0.7 if other is None else 0.35 if taken else 0) else known
+            if m.subject_key(found) not in (key, *taken):
                 return found
 
     def _two_people(self) -> m.Both:
@@ -304,7 +303,7 @@ class Sampler:
         if verb.takes == "amount" or (chosen.measure and not chosen.both):
             return m.NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
         if verb.object_is == "own":
-            own = "ihr" if self._girl else PRONOUNS[self.owner or "er"].get("own", "sein")
+            own = "ihr" if self._girl else possessive(self.owner or "er")
             return m.NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
         if verb.object_is == "generic":
             return self._generic(chosen)
