@@ -97,9 +97,7 @@ def _seen(sampler: Sampler) -> m.Clause:
         entity = sampler.fair(sampler.objects[verb])
         if "person" in entity.kind_set:
             others = [noun for noun in sampler.select("figure -Leute") if noun is not sampler.actor]
-            chosen = sampler.fair(others)
-            assert isinstance(chosen, Noun)
-            node.object = m.NounPhrase(chosen, "ein")
+            node.object = m.called(sampler.fair(others), "ein")
         elif isinstance(entity, Noun) and verb.object_is == "either":
             node.object = sampler.noun_phrase(entity, "indefinite", number=verb.object_number)
         else:

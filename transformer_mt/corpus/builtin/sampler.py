@@ -49,10 +49,8 @@ def _matches(wanted: str, has: Set[str]) -> bool:
 @cache
 def verbs_with(wanted: str) -> list[Verb]:
     """The verbs with these traits, of those that every construction may use."""
-    verbs = [
-        verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and _matches(wanted, traits(verb))
-    ]
-    return [verb for verb in verbs if not verb.named and verb.takes not in ("quality", "profession")]
+    verbs = [verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and not verb.named]
+    return [verb for verb in verbs if verb.takes not in ("quality", "profession") and _matches(wanted, traits(verb))]
 
 
 @cache
@@ -264,12 +262,9 @@ class Sampler:
             phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        if (
-            noun.in_english != "bare"
-            and self.describing[noun]
-            and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1))
-        ):
-            phrase.adjectives = (self.fair(self.describing[noun]),)
+        describing = [] if noun.in_english == "bare" else self.describing[noun]
+        if describing and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1)):
+            phrase.adjectives = (self.fair(describing),)
         return phrase
 
     def possessive(self, *, one: bool = False) -> str:
