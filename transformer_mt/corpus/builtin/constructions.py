@@ -19,9 +19,10 @@ from transformer_mt.corpus.builtin.meaning import (
     Relative,
     RelativePronoun,
     Sentence,
+    subject_key,
 )
 from transformer_mt.corpus.builtin.notation import Chooser, Reader
-from transformer_mt.corpus.builtin.sampler import FEW, Sampler
+from transformer_mt.corpus.builtin.sampler import FEW, WEIGHTS, Sampler
 
 _CALLED = ("Anna", "Lena", "Paul", "Tim")
 Construction = Callable[[Sampler], Sentence]
@@ -39,7 +40,8 @@ def build(sampler: Sampler, row: Row) -> Sentence:
     node.negated &= not (row.asked and form == "question")
     sentence = Sentence(node, form, _first(sampler, node, row))
     if row.opening:
-        sentence.opening = row.opening[node.negated or node.particle in ("noch nicht", "noch nie", "nicht mehr")]
+        denies = node.negated or "negates" in node.small_word or getattr(node.object, "key", "") == "nichts"
+        sentence.opening = row.opening[denies or node.particle == "noch nie"]
     elif sampler.chance(row.calls):
         names = [
             Name(name) for name in sampler.select("Anna Lena Maria Paul Peter Tim") if isinstance(name, ProperName)
@@ -57,10 +59,16 @@ def _first(sampler: Sampler, node: Clause, row: Row) -> object:
     slots = [slot for slot in row.first.split() if not (slot == "place" and node.particle)]
     topics: list[object] = [*node.in_slot(*slots)]
     thing = node.object
-    if isinstance(thing, NounPhrase) and thing.determiner in ("der", "dieser") and not node.verb.swap:
+    if (
+        isinstance(thing, NounPhrase)
+        and thing.determiner in ("der", "dieser")
+        and not (node.verb.swap or node.verb.governs)
+    ):
         topics.append(thing)
     if not topics:
-        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state"))
+        unsure = WEIGHTS["unsure"]
+        unfit = unsure["adverbs"] if subject_key(node.subject) in unsure["speakers"] else ()
+        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state", unfit))
         topics += node.adverbials[-1:]
     return sampler.one_of(topics)
 
@@ -88,14 +96,18 @@ def compared(sampler: Sampler) -> Sentence:
     if not others:
         return compared(sampler)
     second = sampler.fair(others)
-    subject = sampler.as_subject(sampler.entity(first, adjectives=0))
-    predicate = Quality(adjective, than=sampler.entity(second, adjectives=0), equal=sampler.chance(0.3))
+    subject = sampler.as_subject(sampler.entity(first, adjectives=0, plurals=0))
+    than = sampler.entity(second, adjectives=0, plurals=0)
+    predicate = Quality(adjective, than=than, equal=sampler.chance(0.3))
     return Sentence(Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
 
 
 def picture(sampler: Sampler, clauses: int = 0) -> Sentence:
     """Ein Mann in einem blauen Hemd sitzt auf einer Bank und zwei Kinder spielen im Park."""
-    first, *others = (_seen(sampler) for _ in range(clauses or sampler.weighted({1: 8.0, 2: 1.5, 3: 0.6})))
+    alone, somewhere, there = ROWS["picture"]
+    count = clauses or sampler.weighted({1: 8.0, 2: 1.5, 3: 0.6})
+    rows = [alone] if count == 1 else [somewhere, *[there] * (count - 1)]
+    first, *others = (_seen(sampler, row) for row in rows)
     joined = [Joined("," if place < len(others) - 1 else "und", node) for place, node in enumerate(others)]
     return Sentence(first, joined=tuple(joined))
 
@@ -103,9 +115,9 @@ def picture(sampler: Sampler, clauses: int = 0) -> Sentence:
 _LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
 
 
-def _seen(sampler: Sampler) -> Clause:
+def _seen(sampler: Sampler, row: Row) -> Clause:
     """What one sees somebody do: most of it is new."""
-    node = clause(sampler, ROWS["picture"][0], subject=sampler.as_subject(_figure(sampler)))
+    node = clause(sampler, row, subject=sampler.as_subject(_figure(sampler)))
     verb = node.verb
     if verb.object:
         entity = sampler.fair(sampler.objects[verb])
@@ -114,7 +126,7 @@ def _seen(sampler: Sampler) -> Clause:
             chosen = sampler.fair(others)
             assert isinstance(chosen, Noun)
             node.object = NounPhrase(chosen, "ein")
-        elif isinstance(entity, Noun) and verb.object_is == "either":
+        elif isinstance(entity, Noun) and verb.object_is == "either" and verb.object_number != "each":
             node.object = sampler.noun_phrase(entity, "indefinite", number=verb.object_number)
         else:
             node.object = sampler.object(verb, entity)
@@ -174,13 +186,14 @@ def _relative(sampler: Sampler, phrase: NounPhrase, main: Verb) -> Relative | No
     """A clause in which the noun is subject or object, where another verb than the main one is found that it suits."""
     rows = ROWS["relative"]
     row = rows[sampler.weighted({place: row.weight for place, row in enumerate(rows)})]
+    is_subject = row.subject == "relative"
     pronoun = RelativePronoun(phrase)
     for verb in (sampler.verb(row.verb) for _ in range(20)):
-        nouns = sampler.words.select(verb.subject) if row.subject else sampler.objects[verb]
+        nouns = sampler.words.select(verb.subject) if is_subject else sampler.objects[verb]
         if verb is not main and phrase.noun in nouns:
             sampler.owner = ""
-            node = clause(sampler, row, verb=verb, subject=pronoun if row.subject else None)
-            node.object = node.object if row.subject else pronoun
+            node = clause(sampler, row, verb=verb, subject=pronoun if is_subject else None)
+            node.object = node.object if is_subject else pronoun
             return Relative(node, pronoun)
     return None
 

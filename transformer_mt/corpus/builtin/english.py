@@ -37,11 +37,11 @@ def possessive(owner: str) -> str:
 
 
 def finite(base: str, past: str, tense: str, person: Person) -> str:
-    """The simple present or simple past of a verb; `past` holds its irregular forms."""
+    """The simple present, the simple past, or the past of what is not so; `past` holds its irregular forms."""
     irregular = _IRREGULAR.get(base, {}).get(tense, "")
     if base == "be":
         return irregular.split()[PERSONS.index(person)]
-    if tense == "past":
+    if tense != "present":
         return irregular or (past.split()[0] if past else with_ed(base))
     return base if person != "3s" else irregular or with_s(base)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from typing_extensions import override
+
 from transformer_mt.corpus.builtin import english
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person, has_preterite
@@ -58,7 +60,8 @@ class English(Language):
             return "future"
         repeated = bool(node.in_slot("frequency")) or any("habit" in tenses for tenses in said_with)
         at_what_time = any(isinstance(getattr(part, "object", None), m.Clock) for part in node.adverbials)
-        timed = verb.timetable and (at_what_time or any(part.adverb.key == "wann" for part in adverbs))
+        asked_when = any(part.adverb.key == "wann" for part in adverbs)
+        timed = verb.timetable and (at_what_time or asked_when or {"future"} in said_with)
         nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
         lasting = verb.aspect in ("state", "habit") or nothing
         return "present" if simple or node.simple or lasting or repeated or timed else "progressive"
@@ -135,8 +138,19 @@ class English(Language):
         """The parts; wie heißt du is what is your name."""
         for part in super()._parts(node, order, first):
             if node.verb.named and part.node is first and isinstance(first, m.Adverbial):
-                part.said[0].text = "what"
+                part.said[0].text, part.said[0].part_of_speech = "what", "PRON"
             yield part
+
+    @override
+    def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
+        """The clause; where heißen is be, what somebody is called is its head."""
+        said = super().clause(node, order, first)
+        if node.verb.named:
+            verb = root_of(said)
+            called = next(word for word in said if word.relation == "obj" or word.text == "what")
+            make_copula(verb, called, Places(list, {"": said}))
+            called.head, called.relation = None, "root"
+        return said
 
     def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
         """The subject; there of what there is, my name of heißen."""
@@ -263,7 +277,7 @@ class English(Language):
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
         if negated is not None and negated.verb.key == "geben (es)" and m.is_indefinite(node):
             text = "no"  # there is no milk
-        elif in_english == "pair" and node.determiner == "ein":
+        elif in_english == "pair" and node.determiner == "ein" and not node.own:
             text = "a pair of"
         elif text == "-":
             denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)

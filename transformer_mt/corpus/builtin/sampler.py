@@ -18,10 +18,11 @@ T = TypeVar("T")
 WEIGHTS = table("weights")
 FEW = tuple(NUMERALS)[:4]
 _FIRST, _SECOND = ("ich", "wir"), ("du", "ihr", "Sie")
+_SEVERAL = ("wir", "ihr", "sie, plural")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
-_ACQUAINTANCES = "relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia"
+ACQUAINTANCES = "relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia"
 
 
 @cache
@@ -35,6 +36,7 @@ def traits(verb: Verb) -> frozenset[str]:
         "deed": anybody and verb.aspect != "state" and "infinitive" not in verb.without_set,
         "people": "person" in verb.object.split(),
         "governs": verb.governs,
+        "only_now": verb.without_set >= {"past", "future", "habit", "modal"},
     }
     set_keys = {key for key, value in (vars(verb) | derived).items() if value}
     return frozenset(set_keys | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"})
@@ -65,9 +67,10 @@ def adjectives_with(wanted: str) -> list[Adjective]:
 def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, float]:
     """The determiners that suit a noun in the singular, in the plural, or uncounted."""
     tables, unfit = WEIGHTS["determiners"][number], WEIGHTS["unfit"]
-    special = [kind for kind in ("relative", "body", "known") if kind in noun.kind_set & tables.keys()]
+    special = [kind for kind in ("relative", "companion", "body", "known") if kind in noun.kind_set & tables.keys()]
     options = tables[special[0] if special and definiteness != "indefinite" else definiteness]
     excluded = {*unfit.get(noun.in_english, ()), *(unfit["shared"] if noun.shared else ())}
+    excluded |= {key for kind in noun.kind_set & unfit.keys() for key in unfit[kind]}
     fitting = {key: weight for key, weight in options.items() if key not in excluded}
     return fitting | ({"von": 1.0} if noun.part_of and "von" in options else {})
 
@@ -75,7 +78,7 @@ def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, 
 class Sampler:
     """Random words in random phrases; `allowed` says which pairings of verb and object may be used.
 
-    `unseen` are sentences about nouns and names that training never shows.
+    With `unseen`, nouns and names that training never shows are among them.
     """
 
     def __init__(self, random: Random, allowed: Callable[[Verb, Entity], bool], *, unseen: bool = False) -> None:
@@ -149,9 +152,7 @@ class Sampler:
         """The nouns and names that `wanted` lists, of those that may be shown."""
         if wanted not in self._selected:
             found = self.words.select(wanted) if wanted else ()
-            unseen = [entity for entity in found if entity.unseen]
-            seen = [entity for entity in found if not entity.unseen]
-            self._selected[wanted] = (unseen or seen) if self.unseen else seen
+            self._selected[wanted] = [entity for entity in found if self.unseen or not entity.unseen]
         return self._selected[wanted]
 
     def noun(self, wanted: str, *having: str) -> Noun:
@@ -165,12 +166,12 @@ class Sampler:
         """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
         sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "people": "acts" in traits(verb)}
         kind = self.weighted(WEIGHTS["subjects"][next((sort for sort, holds in sorts.items() if holds), "things")])
-        if kind == "niemand" and place != "first":
-            kind = "jemand"
+        if kind == "wir" and place == "asked":  # wollen wir …? is shall we …?
+            kind = "sie, plural"
+        if kind == "pronoun" or (kind in ("jemand", "niemand") and place != "first"):
+            return self.pronoun(place)
         if kind in PRONOUNS:
             return Pronoun(kind)
-        if kind == "pronoun":
-            return self.pronoun(place)
         if kind == "two" and "anybody" in traits(verb):
             return self._two_people()
         return self.entity(self.fair(self.select(verb.subject)))
@@ -199,37 +200,37 @@ class Sampler:
         second = () if self.addressee == "Sie" else (self.addressee,)
         return Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
-    def person(self, *, pronouns: float) -> Nominal:
+    def person(self, wanted: str = "person -figure", *, pronouns: float) -> Nominal:
         """Somebody who is not the subject."""
         if self.chance(pronouns):
             return self.object_pronoun()
-        return self.entity(self.fair([entity for entity in self.select("person -figure") if entity is not self.actor]))
+        return self.entity(self.fair([entity for entity in self.select(wanted) if entity is not self.actor]))
 
     def acquaintance(self, other: Nominal | None = None) -> Nominal:
         """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
         key = subject_key(other) if other else ""
         group = next((group for group in (_FIRST, _SECOND) if key in group), ())
         while True:
-            known = self.fair(self.select(_ACQUAINTANCES))
+            known = self.fair(self.select(ACQUAINTANCES))
             found: Nominal = self.pronoun()
             if not self.chance(0.7 if other is None else 0.35 if group else 0):
-                found = NounPhrase(known, "mein", known.plural_only) if isinstance(known, Noun) else Name(known)
+                found = _of_mine(known)
             if subject_key(found) not in (key, *group):
                 return found
 
     def _two_people(self) -> Both:
-        people = self.select("relative -Eltern Anna Lena Maria Paul Peter Tim")
+        people = self.select("sibling Vater Mutter Oma Opa Anna Lena Maria Paul Peter Tim")
         first = self.fair(people)
         second = self.fair([entity for entity in people if entity is not first])
-        return Both((self.entity(first), self.entity(second)))
+        return Both((_of_mine(first), _of_mine(second)))
 
     # ---- noun phrases
 
-    def entity(self, entity: Entity, *, adjectives: float = 0.12) -> Nominal:
+    def entity(self, entity: Entity, *, adjectives: float = 0.03, plurals: float = 0.12) -> Nominal:
         """The entity as somebody or something known: Anna, mein Vater, der Zug."""
         if isinstance(entity, ProperName):
             return Name(entity)
-        return self.noun_phrase(entity, "definite", adjectives=adjectives)
+        return self.noun_phrase(entity, "definite", adjectives=adjectives, plurals=plurals)
 
     def noun_phrase(
         self,
@@ -237,13 +238,19 @@ class Sampler:
         definiteness: str = "either",
         *,
         number: str = "",
-        plurals: float = 0.18,
-        adjectives: float = 0.15,
+        plurals: float = 0.12,
+        adjectives: float = 0.09,
     ) -> NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
         if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
             return NounPhrase(noun, "", noun.plural_only or number == "plural")
-        single = noun.mass or noun.both or noun.in_english == "pair" or noun.kind_set & {"parent", "body"}
+        single = (
+            noun.mass
+            or noun.both
+            or noun.in_english in ("pair", "plural", "bare")
+            or noun.kind_set & {"parent", "body"}
+        )
+        plurals = 0.9 if "paired" in noun.kind_set else plurals
         plural = noun.plural_only or number == "plural" or (not (single or number) and self.chance(plurals))
         uncounted = noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4))
         form = "mass" if uncounted else "plural" if plural else "singular"
@@ -258,8 +265,9 @@ class Sampler:
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
         if (
             noun.in_english != "bare"
+            and determiner != "dieser"
             and self.describing[noun]
-            and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1))
+            and self.chance(adjectives * (0.1 if "person" in noun.kind_set or determiner in ("der", "mein") else 1))
         ):
             phrase.adjectives = (self.fair(self.describing[noun]),)
         return phrase
@@ -297,24 +305,34 @@ class Sampler:
         if isinstance(chosen, ProperName):
             return Name(chosen)
         if verb.takes == "amount" or (chosen.measure and not chosen.both):
-            return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
+            return NounPhrase(chosen, self.fair(FEW), plural=True)
+        number = verb.object_number
+        if number == "each":  # several people have several coats on
+            number = "plural" if self.owner in _SEVERAL else "singular"
         if verb.object_is == "own":
-            own = "ihr" if self._girl else PRONOUNS[self.owner or "er"].get("own", "sein")
-            return NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
+            own = PRONOUNS[self.owner or "er"].get("own", "sein")
+            worn = "body" in chosen.kind_set or ("clothing" in chosen.kind_set and self.chance(0.5))
+            said = "der" if worn else own
+            return NounPhrase(chosen, said, number == "plural", own="ihr" if self._girl else own)
         if verb.object_is == "generic":
             return self._generic(chosen)
-        definiteness: str = verb.object_is
+        definiteness: str = "bare" if verb.object_number == "each" and number == "plural" else verb.object_is
         familiar = "person" in chosen.kind_set or verb.case == "dative"
         familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
         if definiteness == "either" and familiar:
             definiteness = "definite"
-        elif definiteness == "either" and habitual and verb.aspect == "event":
+        elif definiteness == "either" and habitual and (verb.aspect == "event" or chosen.kind_set & {"food", "drink"}):
             definiteness = "indefinite"
-        return self.noun_phrase(chosen, definiteness, number=verb.object_number)
+        return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
 
     def _generic(self, noun: Noun) -> NounPhrase:
         """What one likes or hates: Kaffee, Hunde, das Buch."""
         general = noun.mass or noun.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
-        if general and self.chance(0.7):
+        if general:
             return NounPhrase(noun, "", plural=not (noun.mass or noun.both))
         return self.noun_phrase(noun, "definite", number="" if noun.plural_only else "singular", adjectives=0.05)
+
+
+def _of_mine(entity: Entity) -> Name | NounPhrase:
+    """Anna, my brother."""
+    return NounPhrase(entity, "mein", entity.plural_only) if isinstance(entity, Noun) else Name(entity)
