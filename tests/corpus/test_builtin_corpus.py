@@ -22,6 +22,8 @@ from transformer_mt.corpus.builtin.splits import (
     LONGEST_IN_TRAINING,
     carelessly,
     held_out_pairings,
+    named,
+    names_somebody_twice,
     pairings,
     plain,
     with_one_gap,
@@ -188,8 +190,8 @@ def test_training_is_short_and_test_length_graded_up_to_twice_as_long(corpus: Co
     for name, split in corpus.items():
         if name != "test_length":
             assert max(len(words(pair.source)) for pair in split) <= LONGEST_IN_TRAINING == 25
-    lengths = [len(words(pair.source)) + (pair.source[-1] not in MARKS) for pair in corpus["test_length"]]
-    assert min(lengths) > LONGEST_IN_TRAINING - 4  # a sentence typed without its commas
+    lengths = [len(words(pair.source)) for pair in corpus["test_length"]]
+    assert min(lengths) > LONGEST_IN_TRAINING
     assert max(lengths) <= LONGEST == 50
     grades = Counter((length - LONGEST_IN_TRAINING - 1) // 5 for length in lengths if length > LONGEST_IN_TRAINING)
     assert set(grades) >= set(range(5))
@@ -269,6 +271,23 @@ def test_unseen_words_stand_in_their_test_only(corpus: Corpus, watched: dict[str
     kept = [entity.key for entity in (*lexicon().nouns.values(), *lexicon().names.values()) if entity.unseen]
     assert len(kept) >= 80
     assert seen.isdisjoint(kept)
+
+
+def test_an_unknown_word_stands_among_known_ones(watched: dict[str, list[Sentence]]) -> None:
+    counts = [[entity.unseen for entity in named(sentence)] for sentence in watched["test_unknown"]]
+    assert all(sum(count) == 1 for count in counts)
+    assert sum(len(count) > 1 for count in counts) > len(counts) / 3
+
+
+def test_nobody_is_named_twice_in_a_sentence(watched: dict[str, list[Sentence]]) -> None:
+    assert not any(names_somebody_twice(sentence) for split in watched.values() for sentence in split)
+    assert names_somebody_twice(derivation({"says": "Emma; verstehen; Emma"}))
+    assert not names_somebody_twice(derivation({"says": "Emma; verstehen; Anna"}))
+
+
+def test_an_ellipsis_stands_on_both_sides_or_on_none(corpus: Corpus) -> None:
+    for pair in corpus["train"]:
+        assert not (pair.target.endswith("…") and not pair.source.endswith("…")), pair
 
 
 def test_no_translation_stands_in_two_splits_where_different_sentences_have_the_same(

@@ -1,5 +1,6 @@
 """Random clauses: what a row asks of a clause, a verb that has it, a tense that it bears, what may stand around it."""
 
+from collections.abc import Sequence
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -8,11 +9,12 @@ from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.notation import SLOTS, prepositional
-from transformer_mt.corpus.builtin.sampler import WEIGHTS, Sampler, traits
+from transformer_mt.corpus.builtin.sampler import ACQUAINTANCES, WEIGHTS, Sampler, traits
 
 _TABLES = table("constructions")
 _DEFAULTS = _TABLES.pop("defaults")
 _ROLES = ("place", "spot", "onto", "goal", "path", "origin")
+_THEIRS = ("sein", "ihr", "ihr, plural")
 _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
 
@@ -35,11 +37,11 @@ def clause(
     if row.adjective:
         node.predicate = _quality(sampler, row)
     node.subject = subject or sampler.as_subject(_subject(sampler, row, node, place))
-    if node.verb.swap and isinstance(node.subject, m.NounPhrase) and node.subject.determiner == "ihr":
+    if node.verb.swap and isinstance(node.subject, m.NounPhrase) and node.subject.determiner in _THEIRS:
         node.subject.determiner = "mein"  # whose it is could be told from neither language
-    when = sampler.weighted(row.tenses or _tenses(node.verb))
+    when = sampler.weighted(_tenses(node.verb, row))
     _say_when(sampler, node, when, row)
-    _add_objects(sampler, node, row)
+    _add_objects(sampler, node, row, habitual=when == "habit")
     _add_circumstances(sampler, node, row)
     if "gern" in node.tense and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
         node.object.key = "etwas"
@@ -69,7 +71,7 @@ def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nomina
 def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
     """What somebody tries, hopes, helps to do; its subject is not said, but reflexives agree with it."""
     who = node.object if row.form == "bare" else node.subject
-    sampler.owner = m.subject_key(who)
+    sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
     return m.Joined(row.form, clause(sampler, row, subject=who))
 
 
@@ -77,21 +79,29 @@ def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
 
 
 @cache
-def _tenses(verb: Verb) -> dict[str, float]:
-    """The ways of saying when that a verb bears."""
-    barred, passive = verb.without_set, "acts" not in traits(verb) or verb.swap
-    now = "progressive" in barred and verb.aspect == "activity"
-    follows = {"now": now, "planned": "future" in barred, "modal": passive, "gern": not verb.gern}
+def _unfit(verb: Verb) -> frozenset[str]:
+    """The ways of saying when that make no sense with a verb."""
+    barred = verb.without_set
+    passive = "acts" not in traits(verb) or verb.swap or (verb.aspect == "state" and not verb.able)
+    now = "progressive" in barred and verb.aspect in ("activity", "event")
+    follows = {"now": now, "present": now, "planned": "future" in barred, "modal": passive, "gern": not verb.gern}
     unfit = barred | {name for name, holds in follows.items() if holds}
-    options = WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
-    return {name: weight for name, weight in options.items() if name not in unfit} or {"past": 1}
+    return unfit | (WEIGHTS["modals"]["usual"].keys() if "modal" in unfit else set())
+
+
+def _tenses(verb: Verb, row: Row) -> dict[str, float]:
+    """The ways of saying when that the row asks for, or the aspect of the verb; those that it bears."""
+    options = row.tenses or WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
+    fitting = {name: weight for name, weight in options.items() if name not in _unfit(verb)}
+    return fitting or row.tenses or {"past": 1}
 
 
 def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
     """Put the clause into a tense, with a particle or an adverb of time where it needs or bears one."""
     verb = node.verb
     if when == "modal":
-        when = sampler.weighted(WEIGHTS["modals"]["able" if verb.able else "usual"])
+        modals = WEIGHTS["modals"]["able" if verb.able else "usual"]
+        when = sampler.weighted({name: weight for name, weight in modals.items() if name not in verb.without_set})
     if when == "würde gern" and not (verb.gern or verb.would):
         when = "möchten"
     rule = WEIGHTS["when"].get(when, {})
@@ -105,7 +115,7 @@ def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
         node.adverbials.append(_time(sampler, verb, rule.get("time", "state"), often=row.first != "time"))
 
 
-def adverb(sampler: Sampler, slot: str, tense: str, without: tuple[str, ...] = ()) -> m.Adverbial:
+def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ()) -> m.Adverbial:
     """An adverb of a slot that goes with the tense and has none of some words."""
     group = [entry for entry in sampler.words.adverbs[slot].values() if tense in entry.tenses]
     return m.Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
@@ -118,7 +128,7 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> m.Adverbi
     is_long = bool(verb.goal) or verb.key in spans["long_verbs"]
     if kind == "often" and often:
         return adverb(sampler, "frequency", tense)
-    if kind == "clock" and (verb.timetable or ("deed" in traits(verb) and verb.aspect != "event")):
+    if kind == "clock" and (verb.timetable or verb.key in spans["on_the_hour"]):
         return prepositional("um", m.Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2)))
     if kind == "ago":
         unit = sampler.noun("Woche Monat Jahr" if is_long else "Tag Woche Stunde")
@@ -131,7 +141,7 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> m.Adverbi
             german, english = "während", "during"
         return m.Prepositional(german, english, event, "time")
     if kind == "day":
-        noun = sampler.noun("weekday daytime month season" if is_long else "weekday daytime", "when")
+        noun = sampler.noun("weekday daytime -Nacht month season" if is_long else "weekday daytime -Nacht", "when")
         return prepositional(noun.when.split()[0], m.NounPhrase(noun))
     if is_long or verb.aspect in ("habit", "state"):
         return adverb(sampler, "time", tense)
@@ -142,7 +152,7 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> m.Adverbi
 # ---- objects and predicates
 
 
-def _add_objects(sampler: Sampler, node: m.Clause, row: Row) -> None:
+def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) -> None:
     """The object and the predicate that the row asks for or the verb needs, and sometimes a recipient."""
     verb = node.verb
     if row.predicate == "profession":
@@ -159,7 +169,7 @@ def _add_objects(sampler: Sampler, node: m.Clause, row: Row) -> None:
             noun = sampler.fair(sampler.objects[verb])
             if noun in sampler.words.select(verb.recipient_object or verb.object):
                 node.recipient = sampler.person(pronouns=0.6)
-        node.object = sampler.object(verb, noun, known=row.known)
+        node.object = sampler.object(verb, noun, known=row.known, habitual=habitual)
 
 
 def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:
@@ -179,7 +189,9 @@ def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> m.Nominal | Non
         return m.Pronoun(wanted) if wanted else None
     if wanted not in DETERMINERS:
         noun = sampler.noun(wanted)
-        eaten = noun.kind_set & {"food", "fruit", "baked"} and not (noun.mass or noun.both)
+        if noun.both:
+            return sampler.noun_phrase(noun, "bare")
+        eaten = noun.kind_set & {"food", "fruit", "baked"} and not noun.mass
         return sampler.noun_phrase(noun, "indefinite", number="plural" if eaten else "")
     nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
     counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
@@ -240,19 +252,31 @@ def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> N
         where = []
     if node.recipient is not None or not sampler.chance(extras * 0.8):
         return
-    kinds = [*where, *where, *(name for name in ("company", "benefit", "by") if getattr(verb, name))]
-    if verb.manner and "gern" not in node.tense and not verb.takes and not node.adverbials and sampler.chance(0.5):
+    others = ("company", "benefit", "by") if not node.particle and not _is_known(node.object) else ()
+    kinds = [*where, *where, *(name for name in others if getattr(verb, name))]
+    if (
+        verb.manner
+        and not node.particle
+        and "gern" not in node.tense
+        and not verb.takes
+        and not node.adverbials
+        and sampler.chance(0.5)
+    ):
         kinds.append("manner")
     if kinds:
         node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(kinds)))
+
+
+def _is_known(thing: m.Nominal | None) -> bool:
+    return thing is not None and not m.is_indefinite(thing)
 
 
 def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:
     if kind == "manner":
         return m.Adverbial(sampler.words.adverbs["manner"][sampler.one_of(verb.manner.split())])
     if kind in ("company", "benefit"):
-        preposition = "für" if kind == "benefit" else "mit" if sampler.chance(0.92) else "ohne"
-        return prepositional(preposition, sampler.person(pronouns=0.3))
+        preposition = "für" if kind == "benefit" else "mit" if sampler.chance(0.97) else "ohne"
+        return prepositional(preposition, sampler.person(ACQUAINTANCES, pronouns=0.3))
     if kind == "by":
         return prepositional("mit", m.NounPhrase(sampler.noun(verb.by)))
     return _location(sampler, verb, kind)
@@ -264,7 +288,7 @@ def _location(sampler: Sampler, verb: Verb, role: str) -> m.Adverbial | m.Prepos
     if not found or (role == "place" and sampler.chance(0.12)):
         return m.Adverbial(sampler.words.adverbs["place"][sampler.one_of(WEIGHTS["places"]["anywhere"])])
     if role == "goal" and verb.key in WEIGHTS["places"]["goers"] and sampler.chance(0.12):
-        return m.Adverbial(sampler.fair(list(sampler.words.adverbs["goal"].values())))
+        return m.Adverbial(sampler.words.adverbs["goal"]["nach Hause"])
     return at(sampler, sampler.fair(found), role)
 
 
@@ -282,8 +306,10 @@ def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
     options = getattr(entity, "spot" if role == "onto" else role).split(" | ")
     german, _, english = sampler.one_of(options).partition(" ")
     bare = role in entity.bare.split()
-    adjectives = 0 if "body" in entity.kind_set else 0.1
+    adjectives = 0 if "body" in entity.kind_set else 0.03
     phrase = m.NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=adjectives)
+    if phrase.determiner in _THEIRS:  # whose, one could not tell
+        phrase.determiner, phrase.own = "der", ""
     return m.Prepositional(german, english, phrase, SLOTS.get(role, "place"), bare)
 
 
@@ -304,7 +330,7 @@ def _bears_negation(node: m.Clause, when: str) -> bool:
     middle = any(isinstance(part, m.Adverbial) and part.adverb.middle for part in node.adverbials)
     if crowded or middle or _says_how_many(node) or node.tense in ("würde gern", "könnte"):
         return False
-    if isinstance(quality, m.Quality) and quality.degree == "zu":
+    if isinstance(quality, m.Quality) and quality.degree in ("zu", "ziemlich"):
         return False
     if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
         return m.is_indefinite(thing) or m.fixed_noun(node.verb) is not None

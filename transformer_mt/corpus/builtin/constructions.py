@@ -8,7 +8,7 @@ from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause
 from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS
 from transformer_mt.corpus.builtin.lexicon import Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.notation import Reader, form_of
-from transformer_mt.corpus.builtin.sampler import FEW, FRIENDS, Sampler
+from transformer_mt.corpus.builtin.sampler import FEW, FRIENDS, WEIGHTS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
@@ -25,7 +25,8 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
     node.negated &= not (row.asked and form == "question")
     sentence = m.Sentence(node, form, _first(sampler, node, row))
     if row.opening:
-        sentence.opening = row.opening[node.negated or node.particle in ("noch nicht", "noch nie", "nicht mehr")]
+        denies = node.negated or "negates" in node.small_word or getattr(node.object, "key", "") == "nichts"
+        sentence.opening = row.opening[denies or node.particle == "noch nie"]
     elif sampler.chance(row.calls):
         names = [m.Name(name) for name in sampler.select(FRIENDS) if isinstance(name, ProperName)]
         sentence.opening = sampler.one_of(("Entschuldigung", "Hallo", *(names if sampler.addressee == "du" else ())))
@@ -41,10 +42,13 @@ def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
     slots = [slot for slot in row.first.split() if not (slot == "place" and node.particle)]
     topics: list[object] = [*node.in_slot(*slots)]
     thing = node.object
-    if isinstance(thing, m.NounPhrase) and thing.determiner in ("der", "dieser") and not node.verb.swap:
+    fixed = node.verb.swap or node.verb.governs
+    if isinstance(thing, m.NounPhrase) and thing.determiner in ("der", "dieser") and not fixed:
         topics.append(thing)
     if not topics:
-        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state"))
+        unsure = WEIGHTS["unsure"]
+        unfit = unsure["adverbs"] if m.subject_key(node.subject) in unsure["speakers"] else ()
+        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state", unfit))
         topics += node.adverbials[-1:]
     return sampler.one_of(topics)
 
@@ -74,14 +78,18 @@ def compared(sampler: Sampler) -> m.Sentence:
         return compared(sampler)
     first = sampler.fair(entities)
     second = sampler.fair([entity for entity in entities if entity.english != first.english])
-    subject = sampler.as_subject(sampler.entity(first, adjectives=0))
-    predicate = m.Quality(adjective, than=sampler.entity(second, adjectives=0), equal=sampler.chance(0.3))
+    subject = sampler.as_subject(sampler.entity(first, adjectives=0, plurals=0))
+    than = sampler.entity(second, adjectives=0, plurals=0)
+    predicate = m.Quality(adjective, than=than, equal=sampler.chance(0.3))
     return m.Sentence(m.Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
 
 
 def picture(sampler: Sampler, clauses: int = 0) -> m.Sentence:
     """Ein Mann in einem blauen Hemd sitzt auf einer Bank und zwei Kinder spielen im Park."""
-    first, *others = (_seen(sampler) for _ in range(clauses or sampler.weighted({1: 8.0, 2: 1.5, 3: 0.6})))
+    alone, somewhere, there = ROWS["picture"]
+    count = clauses or sampler.weighted({1: 8.0, 2: 1.5, 3: 0.6})
+    rows = [alone] if count == 1 else [somewhere, *[there] * (count - 1)]
+    first, *others = (_seen(sampler, row) for row in rows)
     joined = [m.Joined("," if place < len(others) - 1 else "und", node) for place, node in enumerate(others)]
     return m.Sentence(first, joined=tuple(joined))
 
@@ -89,16 +97,16 @@ def picture(sampler: Sampler, clauses: int = 0) -> m.Sentence:
 _LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
 
 
-def _seen(sampler: Sampler) -> m.Clause:
+def _seen(sampler: Sampler, row: Row) -> m.Clause:
     """What one sees somebody do: most of it is new."""
-    node = clause(sampler, ROWS["picture"][0], subject=sampler.as_subject(_figure(sampler)))
+    node = clause(sampler, row, subject=sampler.as_subject(_figure(sampler)))
     verb = node.verb
     if verb.object:
         entity = sampler.fair(sampler.objects[verb])
         if "person" in entity.kind_set:
             others = [noun for noun in sampler.select("figure -Leute") if noun is not sampler.actor]
             node.object = m.called(sampler.fair(others), "ein")
-        elif isinstance(entity, Noun) and verb.object_is == "either":
+        elif isinstance(entity, Noun) and verb.object_is == "either" and verb.object_number != "each":
             node.object = sampler.noun_phrase(entity, "indefinite", number=verb.object_number)
         else:
             node.object = sampler.object(verb, entity)
@@ -158,13 +166,14 @@ def _relative(sampler: Sampler, phrase: m.NounPhrase, main: Verb) -> m.Relative 
     """A clause in which the noun is subject or object, where another verb than the main one is found that it suits."""
     rows = ROWS["relative"]
     row = rows[sampler.weighted({place: row.weight for place, row in enumerate(rows)})]
+    is_subject = row.subject == "relative"
     pronoun = m.RelativePronoun(phrase)
     for verb in (sampler.verb(row.verb) for _ in range(20)):
-        nouns = sampler.words.select(verb.subject) if row.subject else sampler.objects[verb]
+        nouns = sampler.words.select(verb.subject) if is_subject else sampler.objects[verb]
         if verb is not main and phrase.noun in nouns:
             sampler.owner = ""
-            node = clause(sampler, row, verb=verb, subject=pronoun if row.subject else None)
-            node.object = node.object if row.subject else pronoun
+            node = clause(sampler, row, verb=verb, subject=pronoun if is_subject else None)
+            node.object = node.object if is_subject else pronoun
             return m.Relative(node, pronoun)
     return None
 

@@ -32,18 +32,18 @@ def with_s(word: str) -> str:
 
 
 def verb_form(base: str, past: str, form: str, person: Person) -> str:
-    """A form of a verb: base, ing, participle, present or past; `past` holds its irregular forms."""
+    """A form of a verb: base, ing, participle, present, past or unreal; `past` holds its irregular forms."""
     irregular = _IRREGULAR.get(base, {}).get(form, "")
     match form:
         case "participle":
             return past.split()[-1] if past else with_ed(base)
         case "ing":
             return progressive(base)
-        case "present" | "past" if base == "be":
+        case "present" | "past" | "unreal" if base == "be":
             return irregular.split()[PERSONS.index(person)]
         case "present" if person == "3s":
             return irregular or with_s(base)
-        case "past":
+        case "past" | "unreal":
             return irregular or (past.split()[0] if past else with_ed(base))
     return base
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from typing_extensions import override
+
 from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS, Person
@@ -58,7 +60,7 @@ class English(Language):
             return "future"
         repeated = bool(node.in_slot("frequency")) or any("habit" in tenses for tenses in said_with)
         dated = any(isinstance(part.object, m.Clock) for part in phrases) or "wann" in (word.key for word in adverbs)
-        timed = verb.timetable and dated
+        timed = verb.timetable and (dated or {"future"} in said_with)
         nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
         lasting = verb.aspect in ("state", "habit") or nothing
         return "present" if simple or node.simple or lasting or repeated or timed else "progressive"
@@ -130,6 +132,17 @@ class English(Language):
     def _negated(self, node: m.Clause) -> bool:
         """True where nominals are said with any, anything."""
         return self._says_not(node) and "gern" not in node.tense
+
+    @override
+    def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
+        """The clause; where heißen is be, what somebody is called is its head."""
+        said = super().clause(node, order, first)
+        if node.verb.named:
+            called = next(word for word in said if word.relation == "obj" or word.text == "what")
+            make_copula(root_of(said), called, Places(list, {"": said}))
+            called.head, called.relation = None, "root"
+            called.part_of_speech = "PRON" if called.text == "what" else called.part_of_speech
+        return said
 
     def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
         """The subject; there of what there is, my name of heißen."""
@@ -254,7 +267,7 @@ class English(Language):
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
         if negated is not None and negated.verb.key == "geben (es)" and m.is_indefinite(node):
             text = "no"  # there is no milk
-        elif in_english == "pair" and node.determiner == "ein":
+        elif in_english == "pair" and node.determiner == "ein" and not node.own:
             text = "a pair of"
         elif text == "-":
             denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)

@@ -60,7 +60,7 @@ class German(Language):
 
     def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
         """Hier and dort stand before nicht, unless the verb needs them."""
-        here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort", "da")
+        here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort")
         here = here and not clause.verb.needs_place
         return "frequency" if here else node.slot
 

@@ -209,8 +209,8 @@ class Sentence(Node):
 
     def resumes(self, place: int) -> bool:
         """True if the clause joined at `place` resumes the main clause behind a subordinate one."""
-        subordinate = place > 0 and self.joined[place - 1].row["order"] == "verb_last"
-        return subordinate and not self.joined[place].within
+        orders = [joined.row["order"] for joined in self.joined[: place + 1]]
+        return orders[-2:-1] == ["verb_last"] != orders[-1:] and not self.joined[place].within
 
 
 def parts(node: Node) -> Iterator[Node]:

@@ -19,11 +19,12 @@ WEIGHTS = table("weights")
 FEW = tuple(NUMERALS)[:4]
 # Pronouns of the same first or second person, of which one sentence has one.
 _SAME_PERSON = {key: group for group in (("ich", "wir"), ("du", "ihr", "Sie")) for key in group}
+_SEVERAL = ("wir", "ihr", "sie, plural")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
 FRIENDS = "Anna Lena Maria Paul Peter Tim"
-_ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
+ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
 
 
 @cache
@@ -37,6 +38,7 @@ def traits(verb: Verb) -> frozenset[str]:
         "deed": anybody and verb.aspect != "state" and "infinitive" not in verb.without_set,
         "people": "person" in verb.object.split(),
         "governs": verb.governs,
+        "only_now": verb.without_set >= {"past", "future", "habit", "modal"},
     }
     set_keys = {key for key, value in (vars(verb) | derived).items() if value}
     return frozenset(set_keys | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"})
@@ -65,9 +67,10 @@ def adjectives_with(wanted: str) -> list[Adjective]:
 def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, float]:
     """The determiners that suit a noun in the singular, in the plural, or uncounted."""
     tables, unfit = WEIGHTS["determiners"][number], WEIGHTS["unfit"]
-    special = [kind for kind in ("relative", "body", "known") if kind in noun.kind_set & tables.keys()]
+    special = [kind for kind in ("relative", "companion", "body", "known") if kind in noun.kind_set & tables.keys()]
     options = tables[special[0] if special and definiteness != "indefinite" else definiteness]
     excluded = {*unfit.get(noun.in_english, ()), *(unfit["shared"] if noun.shared else ())}
+    excluded |= {key for kind in noun.kind_set & unfit.keys() for key in unfit[kind]}
     fitting = {key: weight for key, weight in options.items() if key not in excluded}
     return fitting | ({"von": 1.0} if noun.part_of and "von" in options else {})
 
@@ -75,7 +78,7 @@ def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, 
 class Sampler:
     """Random words in random phrases; `allowed` says which pairings of verb and object may be used.
 
-    `unseen` are sentences about nouns and names that training never shows.
+    With `unseen`, nouns and names that training never shows are among them.
     """
 
     def __init__(self, random: Random, allowed: Callable[[Verb, Entity], bool], *, unseen: bool = False) -> None:
@@ -149,9 +152,7 @@ class Sampler:
         """The nouns and names that `wanted` lists, of those that may be shown."""
         if wanted not in self._selected:
             found = self.words.select(wanted) if wanted else ()
-            unseen = [entity for entity in found if entity.unseen]
-            seen = [entity for entity in found if not entity.unseen]
-            self._selected[wanted] = (unseen or seen) if self.unseen else seen
+            self._selected[wanted] = [entity for entity in found if self.unseen or not entity.unseen]
         return self._selected[wanted]
 
     def noun(self, wanted: str, *having: str) -> Noun:
@@ -173,12 +174,12 @@ class Sampler:
         """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
         sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "people": "acts" in traits(verb)}
         kind = self.weighted(WEIGHTS["subjects"][next((sort for sort, holds in sorts.items() if holds), "things")])
-        if kind == "niemand" and place != "first":
-            kind = "jemand"
+        if kind == "wir" and place == "asked":  # wollen wir …? is shall we …?
+            kind = "sie, plural"
+        if kind == "pronoun" or (kind in ("jemand", "niemand") and place != "first"):
+            return self.pronoun(place)
         if kind in PRONOUNS:
             return m.Pronoun(kind)
-        if kind == "pronoun":
-            return self.pronoun(place)
         if kind == "two" and "anybody" in traits(verb):
             return self._two_people()
         return self.entity(self.fair(self.select(verb.subject)))
@@ -207,35 +208,35 @@ class Sampler:
         second = () if self.addressee == "Sie" else (self.addressee,)
         return m.Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
-    def person(self, *, pronouns: float) -> m.Nominal:
+    def person(self, wanted: str = "person -figure", *, pronouns: float) -> m.Nominal:
         """Somebody who is not the subject."""
         if self.chance(pronouns):
             return self.object_pronoun()
-        return self.entity(self.fair([entity for entity in self.select("person -figure") if entity is not self.actor]))
+        return self.entity(self.fair([entity for entity in self.select(wanted) if entity is not self.actor]))
 
     def acquaintance(self, other: m.Nominal | None = None) -> m.Nominal:
         """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
         key = m.subject_key(other) if other else ""
         taken = _SAME_PERSON.get(key, ())
         while True:
-            known, pronoun = m.called(self.fair(self.select(_ACQUAINTANCES)), "mein"), self.pronoun()
+            known, pronoun = m.called(self.fair(self.select(ACQUAINTANCES)), "mein"), self.pronoun()
             found = pronoun if self.chance(0.7 if other is None else 0.35 if taken else 0) else known
             if m.subject_key(found) not in (key, *taken):
                 return found
 
     def _two_people(self) -> m.Both:
-        people = self.select(f"relative -Eltern {FRIENDS}")
+        people = self.select(f"sibling Vater Mutter Oma Opa {FRIENDS}")
         first = self.fair(people)
         second = self.fair([entity for entity in people if entity is not first])
-        return m.Both((self.entity(first), self.entity(second)))
+        return m.Both((m.called(first, "mein"), m.called(second, "mein")))
 
     # ---- noun phrases
 
-    def entity(self, entity: Entity, *, adjectives: float = 0.12) -> m.Nominal:
+    def entity(self, entity: Entity, *, adjectives: float = 0.03, plurals: float = 0.12) -> m.Nominal:
         """The entity as somebody or something known: Anna, mein Vater, der Zug."""
         if isinstance(entity, ProperName):
             return m.Name(entity)
-        return self.noun_phrase(entity, "definite", adjectives=adjectives)
+        return self.noun_phrase(entity, "definite", adjectives=adjectives, plurals=plurals)
 
     def noun_phrase(
         self,
@@ -243,13 +244,15 @@ class Sampler:
         definiteness: str = "either",
         *,
         number: str = "",
-        plurals: float = 0.18,
-        adjectives: float = 0.15,
+        plurals: float = 0.12,
+        adjectives: float = 0.09,
     ) -> m.NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
         if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
             return m.NounPhrase(noun, "", noun.plural_only or number == "plural")
-        single = noun.mass or noun.both or noun.in_english == "pair" or noun.kind_set & {"parent", "body"}
+        alone = noun.in_english in ("pair", "plural", "bare") or noun.kind_set & {"parent", "body"}
+        single = noun.mass or noun.both or alone
+        plurals = 0.9 if "paired" in noun.kind_set else plurals
         plural = noun.plural_only or number == "plural" or (not (single or number) and self.chance(plurals))
         uncounted = noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4))
         form = "mass" if uncounted else "plural" if plural else "singular"
@@ -262,8 +265,9 @@ class Sampler:
             phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        describing = [] if noun.in_english == "bare" else self.describing[noun]
-        if describing and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1)):
+        describing = [] if noun.in_english == "bare" or determiner == "dieser" else self.describing[noun]
+        rare = "person" in noun.kind_set or determiner in ("der", "mein")
+        if describing and self.chance(adjectives * (0.1 if rare else 1)):
             phrase.adjectives = (self.fair(describing),)
         return phrase
 
@@ -286,7 +290,9 @@ class Sampler:
 
     # ---- objects
 
-    def object(self, verb: Verb, entity: Entity | None = None, *, known: bool = False) -> m.Nominal:
+    def object(
+        self, verb: Verb, entity: Entity | None = None, *, known: bool = False, habitual: bool = False
+    ) -> m.Nominal:
         """An object that suits the verb; a `known` one where it is asked for."""
         if entity is None and verb.anything and not verb.governs and self.chance(0.12):
             return m.Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
@@ -296,20 +302,29 @@ class Sampler:
         if isinstance(chosen, ProperName):
             return m.Name(chosen)
         if verb.takes == "amount" or (chosen.measure and not chosen.both):
-            return m.NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
+            return m.NounPhrase(chosen, self.fair(FEW), plural=True)
+        number = verb.object_number
+        if number == "each":  # several people have several coats on
+            number = "plural" if self.owner in _SEVERAL else "singular"
         if verb.object_is == "own":
-            own = "ihr" if self._girl else possessive(self.owner or "er")
-            return m.NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
+            own = possessive(self.owner or "er")
+            worn = "body" in chosen.kind_set or ("clothing" in chosen.kind_set and self.chance(0.5))
+            said = "der" if worn else own
+            return m.NounPhrase(chosen, said, number == "plural", own="ihr" if self._girl else own)
         if verb.object_is == "generic":
             return self._generic(chosen)
+        definiteness = "bare" if verb.object_number == "each" and number == "plural" else verb.object_is
         familiar = "person" in chosen.kind_set or verb.case == "dative"
         familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
-        definiteness = "definite" if verb.object_is == "either" and familiar else verb.object_is
-        return self.noun_phrase(chosen, definiteness, number=verb.object_number)
+        if definiteness == "either" and familiar:
+            definiteness = "definite"
+        elif definiteness == "either" and habitual and (verb.aspect == "event" or chosen.kind_set & {"food", "drink"}):
+            definiteness = "indefinite"
+        return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
 
     def _generic(self, noun: Noun) -> m.NounPhrase:
         """What one likes or hates: Kaffee, Hunde, das Buch."""
         general = noun.mass or noun.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
-        if general and self.chance(0.7):
+        if general:
             return m.NounPhrase(noun, "", plural=not (noun.mass or noun.both))
         return self.noun_phrase(noun, "definite", number="" if noun.plural_only else "singular", adjectives=0.05)
