@@ -9,7 +9,7 @@ from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.notation import SLOTS, prepositional
-from transformer_mt.corpus.builtin.sampler import ACQUAINTANCES, WEIGHTS, Sampler, traits
+from transformer_mt.corpus.builtin.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, WEIGHTS, Sampler, traits
 
 _TABLES = table("constructions")
 _DEFAULTS = _TABLES.pop("defaults")
@@ -125,13 +125,13 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> m.Adverbi
     """When something happens: an adverb, a day or month, an occasion, so long ago, at so many o'clock; how often."""
     kind = sampler.weighted(WEIGHTS["times"]["timetable" if verb.timetable and tense == "future" else tense])
     spans = WEIGHTS["spans"]
-    is_long = bool(verb.goal) or verb.key in spans["long_verbs"]
+    is_long = verb.key in spans["long_verbs"]
     if kind == "often" and often:
         return adverb(sampler, "frequency", tense)
     if kind == "clock" and (verb.timetable or verb.key in spans["on_the_hour"]):
         return prepositional("um", m.Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2)))
-    if kind == "ago":
-        unit = sampler.noun("Woche Monat Jahr" if is_long else "Tag Woche Stunde")
+    if kind == "ago" and is_long:
+        unit = sampler.noun("Woche Monat Jahr")
         span = m.NounPhrase(unit, sampler.fair(tuple(NUMERALS)[:5]), plural=True)
         return m.Prepositional("vor", "ago", span, "time", after=True)
     if kind == "occasion":
@@ -168,7 +168,7 @@ def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) 
         if verb.needs_recipient or (verb.recipient and "recipient" not in row.without and sampler.chance(0.35)):
             noun = sampler.fair(sampler.objects[verb])
             if noun in sampler.words.select(verb.recipient_object or verb.object):
-                node.recipient = sampler.person(pronouns=0.6)
+                node.recipient = sampler.person(EVERYDAY_PEOPLE, pronouns=0.6)
         node.object = sampler.object(verb, noun, known=row.known, habitual=habitual)
 
 
@@ -250,18 +250,12 @@ def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> N
     if where and verb.needs_place:
         node.adverbials.append(_location(sampler, verb, sampler.one_of(where)))
         where = []
-    if node.recipient is not None or not sampler.chance(extras * 0.8):
+    if node.recipient is not None or node.particle or not sampler.chance(extras * 0.8):
         return
-    others = ("company", "benefit", "by") if not node.particle and not _is_known(node.object) else ()
+    others = () if _is_known(node.object) else ("company", "benefit", "by")
     kinds = [*where, *where, *(name for name in others if getattr(verb, name))]
-    if (
-        verb.manner
-        and not node.particle
-        and "gern" not in node.tense
-        and not verb.takes
-        and not node.adverbials
-        and sampler.chance(0.5)
-    ):
+    bears_manner = "gern" not in node.tense and not verb.takes and not node.adverbials
+    if verb.manner and bears_manner and sampler.chance(0.5):
         kinds.append("manner")
     if kinds:
         node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(kinds)))

@@ -8,7 +8,7 @@ from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause
 from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS
 from transformer_mt.corpus.builtin.lexicon import Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.notation import Reader, form_of
-from transformer_mt.corpus.builtin.sampler import FEW, FRIENDS, WEIGHTS, Sampler
+from transformer_mt.corpus.builtin.sampler import FEW, FRIENDS, WEIGHTS, Sampler, traits
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
@@ -72,10 +72,7 @@ def _from_row(row: Row) -> Construction:
 def compared(sampler: Sampler) -> m.Sentence:
     """Mein Bruder ist größer als Anna. Der Hund ist so groß wie die Katze."""
     adjective = sampler.adjective("compares")
-    kinds, *exceptions = adjective.compares.split(" -")
-    entities = sampler.select(" -".join([sampler.one_of(kinds.split()), *exceptions]))
-    if len({entity.english for entity in entities}) < 2:
-        return compared(sampler)
+    entities = sampler.select(sampler.one_of(adjective.compares.split(" | ")))
     first = sampler.fair(entities)
     second = sampler.fair([entity for entity in entities if entity.english != first.english])
     subject = sampler.as_subject(sampler.entity(first, adjectives=0, plurals=0))
@@ -87,7 +84,7 @@ def compared(sampler: Sampler) -> m.Sentence:
 def picture(sampler: Sampler, clauses: int = 0) -> m.Sentence:
     """Ein Mann in einem blauen Hemd sitzt auf einer Bank und zwei Kinder spielen im Park."""
     alone, somewhere, there = ROWS["picture"]
-    count = clauses or sampler.weighted({1: 8.0, 2: 1.5, 3: 0.6})
+    count = clauses or sampler.weighted({1: 9.0, 2: 0.8, 3: 0.2})
     rows = [alone] if count == 1 else [somewhere, *[there] * (count - 1)]
     first, *others = (_seen(sampler, row) for row in rows)
     joined = [m.Joined("," if place < len(others) - 1 else "und", node) for place, node in enumerate(others)]
@@ -99,15 +96,21 @@ _LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
 
 def _seen(sampler: Sampler, row: Row) -> m.Clause:
     """What one sees somebody do: most of it is new."""
-    node = clause(sampler, row, subject=sampler.as_subject(_figure(sampler)))
-    verb = node.verb
+    verb = sampler.verb(row.verb)
+    doers = sampler.select("figure" if "anybody" in traits(verb) else verb.subject)
+    figures = [noun for noun in sampler.select(row.subject) if isinstance(noun, Noun) and noun in doers]
+    if not figures:
+        return _seen(sampler, row)
+    node = clause(sampler, row, verb=verb, subject=sampler.as_subject(_figure(sampler, sampler.fair(figures))))
     if verb.object:
         entity = sampler.fair(sampler.objects[verb])
         if "person" in entity.kind_set:
-            others = [noun for noun in sampler.select("figure -Leute") if noun is not sampler.actor]
+            people = sampler.select("Mann Frau Kind Junge Mädchen Person Dame")
+            others = [noun for noun in people if noun is not sampler.actor]
             node.object = m.called(sampler.fair(others), "ein")
         elif isinstance(entity, Noun) and verb.object_is == "either" and verb.object_number != "each":
-            node.object = sampler.noun_phrase(entity, "indefinite", number=verb.object_number)
+            number = verb.object_number or "singular"
+            node.object = sampler.noun_phrase(entity, "indefinite", number=number, adjectives=0)
         else:
             node.object = sampler.object(verb, entity)
     seen = [part.object for part in node.adverbials if isinstance(part, m.Prepositional) and not part.bare]
@@ -123,10 +126,9 @@ def _may_be_new(phrase: m.NounPhrase) -> bool:
     return countable and (phrase.determiner in ("der", "dieser") or bool(owned)) and phrase.possessor is None
 
 
-def _figure(sampler: Sampler) -> m.NounPhrase:
+def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
     """Ein junger Mann in einem blauen Hemd; zwei Kinder."""
-    noun = sampler.noun("figure")
-    phrase = sampler.noun_phrase(noun, "indefinite", plurals=0.3, adjectives=0)
+    phrase = sampler.noun_phrase(noun, "indefinite", plurals=0.2, adjectives=0)
     looks = [entry for entry in map(sampler.words.adjectives.__getitem__, _LOOKS) if entry in sampler.describing[noun]]
     if looks and sampler.chance(0.3):
         phrase.adjectives = (sampler.fair(looks),)
@@ -154,11 +156,14 @@ def relative(sampler: Sampler) -> m.Sentence:
     node = clause(sampler, ROWS["main"][0])
     phrases = [part for part in (node.subject, node.object) if isinstance(part, m.NounPhrase) and not part.possessor]
     described = [part for part in phrases if part.determiner in ("der", "ein") or (part.plural and not part.determiner)]
-    if described and node.recipient is None and node.tense != "gern":
-        phrase = sampler.one_of(described)
-        if phrase is node.object:  # whose clause ends the English sentence
-            node.adverbials, node.particle = [], ""
-        phrase.relative = _relative(sampler, phrase, node.verb)
+    if not described or node.recipient is not None or node.tense == "gern":
+        return relative(sampler)
+    phrase = sampler.one_of(described)
+    if phrase is node.object:  # whose clause ends the English sentence
+        node.adverbials, node.particle = [], ""
+    phrase.relative = _relative(sampler, phrase, node.verb)
+    if phrase.relative is None:
+        return relative(sampler)
     return m.Sentence(node)
 
 
@@ -234,4 +239,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {compared: 1.5, picture: 7, relative: 5, scene: 10, pattern: 6}
+CONSTRUCTIONS |= {compared: 0.8, picture: 6, relative: 2, scene: 14, pattern: 9}

@@ -58,7 +58,7 @@ class English(Language):
         said_with = [adverb.tenses for adverb in adverbs]
         if verb.ahead and {"future"} in said_with and not simple:
             return "future"
-        repeated = bool(node.in_slot("frequency")) or any("habit" in tenses for tenses in said_with)
+        repeated = any("habit" in tenses for tenses in said_with)
         dated = any(isinstance(part.object, m.Clock) for part in phrases) or "wann" in (word.key for word in adverbs)
         timed = verb.timetable and (dated or {"future"} in said_with)
         nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")

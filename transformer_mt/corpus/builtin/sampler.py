@@ -24,6 +24,7 @@ _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
 FRIENDS = "Anna Lena Maria Paul Peter Tim"
+EVERYDAY_PEOPLE = "relative companion Nachbar Nachbarin name -town -country"  # who does what anybody does
 ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
 
 
@@ -182,7 +183,8 @@ class Sampler:
             return m.Pronoun(kind)
         if kind == "two" and "anybody" in traits(verb):
             return self._two_people()
-        return self.entity(self.fair(self.select(verb.subject)))
+        everyday = verb.subject == "person" and self.chance(0.8)
+        return self.entity(self.fair(self.select(EVERYDAY_PEOPLE if everyday else verb.subject)))
 
     def as_subject(self, nominal: m.Nominal) -> m.Nominal:
         """The nominal, remembered as the subject of the clause that is being made."""
@@ -232,7 +234,7 @@ class Sampler:
 
     # ---- noun phrases
 
-    def entity(self, entity: Entity, *, adjectives: float = 0.03, plurals: float = 0.12) -> m.Nominal:
+    def entity(self, entity: Entity, *, adjectives: float = 0.03, plurals: float = 0.06) -> m.Nominal:
         """The entity as somebody or something known: Anna, mein Vater, der Zug."""
         if isinstance(entity, ProperName):
             return m.Name(entity)
@@ -245,7 +247,7 @@ class Sampler:
         *,
         number: str = "",
         plurals: float = 0.12,
-        adjectives: float = 0.09,
+        adjectives: float = 0.06,
     ) -> m.NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
         if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
