@@ -13,7 +13,8 @@ Tenses     What goes on is in the progressive; the simple present is for states,
            clauses with wenn, bevor, bis and damit. Perfect and preterite are the simple past; with schon, noch nicht,
            noch nie and hoffentlich, the perfect is the present perfect, and with seit the present is. The past of sein,
            haben, wissen, es gibt and the modals is the preterite. Werden is will. What was said or thought in the past
-           is reported in it.
+           is reported in it. What is not so is in the past in English (wenn ich Zeit hätte, if I had time; wäre, were);
+           hätte gern is would like, das wäre is that would be.
 Modals     können can, could; müssen have to; wollen want to; dürfen be allowed to; sollen be supposed to, should;
            möchten would like (to); könnte could; würde would; gern like to. Helfen takes no "to".
 Pronouns   Er, sie and es that take up a thing are it. Du, ihr, Sie and man are you; a sentence speaks to one of them.
