@@ -9,7 +9,7 @@ from support.derivations import nominal
 from transformer_mt.corpus.builtin import english, german, german_syntax
 from transformer_mt.corpus.builtin.english_syntax import ENGLISH
 from transformer_mt.corpus.builtin.lexicon import CASES, lexicon
-from transformer_mt.corpus.builtin.meaning import NounPhrase
+from transformer_mt.corpus.builtin.meaning import NounPhrase, called
 
 FORMS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("forms.toml").read_text(encoding="utf-8"))
 
@@ -43,8 +43,7 @@ def test_verb(key: str, row: str) -> None:
         assert f"{german.imperative(verb, '2s')} {german.imperative(verb, '2p')}" == commands
     assert f"{verb.aux} {german.participle(verb)}" == perfect
     base = verb.english.split()[0]
-    forms = [english.finite(base, verb.past, tense, "3s") for tense in ("present", "past")]
-    forms += [english.participle(base, verb.past), english.progressive(base)]
+    forms = [english.verb_form(base, verb.past, form, "3s") for form in ("present", "past", "participle", "ing")]
     assert " ".join(forms) == translations
 
 
@@ -227,3 +226,15 @@ def test_english_possessive(owner: str, said: str) -> None:
     assert isinstance(thing, NounPhrase)
     thing.possessor = nominal(owner)
     assert " ".join(word.text for word in ENGLISH.phrase(thing, "nominative")) == said
+
+
+@pytest.mark.parametrize(("key", "own"), [("ich", "mein"), ("man", "sein"), ("jemand", "sein"), ("wer", "sein")])
+def test_what_has_no_possessive_of_its_own_takes_sein(key: str, own: str) -> None:
+    assert german.possessive(key) == own
+
+
+@pytest.mark.parametrize(("key", "plural"), [("Eltern", True), ("Hund", False)])
+def test_a_noun_without_a_singular_is_called_by_its_plural(key: str, plural: bool) -> None:
+    named = called(lexicon().nouns[key])
+    assert isinstance(named, NounPhrase)
+    assert named.plural == plural

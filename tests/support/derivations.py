@@ -18,7 +18,6 @@ from transformer_mt.corpus.builtin.lexicon import Entity, Verb, lexicon
 from transformer_mt.corpus.builtin.meaning import (
     Both,
     Clause,
-    Infinitive,
     Joined,
     Name,
     Nominal,
@@ -54,7 +53,7 @@ def derivation(row: dict[str, Any]) -> Sentence:
         clause.complement = _complement(reader, row["complement"])
     if "ago" in row:
         clause.adverbials.append(
-            Prepositional("vor", "dative", "ago", nominal(row["ago"]), "time", after=True),
+            Prepositional("vor", "ago", nominal(row["ago"]), "time", after=True),
         )
     opening = row.get("opening")
     return Sentence(
@@ -115,10 +114,10 @@ def _joined(reader: Reader, text: str) -> Joined:
     return Joined(german, reader.clause(rest), english)
 
 
-def _complement(reader: Reader, text: str) -> Joined | Infinitive:
+def _complement(reader: Reader, text: str) -> Joined:
     kind, _, rest = text.partition(": ")
     if kind not in ("zu", "bare"):
         return _joined(reader, text)
     clause = Reader(only_one).clause(f"man; {rest}")
     clause.subject = None
-    return Infinitive(clause, bare=kind == "bare")
+    return Joined(kind, clause)

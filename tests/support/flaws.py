@@ -31,7 +31,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "article on a game or an instrument": (
         0,
-        r"\b(?:die|den|das|dem|der|eine?[nmr]?) (?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)(?: zu"
+        r"(?<!, )\b(?:die|den|das|dem|der|eine?[nmr]?) (?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)(?: zu"
         r"|,)? ?(?:ge)?spiel"
         r"|\b[sS]piel(?:e|st|t|en) (?:die|den|das|eine?[nmr]?) (?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)\b",
         "Wir spielen die Karten.",
@@ -64,7 +64,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "wrong ending with er": (
         0,
-        r"^(?:Er|Es|Man) (?!\w*t\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b|\w+te\b|wird\b|würde\b"
+        r"^(?:Er|Es|Man) (?!\w*t\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b|\w+te\b|wird\b|würde\b|wäre\b"
         r"|gab\b)\w+",
         "Er kommen morgen.",
     ),
@@ -79,7 +79,47 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"\b(?:habe|hast|hat|haben|habt) [^,]*\bfeiert\b",
         "Er hat das Fest feiert.",
     ),
+    "ja before a denial": (0, r"^Ja, [^,]*\b(?:nie|nichts|niemand\w*|kein\w*|nicht)\b", "Ja, er kommt nie."),
+    "perfect behind damit": (
+        0,
+        r"\bdamit [^,]*(?:t|en) (?:habe|hast|hat|haben|habt)\b(?=[.!?,]|$)",
+        "Du hast ihm geholfen, damit er den Zug nicht verpasst hat.",
+    ),
+    "perfect of wollen": (0, r"\bgewollt\b", "Sie hat Tee gewollt."),
+    "a film of many hours": (
+        0,
+        r"\bdauer\w+ (?:\w+ )*(?:\w+zehn|\w+zig|dreißig|zehn|elf|zwölf|hundert) (?:Stunden|Wochen)\b",
+        "Die Party dauert sechzig Stunden.",
+    ),
+    "not sure of oneself": (
+        0,
+        r"^(?:Vielleicht|Wahrscheinlich|Hoffentlich) \w+ (?:ich|wir)\b",
+        "Wahrscheinlich lache ich.",
+    ),
+    "somebody in a question with a question word": (
+        0,
+        r"^(?:W(?:o|ann|arum|en|em|ohin|oher|ie|as)|Welche\w*)\b[^,]*\bjemand",
+        "Wo wohnt jemand?",
+    ),
+    "several wear one": (
+        0,
+        r"\b(?:Zwei|Drei|Vier|Fünf|Viele|Einige|zwei|drei|vier|fünf) [^,]*\btragen "
+        r"(?:eine?n?) (?!Koffer|Tasche|Rucksack|Stuhl|Baby|Paket)",
+        "Drei Sänger tragen ein Trikot.",
+    ),
+    "a name twice": (
+        0,
+        r"\b(Anna|Lena|Maria|Emma|Paul|Peter|Tim|David|Jan|Simon)s?\b.*\b\1s?\b",
+        "Emma versteht Emma.",
+    ),
     # ---- English
+    "a pair of glasses": (1, r"\bpairs? of (?:sun)?glasses\b", "He is wearing a pair of glasses."),
+    "hopefully at the end": (1, r"\bhopefully[.?!]", "The bus will come soon hopefully."),
+    "comma within what somebody said": (
+        1,
+        r"\bthat [^,]*, (?:if|because)\b",
+        "I said that I would come, if I had time.",
+    ),
     "a before a vowel": (1, r"(?i)\ba (?=[aeiou])(?!uni|use|eu|one\b)", "I have a apple."),
     "an before a consonant": (1, r"(?i)\ban (?![aeiou])(?!hour|honest)", "I have an dog."),
     "an before a spoken consonant": (1, r"(?i)\ban (?:uni|use|eu)", "I have an uniform."),
@@ -343,6 +383,12 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
     "bitte without please": (
         lambda pair: bool(re.search(r"\bbitte\b", pair.source)) and not re.search(r"(?i)\bplease\b", pair.target),
         SentencePair("Hilf mir bitte!", "Help me!"),
+    ),
+    "if of what is sure to happen": (
+        lambda pair: (
+            bool(re.search(r"\b[Ww]enn\b[^,]*\bankomm", pair.source)) and bool(re.search(r"\b[Ii]f\b", pair.target))
+        ),
+        SentencePair("Ruf mich an, wenn du in Berlin ankommst!", "Call me if you arrive in Berlin!"),
     ),
     "gerade without the progressive": (
         lambda pair: bool(re.search(r"\bgerade\b", pair.source)) and "ing" not in pair.target,

@@ -10,13 +10,15 @@ A German sentence has one English translation, which can be told from the senten
 right. These rules hold:
 
 Tenses     What goes on is in the progressive; the simple present is for states, habits, words of habit, timetables,
-           clauses with wenn, bevor, bis and damit. Perfect and preterite are the simple past; with schon, noch nicht
-           and noch nie, the perfect is the present perfect. The past of sein, haben, wissen, es gibt and the modals is
-           the preterite. Werden is will. What was said or thought in the past is reported in it.
+           clauses with wenn, bevor, bis and damit. Perfect and preterite are the simple past; with schon, noch nicht,
+           noch nie and hoffentlich, the perfect is the present perfect, and with seit the present is. The past of sein,
+           haben, wissen, es gibt and the modals is the preterite. Werden is will. What was said or thought in the past
+           is reported in it. What is not so is in the past in English (wenn ich Zeit hätte, if I had time; wäre, were);
+           hätte gern is would like, das wäre is that would be.
 Modals     können can, could; müssen have to; wollen want to; dürfen be allowed to; sollen be supposed to, should;
            möchten would like (to); könnte could; würde would; gern like to. Helfen takes no "to".
 Pronouns   Er, sie and es that take up a thing are it. Du, ihr, Sie and man are you; a sentence speaks to one of them.
-Possessors Ihr is her, of several people their; Ihr is your. People take 's, things of.
+Possessors Ihr is her, of several people their; Ihr is your. People take 's, things and plurals in -s of.
 Negation   Nicht is not, uncontracted; cannot is one word. Kein is not … a, not … any; of what there is not, no. Nichts
            and niemand as objects are not … anything, not … anyone.
 Clauses    Relative pronouns are who and whom for people, that for all else; a preposition that the verb governs stays
@@ -24,7 +26,8 @@ Clauses    Relative pronouns are who and whom for people, that for all else; a p
 Order      Only adverbs of time and of the whole sentence start the English where they start the German.
 Marks      The English has its capital and its mark, whatever the German lacks; "…" at its end is "…" on both sides.
 Links      Marks have none. Do is linked with the German finite verb, both parts of a separable verb with the English
-           one, kein with not and its determiner. Without a link is only what the other language does not say.
+           one, kein with not and its determiner, gerade with be. Without a link is only what the other language does
+           not say.
 Structure  Universal Dependencies' parts of speech and basic relations; a contraction such as im is one node; a relative
            pronoun also knows its antecedent.
 """

@@ -1,33 +1,20 @@
 """Random clauses: what a row asks of a clause, a verb that has it, a tense that it bears, what may stand around it."""
 
+from collections.abc import Sequence
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import Case, Entity, Noun, ProperName, Verb, table
-from transformer_mt.corpus.builtin.meaning import (
-    Adverbial,
-    Clause,
-    Clock,
-    Infinitive,
-    Name,
-    Nominal,
-    NounPhrase,
-    Prepositional,
-    Pronoun,
-    Quality,
-    fixed_noun,
-    is_indefinite,
-    subject_key,
-)
-from transformer_mt.corpus.builtin.notation import prepositional
-from transformer_mt.corpus.builtin.sampler import WEIGHTS, Sampler, traits
+from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
+from transformer_mt.corpus.builtin.notation import SLOTS, prepositional
+from transformer_mt.corpus.builtin.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, WEIGHTS, Sampler, traits
 
 _TABLES = table("constructions")
 _DEFAULTS = _TABLES.pop("defaults")
 _ROLES = ("place", "spot", "onto", "goal", "path", "origin")
-_SLOTS = {"goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}
+_THEIRS = ("sein", "ihr", "ihr, plural")
 _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
 
@@ -43,20 +30,20 @@ ROWS = {kind: [Row(**row) for row in rows] for kind, rows in _TABLES.items()}
 
 
 def clause(
-    sampler: Sampler, row: Row, *, verb: Verb | None = None, subject: Nominal | None = None, place: str = "first"
-) -> Clause:
+    sampler: Sampler, row: Row, *, verb: Verb | None = None, subject: m.Nominal | None = None, place: str = "first"
+) -> m.Clause:
     """A clause as the row asks; `place` says where the subject stands: first, behind the verb, in a question."""
-    node = Clause(verb or sampler.verb(row.verb))
+    node = m.Clause(verb or sampler.verb(row.verb))
     if row.adjective:
         node.predicate = _quality(sampler, row)
     node.subject = subject or sampler.as_subject(_subject(sampler, row, node, place))
-    if node.verb.swap and isinstance(node.subject, NounPhrase) and node.subject.determiner == "ihr":
+    if node.verb.swap and isinstance(node.subject, m.NounPhrase) and node.subject.determiner in _THEIRS:
         node.subject.determiner = "mein"  # whose it is could be told from neither language
-    when = sampler.weighted(row.tenses or _tenses(node.verb))
+    when = sampler.weighted(_tenses(node.verb, row))
     _say_when(sampler, node, when, row)
     _add_objects(sampler, node, row, habitual=when == "habit")
     _add_circumstances(sampler, node, row)
-    if "gern" in node.tense and isinstance(node.object, Pronoun) and node.object.key == "nichts":
+    if "gern" in node.tense and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
         node.object.key = "etwas"
     if _says_how_many(node):
         node.particle = ""
@@ -67,53 +54,54 @@ def clause(
     return node
 
 
-def _subject(sampler: Sampler, row: Row, node: Clause, place: str) -> Nominal:
-    wanted = row.subject
-    if not wanted and isinstance(node.predicate, Quality):
-        wanted = node.predicate.adjective.suits
+def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nominal:
+    wanted = row.subject or (node.predicate.adjective.suits if isinstance(node.predicate, m.Quality) else "")
     if not wanted:
         return sampler.subject(node.verb, place)
     if wanted == "answer":
         return sampler.pronoun("answer")
     if wanted in PRONOUNS or wanted == "addressee":
-        return Pronoun(sampler.addressee if wanted == "addressee" else wanted)
+        return m.Pronoun(sampler.addressee if wanted == "addressee" else wanted)
     entities = sampler.select(wanted)
     if sampler.chance(row.pronouns) and any("person" in entity.kind_set for entity in entities):
         return sampler.pronoun(place)
     return sampler.entity(sampler.fair(entities), adjectives=0)
 
 
-def _infinitive(sampler: Sampler, node: Clause, row: Row) -> Infinitive:
+def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
     """What somebody tries, hopes, helps to do; its subject is not said, but reflexives agree with it."""
     who = node.object if row.form == "bare" else node.subject
-    sampler.owner = subject_key(who)
-    return Infinitive(clause(sampler, row, subject=who), bare=row.form == "bare")
+    sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
+    return m.Joined(row.form, clause(sampler, row, subject=who))
 
 
 # ---- tenses and times
 
 
 @cache
-def _tenses(verb: Verb) -> dict[str, float]:
-    """The ways of saying when that a verb bears."""
-    unfit = set(verb.without_set)
-    if "progressive" in unfit and verb.aspect == "activity":
-        unfit.add("now")
-    if "future" in unfit:
-        unfit.add("planned")
-    if "acts" not in traits(verb) or verb.swap:
-        unfit.add("modal")
-    if not verb.gern:
-        unfit.add("gern")
-    options = WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
-    return {name: weight for name, weight in options.items() if name not in unfit} or {"past": 1}
+def _unfit(verb: Verb) -> frozenset[str]:
+    """The ways of saying when that make no sense with a verb."""
+    barred = verb.without_set
+    passive = "acts" not in traits(verb) or verb.swap or (verb.aspect == "state" and not verb.able)
+    now = "progressive" in barred and verb.aspect in ("activity", "event")
+    follows = {"now": now, "present": now, "planned": "future" in barred, "modal": passive, "gern": not verb.gern}
+    unfit = barred | {name for name, holds in follows.items() if holds}
+    return unfit | (WEIGHTS["modals"]["usual"].keys() if "modal" in unfit else set())
 
 
-def _say_when(sampler: Sampler, node: Clause, when: str, row: Row) -> None:
+def _tenses(verb: Verb, row: Row) -> dict[str, float]:
+    """The ways of saying when that the row asks for, or the aspect of the verb; those that it bears."""
+    options = row.tenses or WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
+    fitting = {name: weight for name, weight in options.items() if name not in _unfit(verb)}
+    return fitting or row.tenses or {"past": 1}
+
+
+def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
     """Put the clause into a tense, with a particle or an adverb of time where it needs or bears one."""
     verb = node.verb
     if when == "modal":
-        when = sampler.weighted(WEIGHTS["modals"]["able" if verb.able else "usual"])
+        modals = WEIGHTS["modals"]["able" if verb.able else "usual"]
+        when = sampler.weighted({name: weight for name, weight in modals.items() if name not in verb.without_set})
     if when == "würde gern" and not (verb.gern or verb.would):
         when = "möchten"
     rule = WEIGHTS["when"].get(when, {})
@@ -127,34 +115,34 @@ def _say_when(sampler: Sampler, node: Clause, when: str, row: Row) -> None:
         node.adverbials.append(_time(sampler, verb, rule.get("time", "state"), often=row.first != "time"))
 
 
-def adverb(sampler: Sampler, slot: str, tense: str, without: tuple[str, ...] = ()) -> Adverbial:
+def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ()) -> m.Adverbial:
     """An adverb of a slot that goes with the tense and has none of some words."""
     group = [entry for entry in sampler.words.adverbs[slot].values() if tense in entry.tenses]
-    return Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
+    return m.Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
 
 
-def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> Adverbial | Prepositional:
+def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> m.Adverbial | m.Prepositional:
     """When something happens: an adverb, a day or month, an occasion, so long ago, at so many o'clock; how often."""
     kind = sampler.weighted(WEIGHTS["times"]["timetable" if verb.timetable and tense == "future" else tense])
     spans = WEIGHTS["spans"]
-    is_long = bool(verb.goal) or verb.key in spans["long_verbs"]
+    is_long = verb.key in spans["long_verbs"]
     if kind == "often" and often:
         return adverb(sampler, "frequency", tense)
-    if kind == "clock" and (verb.timetable or ("deed" in traits(verb) and verb.aspect != "event")):
-        return prepositional("um", Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2)))
-    if kind == "ago":
-        unit = sampler.noun("Woche Monat Jahr" if is_long else "Tag Woche Stunde")
-        span = NounPhrase(unit, sampler.fair(tuple(NUMERALS)[:5]), plural=True)
-        return Prepositional("vor", "dative", "ago", span, "time", after=True)
+    if kind == "clock" and (verb.timetable or verb.key in spans["on_the_hour"]):
+        return prepositional("um", m.Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2)))
+    if kind == "ago" and is_long:
+        unit = sampler.noun("Woche Monat Jahr")
+        span = m.NounPhrase(unit, sampler.fair(tuple(NUMERALS)[:5]), plural=True)
+        return m.Prepositional("vor", "ago", span, "time", after=True)
     if kind == "occasion":
-        event = NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
+        event = m.NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
         german, english = sampler.one_of((("nach", "after"), ("vor", "before")))
         if verb.key in spans["while"]:
             german, english = "während", "during"
-        return Prepositional(german, "genitive" if german == "während" else "dative", english, event, "time")
+        return m.Prepositional(german, english, event, "time")
     if kind == "day":
-        noun = sampler.noun("weekday daytime month season" if is_long else "weekday daytime", "when")
-        return prepositional(noun.when.split()[0], NounPhrase(noun))
+        noun = sampler.noun("weekday daytime -Nacht month season" if is_long else "weekday daytime -Nacht", "when")
+        return prepositional(noun.when.split()[0], m.NounPhrase(noun))
     if is_long or verb.aspect in ("habit", "state"):
         return adverb(sampler, "time", tense)
     lasts = verb.aspect == "activity" and not verb.object
@@ -164,13 +152,13 @@ def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> Adverbial
 # ---- objects and predicates
 
 
-def _add_objects(sampler: Sampler, node: Clause, row: Row, *, habitual: bool) -> None:
+def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) -> None:
     """The object and the predicate that the row asks for or the verb needs, and sometimes a recipient."""
     verb = node.verb
     if row.predicate == "profession":
         setattr(node, "object" if verb.governs else "predicate", _profession(sampler, node.subject))
     elif row.predicate in sampler.words.adverbs["question"]:
-        node.predicate = Adverbial(sampler.words.adverbs["question"][row.predicate])
+        node.predicate = m.Adverbial(sampler.words.adverbs["question"][row.predicate])
     elif row.predicate:
         node.predicate = _identified(sampler, sampler.noun(row.predicate))
     elif row.object != "any":
@@ -180,11 +168,11 @@ def _add_objects(sampler: Sampler, node: Clause, row: Row, *, habitual: bool) ->
         if verb.needs_recipient or (verb.recipient and "recipient" not in row.without and sampler.chance(0.35)):
             noun = sampler.fair(sampler.objects[verb])
             if noun in sampler.words.select(verb.recipient_object or verb.object):
-                node.recipient = sampler.person(pronouns=0.6)
-        node.object = sampler.object(verb, noun, habitual=habitual, known=row.known)
+                node.recipient = sampler.person(EVERYDAY_PEOPLE, pronouns=0.6)
+        node.object = sampler.object(verb, noun, known=row.known, habitual=habitual)
 
 
-def _identified(sampler: Sampler, noun: Noun) -> Nominal:
+def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:
     """What something is said to be: mein Bruder, ein Buch; one thing in both languages."""
     while noun.in_english or noun.plural_only:
         noun = sampler.noun("thing small relative")
@@ -194,45 +182,47 @@ def _identified(sampler: Sampler, noun: Noun) -> Nominal:
     return phrase
 
 
-def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> Nominal | None:
+def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> m.Nominal | None:
     if wanted == "pronoun":
         return sampler.object_pronoun()
     if wanted in PRONOUNS or not wanted:
-        return Pronoun(wanted) if wanted else None
+        return m.Pronoun(wanted) if wanted else None
     if wanted not in DETERMINERS:
         noun = sampler.noun(wanted)
-        eaten = noun.kind_set & {"food", "fruit", "baked"} and not (noun.mass or noun.both)
+        if noun.both:
+            return sampler.noun_phrase(noun, "bare")
+        eaten = noun.kind_set & {"food", "fruit", "baked"} and not noun.mass
         return sampler.noun_phrase(noun, "indefinite", number="plural" if eaten else "")
     nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
     counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
     noun = sampler.fair(counted or nouns)
     plural = noun.plural_only or (bool(counted) and wanted == "wie viele")
-    return NounPhrase(noun, wanted if counted else "welcher", plural)
+    return m.NounPhrase(noun, wanted if counted else "welcher", plural)
 
 
-def _profession(sampler: Sampler, subject: Nominal | None) -> NounPhrase:
+def _profession(sampler: Sampler, subject: m.Nominal | None) -> m.NounPhrase:
     """A bare profession that suits the subject's gender and number."""
-    key = subject_key(subject)
+    key = m.subject_key(subject)
     female = key == "sie" or (key in ("ich", "du", "Sie") and sampler.chance(0.5))
-    if isinstance(subject, NounPhrase):
+    if isinstance(subject, m.NounPhrase):
         female = subject.noun.gender == "f"
     nouns = [noun for noun in sampler.select("profession") if isinstance(noun, Noun) and (noun.gender == "f") == female]
     plural = key in ("wir", "ihr", "sie, plural")
-    return NounPhrase(sampler.fair(nouns), "" if plural else "als", plural)
+    return m.NounPhrase(sampler.fair(nouns), "" if plural else "als", plural)
 
 
-def _quality(sampler: Sampler, row: Row) -> Quality:
+def _quality(sampler: Sampler, row: Row) -> m.Quality:
     """An adjective as the row asks, perhaps with very or too."""
     adjective = sampler.adjective(row.adjective)
     unfit = {*(() if adjective.graded else ("sehr", "ziemlich")), "" if adjective.too else "zu"}
     degrees = {degree: weight for degree, weight in WEIGHTS["degrees"].items() if degree not in unfit or not degree}
-    return Quality(adjective, row.degree or sampler.weighted(degrees))
+    return m.Quality(adjective, row.degree or sampler.weighted(degrees))
 
 
 # ---- circumstances
 
 
-def _add_circumstances(sampler: Sampler, node: Clause, row: Row) -> None:
+def _add_circumstances(sampler: Sampler, node: m.Clause, row: Row) -> None:
     """Where, as the row or the verb wants it; perhaps how, with whom, for whom."""
     if not row.where:
         _add_own_circumstances(sampler, node, row.extras)
@@ -242,51 +232,57 @@ def _add_circumstances(sampler: Sampler, node: Clause, row: Row) -> None:
         node.adverbials.append(_somewhere(sampler, row.where))
     node.adverbials = [part for part in node.adverbials if part.slot not in row.without.split()]
     if row.asks in sampler.words.adverbs["question"]:
-        node.adverbials.append(Adverbial(sampler.words.adverbs["question"][row.asks]))
+        node.adverbials.append(m.Adverbial(sampler.words.adverbs["question"][row.asks]))
 
 
-def _somewhere(sampler: Sampler, where: dict[str, float]) -> Adverbial | Prepositional:
+def _somewhere(sampler: Sampler, where: dict[str, float]) -> m.Adverbial | m.Prepositional:
     wanted = sampler.weighted(where)
     if wanted in sampler.words.adverbs["place"]:
-        return Adverbial(sampler.words.adverbs["place"][wanted])
+        return m.Adverbial(sampler.words.adverbs["place"][wanted])
     places = [entity for entity in sampler.select(wanted) if _is("spot", entity) or _is("place", entity)]
     place = sampler.fair(places)
     return at(sampler, place, "spot" if _is("spot", place) else "place")
 
 
-def _add_own_circumstances(sampler: Sampler, node: Clause, extras: float) -> None:
+def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> None:
     verb = node.verb
     where = [role for role in _ROLES if getattr(verb, role)]
     if where and verb.needs_place:
         node.adverbials.append(_location(sampler, verb, sampler.one_of(where)))
         where = []
-    if node.recipient is not None or not sampler.chance(extras * 0.8):
+    if node.recipient is not None or node.particle or not sampler.chance(extras * 0.8):
         return
-    kinds = [*where, *where, *(name for name in ("company", "benefit", "by") if getattr(verb, name))]
-    if verb.manner and "gern" not in node.tense and not verb.takes and not node.adverbials and sampler.chance(0.5):
+    others = () if _is_known(node.object) else ("company", "benefit", "by")
+    kinds = [*where, *where, *(name for name in others if getattr(verb, name))]
+    bears_manner = "gern" not in node.tense and not verb.takes and not node.adverbials
+    if verb.manner and bears_manner and sampler.chance(0.5):
         kinds.append("manner")
     if kinds:
         node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(kinds)))
 
 
-def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> Adverbial | Prepositional:
+def _is_known(thing: m.Nominal | None) -> bool:
+    return thing is not None and not m.is_indefinite(thing)
+
+
+def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:
     if kind == "manner":
-        return Adverbial(sampler.words.adverbs["manner"][sampler.one_of(verb.manner.split())])
+        return m.Adverbial(sampler.words.adverbs["manner"][sampler.one_of(verb.manner.split())])
     if kind in ("company", "benefit"):
-        preposition = "für" if kind == "benefit" else "mit" if sampler.chance(0.92) else "ohne"
-        return prepositional(preposition, sampler.person(pronouns=0.3))
+        preposition = "für" if kind == "benefit" else "mit" if sampler.chance(0.97) else "ohne"
+        return prepositional(preposition, sampler.person(ACQUAINTANCES, pronouns=0.3))
     if kind == "by":
-        return Prepositional("mit", "dative", "by", NounPhrase(sampler.noun(verb.by)), "company", bare=True)
+        return prepositional("mit", m.NounPhrase(sampler.noun(verb.by)))
     return _location(sampler, verb, kind)
 
 
-def _location(sampler: Sampler, verb: Verb, role: str) -> Adverbial | Prepositional:
+def _location(sampler: Sampler, verb: Verb, role: str) -> m.Adverbial | m.Prepositional:
     """Where, where to, where from, along what: as the verb wants it."""
     found = [entity for entity in sampler.select(getattr(verb, role)) if _is(role, entity)]
     if not found or (role == "place" and sampler.chance(0.12)):
-        return Adverbial(sampler.words.adverbs["place"][sampler.one_of(WEIGHTS["places"]["anywhere"])])
+        return m.Adverbial(sampler.words.adverbs["place"][sampler.one_of(WEIGHTS["places"]["anywhere"])])
     if role == "goal" and verb.key in WEIGHTS["places"]["goers"] and sampler.chance(0.12):
-        return Adverbial(sampler.fair(list(sampler.words.adverbs["goal"].values())))
+        return m.Adverbial(sampler.words.adverbs["goal"]["nach Hause"])
     return at(sampler, sampler.fair(found), role)
 
 
@@ -296,45 +292,44 @@ def _is(role: str, entity: Entity) -> bool:
     return bool(getattr(entity, "spot" if role == "onto" else role))
 
 
-def at(sampler: Sampler, entity: Entity, role: str) -> Prepositional:
+def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
     """The entity as a place, goal, origin or path, or as what something lies on or is put on."""
     if isinstance(entity, ProperName):
         german = {"goal": "in" if entity.article else "nach", "origin": "aus"}.get(role, "in")
-        return prepositional(german, Name(entity), goal=role == "goal")
+        return prepositional(german, m.Name(entity), goal=role == "goal")
     options = getattr(entity, "spot" if role == "onto" else role).split(" | ")
     german, _, english = sampler.one_of(options).partition(" ")
-    towards = role in ("onto", "path") or (role == "goal" and german not in ("zu", "nach"))
     bare = role in entity.bare.split()
-    adjectives = 0 if "body" in entity.kind_set else 0.1
-    phrase = NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=adjectives)
-    case: Case = "accusative" if towards else "dative"
-    return Prepositional(german, case, english, phrase, _SLOTS.get(role, "place"), bare)
+    adjectives = 0 if "body" in entity.kind_set else 0.03
+    phrase = m.NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=adjectives)
+    if phrase.determiner in _THEIRS:  # whose, one could not tell
+        phrase.determiner, phrase.own = "der", ""
+    return m.Prepositional(german, english, phrase, SLOTS.get(role, "place"), bare)
 
 
 # ---- negation
 
 
-def _says_how_many(node: Clause) -> bool:
+def _says_how_many(node: m.Clause) -> bool:
     """True with alle, jemand, nichts …, of which neither nicht nor noch nicht is said."""
     roles = (node.subject, node.object, node.recipient)
-    all_of = (part.determiner == "alle" for part in roles if isinstance(part, NounPhrase))
-    return any(all_of) or any(isinstance(part, Pronoun) and part.key in _UNNEGATED for part in roles)
+    return any(getattr(part, "key", getattr(part, "determiner", "")) in _UNNEGATED for part in roles)
 
 
-def _bears_negation(node: Clause, when: str) -> bool:
+def _bears_negation(node: m.Clause, when: str) -> bool:
     """Whether a clause makes sense when it is negated."""
     thing, quality = node.object, node.predicate
     undated = ("time",) if node.tense in ("present", "future") else ()
     crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated)
-    middle = any(isinstance(part, Adverbial) and part.adverb.middle for part in node.adverbials)
+    middle = any(isinstance(part, m.Adverbial) and part.adverb.middle for part in node.adverbials)
     if crowded or middle or _says_how_many(node) or node.tense in ("würde gern", "könnte"):
         return False
-    if isinstance(quality, Quality) and quality.degree == "zu":
+    if isinstance(quality, m.Quality) and quality.degree in ("zu", "ziemlich"):
         return False
     if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
-        return is_indefinite(thing) or fixed_noun(node.verb) is not None
-    if not isinstance(thing, NounPhrase):
+        return m.is_indefinite(thing) or m.fixed_noun(node.verb) is not None
+    if not isinstance(thing, m.NounPhrase):
         return True
-    if is_indefinite(thing):
+    if m.is_indefinite(thing):
         return not node.verb.governs and node.verb.object_is != "bare"
     return thing.determiner not in ("viele", "einige", "alle", "jeder", *NUMERALS)

@@ -3,28 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause
-from transformer_mt.corpus.builtin.german import DETERMINERS
-from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
-from transformer_mt.corpus.builtin.meaning import (
-    JOINERS,
-    Clause,
-    Joined,
-    Name,
-    Nominal,
-    NounPhrase,
-    Prepositional,
-    Pronoun,
-    Quality,
-    Relative,
-    RelativePronoun,
-    Sentence,
-)
-from transformer_mt.corpus.builtin.notation import Chooser, Reader
-from transformer_mt.corpus.builtin.sampler import FEW, Sampler
+from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS
+from transformer_mt.corpus.builtin.lexicon import Noun, ProperName, Verb, table
+from transformer_mt.corpus.builtin.notation import Reader, form_of
+from transformer_mt.corpus.builtin.sampler import FEW, FRIENDS, WEIGHTS, Sampler, traits
 
-_CALLED = ("Anna", "Lena", "Paul", "Tim")
-Construction = Callable[[Sampler], Sentence]
+Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
 PATTERNS = table("patterns")["pattern"]
 
@@ -32,41 +18,48 @@ PATTERNS = table("patterns")["pattern"]
 # ---- rows of constructions.toml
 
 
-def build(sampler: Sampler, row: Row) -> Sentence:
+def build(sampler: Sampler, row: Row) -> m.Sentence:
     """The sentence that a row describes."""
     form = "question" if sampler.chance(row.asked) else row.form
     node = clause(sampler, row, place="asked" if form == "question" else "behind" if row.first else "first")
     node.negated &= not (row.asked and form == "question")
-    sentence = Sentence(node, form, _first(sampler, node, row))
+    sentence = m.Sentence(node, form, _first(sampler, node, row))
     if row.opening:
-        sentence.opening = row.opening[node.negated or node.particle in ("noch nicht", "noch nie", "nicht mehr")]
+        denies = node.negated or "negates" in node.small_word or getattr(node.object, "key", "") == "nichts"
+        sentence.opening = row.opening[denies or node.particle == "noch nie"]
     elif sampler.chance(row.calls):
-        names = [
-            Name(name) for name in sampler.select("Anna Lena Maria Paul Peter Tim") if isinstance(name, ProperName)
-        ]
+        names = [m.Name(name) for name in sampler.select(FRIENDS) if isinstance(name, ProperName)]
         sentence.opening = sampler.one_of(("Entschuldigung", "Hallo", *(names if sampler.addressee == "du" else ())))
     return sentence
 
 
-def _first(sampler: Sampler, node: Clause, row: Row) -> object:
+def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
     """What stands first if it is not the subject; where nothing else may, an adverb of the sentence."""
     if row.asks:
-        return getattr(node, row.asks, None) or node.adverbials[-1]
+        return _part(node, row.asks)
     if not row.first:
         return None
     slots = [slot for slot in row.first.split() if not (slot == "place" and node.particle)]
     topics: list[object] = [*node.in_slot(*slots)]
     thing = node.object
-    if isinstance(thing, NounPhrase) and thing.determiner in ("der", "dieser") and not node.verb.swap:
+    fixed = node.verb.swap or node.verb.governs
+    if isinstance(thing, m.NounPhrase) and thing.determiner in ("der", "dieser") and not fixed:
         topics.append(thing)
     if not topics:
-        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state"))
+        unsure = WEIGHTS["unsure"]
+        unfit = unsure["adverbs"] if m.subject_key(node.subject) in unsure["speakers"] else ()
+        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state", unfit))
         topics += node.adverbials[-1:]
     return sampler.one_of(topics)
 
 
+def _part(node: m.Clause, role: str) -> object:
+    """What has this role in the clause, or else its last adverbial."""
+    return getattr(node, role, None) or node.adverbials[-1]
+
+
 def _from_row(row: Row) -> Construction:
-    def construction(sampler: Sampler) -> Sentence:
+    def construction(sampler: Sampler) -> m.Sentence:
         return build(sampler, row)
 
     construction.__name__, construction.__doc__ = row.name, row.example
@@ -76,65 +69,66 @@ def _from_row(row: Row) -> Construction:
 # ---- functions
 
 
-def compared(sampler: Sampler) -> Sentence:
+def compared(sampler: Sampler) -> m.Sentence:
     """Mein Bruder ist größer als Anna. Der Hund ist so groß wie die Katze."""
     adjective = sampler.adjective("compares")
-    kinds, *exceptions = adjective.compares.split(" -")
-    entities = sampler.select(" -".join([sampler.one_of(kinds.split()), *exceptions]))
-    if len(entities) < 2:
-        return compared(sampler)
+    entities = sampler.select(sampler.one_of(adjective.compares.split(" | ")))
     first = sampler.fair(entities)
-    others = [entity for entity in entities if entity.english != first.english]
-    if not others:
-        return compared(sampler)
-    second = sampler.fair(others)
-    subject = sampler.as_subject(sampler.entity(first, adjectives=0))
-    predicate = Quality(adjective, than=sampler.entity(second, adjectives=0), equal=sampler.chance(0.3))
-    return Sentence(Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
+    second = sampler.fair([entity for entity in entities if entity.english != first.english])
+    subject = sampler.as_subject(sampler.entity(first, adjectives=0, plurals=0))
+    than = sampler.entity(second, adjectives=0, plurals=0)
+    predicate = m.Quality(adjective, than=than, equal=sampler.chance(0.3))
+    return m.Sentence(m.Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
 
 
-def picture(sampler: Sampler, clauses: int = 0) -> Sentence:
+def picture(sampler: Sampler, clauses: int = 0) -> m.Sentence:
     """Ein Mann in einem blauen Hemd sitzt auf einer Bank und zwei Kinder spielen im Park."""
-    first, *others = (_seen(sampler) for _ in range(clauses or sampler.weighted({1: 8.0, 2: 1.5, 3: 0.6})))
-    joined = [Joined("," if place < len(others) - 1 else "und", node) for place, node in enumerate(others)]
-    return Sentence(first, joined=tuple(joined))
+    alone, somewhere, there = ROWS["picture"]
+    count = clauses or sampler.weighted({1: 9.0, 2: 0.8, 3: 0.2})
+    rows = [alone] if count == 1 else [somewhere, *[there] * (count - 1)]
+    first, *others = (_seen(sampler, row) for row in rows)
+    joined = [m.Joined("," if place < len(others) - 1 else "und", node) for place, node in enumerate(others)]
+    return m.Sentence(first, joined=tuple(joined))
 
 
 _LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
 
 
-def _seen(sampler: Sampler) -> Clause:
+def _seen(sampler: Sampler, row: Row) -> m.Clause:
     """What one sees somebody do: most of it is new."""
-    node = clause(sampler, ROWS["picture"][0], subject=sampler.as_subject(_figure(sampler)))
-    verb = node.verb
+    verb = sampler.verb(row.verb)
+    doers = sampler.select("figure" if "anybody" in traits(verb) else verb.subject)
+    figures = [noun for noun in sampler.select(row.subject) if isinstance(noun, Noun) and noun in doers]
+    if not figures:
+        return _seen(sampler, row)
+    node = clause(sampler, row, verb=verb, subject=sampler.as_subject(_figure(sampler, sampler.fair(figures))))
     if verb.object:
         entity = sampler.fair(sampler.objects[verb])
         if "person" in entity.kind_set:
-            others = [noun for noun in sampler.select("figure -Leute") if noun is not sampler.actor]
-            chosen = sampler.fair(others)
-            assert isinstance(chosen, Noun)
-            node.object = NounPhrase(chosen, "ein")
-        elif isinstance(entity, Noun) and verb.object_is == "either":
-            node.object = sampler.noun_phrase(entity, "indefinite", number=verb.object_number)
+            people = sampler.select("Mann Frau Kind Junge Mädchen Person Dame")
+            others = [noun for noun in people if noun is not sampler.actor]
+            node.object = m.called(sampler.fair(others), "ein")
+        elif isinstance(entity, Noun) and verb.object_is == "either" and verb.object_number != "each":
+            number = verb.object_number or "singular"
+            node.object = sampler.noun_phrase(entity, "indefinite", number=number, adjectives=0)
         else:
             node.object = sampler.object(verb, entity)
-    seen = [part.object for part in node.adverbials if isinstance(part, Prepositional) and not part.bare]
+    seen = [part.object for part in node.adverbials if isinstance(part, m.Prepositional) and not part.bare]
     for phrase in (*seen, node.object):
-        if isinstance(phrase, NounPhrase) and _may_be_new(phrase):
+        if isinstance(phrase, m.NounPhrase) and _may_be_new(phrase):
             phrase.determiner = "ein" if sampler.chance(0.5) else "der"
     return node
 
 
-def _may_be_new(phrase: NounPhrase) -> bool:
+def _may_be_new(phrase: m.NounPhrase) -> bool:
     countable = not phrase.plural and not phrase.noun.mass and "known" not in phrase.noun.kind_set
     owned = DETERMINERS.get(phrase.determiner, {}).get("possessive") and "body" not in phrase.noun.kind_set
     return countable and (phrase.determiner in ("der", "dieser") or bool(owned)) and phrase.possessor is None
 
 
-def _figure(sampler: Sampler) -> NounPhrase:
+def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
     """Ein junger Mann in einem blauen Hemd; zwei Kinder."""
-    noun = sampler.noun("figure")
-    phrase = sampler.noun_phrase(noun, "indefinite", plurals=0.3, adjectives=0)
+    phrase = sampler.noun_phrase(noun, "indefinite", plurals=0.2, adjectives=0)
     looks = [entry for entry in map(sampler.words.adjectives.__getitem__, _LOOKS) if entry in sampler.describing[noun]]
     if looks and sampler.chance(0.3):
         phrase.adjectives = (sampler.fair(looks),)
@@ -145,109 +139,91 @@ def _figure(sampler: Sampler) -> NounPhrase:
     return phrase
 
 
-def _clothes(sampler: Sampler) -> Prepositional:
+def _clothes(sampler: Sampler) -> m.Prepositional:
     """What somebody has on: in einem blauen Hemd, mit einem Hut."""
     noun = sampler.noun("clothing glasses luggage", "worn")
     german, _, english = noun.worn.partition(" ")
     determiner = "" if noun.plural_only or noun.mass else "ein"
-    phrase = NounPhrase(noun, determiner, noun.plural_only, own="ohne" if noun.in_english == "pair" else "")
+    phrase = m.NounPhrase(noun, determiner, noun.plural_only, own="ohne" if noun.in_english == "pair" else "")
     colours = [adjective for adjective in sampler.describing[noun] if adjective.colour]
     if colours and sampler.chance(0.75):
         phrase.adjectives = (sampler.fair(colours),)
-    return Prepositional(german, "dative", english, phrase, "attribute")
+    return m.Prepositional(german, english, phrase, "attribute")
 
 
-def relative(sampler: Sampler) -> Sentence:
+def relative(sampler: Sampler) -> m.Sentence:
     """Der Mann, dem ich geholfen habe, wartet auf den Bus."""
     node = clause(sampler, ROWS["main"][0])
-    phrases = [part for part in (node.subject, node.object) if isinstance(part, NounPhrase) and not part.possessor]
+    phrases = [part for part in (node.subject, node.object) if isinstance(part, m.NounPhrase) and not part.possessor]
     described = [part for part in phrases if part.determiner in ("der", "ein") or (part.plural and not part.determiner)]
-    if described and node.recipient is None and node.tense != "gern":
-        phrase = sampler.one_of(described)
-        if phrase is node.object:  # whose clause ends the English sentence
-            node.adverbials, node.particle = [], ""
-        phrase.relative = _relative(sampler, phrase, node.verb)
-    return Sentence(node)
+    if not described or node.recipient is not None or node.tense == "gern":
+        return relative(sampler)
+    phrase = sampler.one_of(described)
+    if phrase is node.object:  # whose clause ends the English sentence
+        node.adverbials, node.particle = [], ""
+    phrase.relative = _relative(sampler, phrase, node.verb)
+    if phrase.relative is None:
+        return relative(sampler)
+    return m.Sentence(node)
 
 
-def _relative(sampler: Sampler, phrase: NounPhrase, main: Verb) -> Relative | None:
+def _relative(sampler: Sampler, phrase: m.NounPhrase, main: Verb) -> m.Relative | None:
     """A clause in which the noun is subject or object, where another verb than the main one is found that it suits."""
     rows = ROWS["relative"]
     row = rows[sampler.weighted({place: row.weight for place, row in enumerate(rows)})]
-    pronoun = RelativePronoun(phrase)
+    is_subject = row.subject == "relative"
+    pronoun = m.RelativePronoun(phrase)
     for verb in (sampler.verb(row.verb) for _ in range(20)):
-        nouns = sampler.words.select(verb.subject) if row.subject else sampler.objects[verb]
+        nouns = sampler.words.select(verb.subject) if is_subject else sampler.objects[verb]
         if verb is not main and phrase.noun in nouns:
             sampler.owner = ""
-            node = clause(sampler, row, verb=verb, subject=pronoun if row.subject else None)
-            node.object = node.object if row.subject else pronoun
-            return Relative(node, pronoun)
+            node = clause(sampler, row, verb=verb, subject=pronoun if is_subject else None)
+            node.object = node.object if is_subject else pronoun
+            return m.Relative(node, pronoun)
     return None
 
 
 # ---- rows of scenes.toml and patterns.toml
 
 
-def scene(sampler: Sampler) -> Sentence:
+def scene(sampler: Sampler) -> m.Sentence:
     """Ich bin müde, weil ich nicht geschlafen habe."""
     row = sampler.fair(SCENES["scene"])
     first, second = sampler.one_of(row["first"]), sampler.one_of(row["second"])
-    form = next((form for form in ("command", "question") if form in first.split("; ")), "statement")
-    reader = Reader(_chooser(sampler), _letters(sampler, row, first))
+    form = form_of(first)
+    reader = Reader(sampler.of_kind, _letters(sampler, row, form))
     if JOINERS.get(row["join"], {}).get("first") and form == "statement" and sampler.chance(0.35):
-        before = Joined(row["join"], _read(reader, second), row.get("english", ""))
-        return Sentence(_read(reader, first), before=before)
-    main = _read(reader, first)
-    joined = [Joined(row["join"], _read(reader, second), row.get("english", ""))]
+        before = m.Joined(row["join"], reader.clause(second), row.get("english", ""))
+        return m.Sentence(reader.clause(first), before=before)
+    main = reader.clause(first)
+    joined = [m.Joined(row["join"], reader.clause(second), row.get("english", ""))]
     if "third" in row and sampler.chance(0.6):
-        third = _read(reader, sampler.one_of(row["third"]))
-        joined.append(Joined(row["join2"], third, within=row.get("within", False)))
-    return Sentence(main, form, joined=tuple(joined))
+        third = reader.clause(sampler.one_of(row["third"]))
+        joined.append(m.Joined(row["join2"], third, within=row.get("within", False)))
+    return m.Sentence(main, form, joined=tuple(joined))
 
 
-def pattern(sampler: Sampler) -> Sentence:
+def pattern(sampler: Sampler) -> m.Sentence:
     """Was kostet das Buch? Es ist acht Uhr. Die Kinder lieben ihre Mutter."""
     row = sampler.fair(PATTERNS)
     text, front, form = sampler.one_of(row["say"]), row.get("front", ""), row.get("form", "statement")
-    node = _read(Reader(_chooser(sampler), _letters(sampler, row, text)), text)
+    node = Reader(sampler.of_kind, _letters(sampler, row, form)).clause(text)
     if form == "question" and not front and sampler.chance(0.7) and getattr(node.subject, "key", "") != "Sie":
         form = "statement"
-    return Sentence(node, form, (getattr(node, front, None) or node.adverbials[-1]) if front else None)
+    return m.Sentence(node, form, _part(node, front) if front else None)
 
 
-def _chooser(sampler: Sampler) -> Chooser:
-    """Any noun of a kind, of those that go with the verb where there are such."""
-
-    def choose(kind: str, verb: Verb | None) -> Entity:
-        found = sampler.select("person -figure" if kind == "name" else kind)
-        if kind == "name":
-            found = [entity for entity in found if isinstance(entity, ProperName)]
-        fitting = sampler.objects[verb] if verb else []
-        return sampler.fair([entity for entity in found if entity in fitting] or found)
-
-    return choose
-
-
-def _read(reader: Reader, text: str) -> Clause:
-    return reader.clause("; ".join(item for item in text.split("; ") if item not in ("command", "question")))
-
-
-def _letters(sampler: Sampler, row: dict[str, Any], first: str) -> dict[str, Nominal]:
+def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.Nominal]:
     """Whom and what the letters of a row stand for, different ones for different people and things."""
-    letters: dict[str, Nominal] = {}
-    taken: set[str] = set()
+    letters: dict[str, m.Nominal] = {}
+    taken = {"Sie"} if form == "statement" else set()  # which would be they at the start of a statement
     for letter in "ABCX":
         if letter in row:
-            asked = row.get("form") == "question" or {"command", "question"} & set(first.split("; "))
-            taken |= set() if asked else {"Sie"}  # which would be they at the start of a statement
             text = sampler.one_of([option for option in _cast(row[letter]) if option not in taken])
             taken.add(text)
-            reader = Reader(_chooser(sampler), dict(letters))
-            reader.owner = sampler.owner or "er"
-            letters[letter] = reader.nominal(text)
+            letters[letter] = Reader(sampler.of_kind, letters, owner=sampler.owner or "er").nominal(text)
         elif letter == "A":
-            spoken_to = "command" in first.split("; ")
-            letters[letter] = Pronoun(sampler.addressee) if spoken_to else sampler.acquaintance()
+            letters[letter] = m.Pronoun(sampler.addressee) if form == "command" else sampler.acquaintance()
         elif letter == "B":
             letters[letter] = sampler.acquaintance(letters["A"])
         if letter == "A":
@@ -263,4 +239,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {compared: 1.5, picture: 7, relative: 5, scene: 10, pattern: 6}
+CONSTRUCTIONS |= {compared: 0.8, picture: 6, relative: 2, scene: 14, pattern: 9}

@@ -31,31 +31,21 @@ def with_s(word: str) -> str:
     return word + "s"
 
 
-def possessive(owner: str) -> str:
-    """Anna's, the boss's, the children's."""
-    return owner + "'s"
-
-
-def finite(base: str, past: str, tense: str, person: Person) -> str:
-    """The simple present or simple past of a verb; `past` holds its irregular forms."""
-    irregular = _IRREGULAR.get(base, {}).get(tense, "")
-    if base == "be":
-        return irregular.split()[PERSONS.index(person)]
-    if tense == "past":
-        return irregular or (past.split()[0] if past else with_ed(base))
-    return base if person != "3s" else irregular or with_s(base)
-
-
 def verb_form(base: str, past: str, form: str, person: Person) -> str:
-    """Any form of a verb: base, ing, participle, present or past."""
-    if form == "participle":
-        return participle(base, past)
-    return progressive(base) if form == "ing" else base if form in ("base", "") else finite(base, past, form, person)
-
-
-def participle(base: str, past: str) -> str:
-    """The past participle."""
-    return past.split()[-1] if past else with_ed(base)
+    """A form of a verb: base, ing, participle, present, past or unreal; `past` holds its irregular forms."""
+    irregular = _IRREGULAR.get(base, {}).get(form, "")
+    match form:
+        case "participle":
+            return past.split()[-1] if past else with_ed(base)
+        case "ing":
+            return progressive(base)
+        case "present" | "past" | "unreal" if base == "be":
+            return irregular.split()[PERSONS.index(person)]
+        case "present" if person == "3s":
+            return irregular or with_s(base)
+        case "past" | "unreal":
+            return irregular or (past.split()[0] if past else with_ed(base))
+    return base
 
 
 def with_ed(base: str) -> str:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
-from transformer_mt.corpus.builtin import english
+from typing_extensions import override
+
+from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person, has_preterite
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS, Person
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
@@ -29,8 +31,8 @@ class English(Language):
         return order, node.first if starts and not of_the_verb else None
 
     def _joined_order(self, node: m.Joined) -> tuple[str, object]:
-        """(Because) he is tired; (if) he comes."""
-        return "simple" if "simple" in node.row else "declarative", None
+        """(Because) he is tired; (if) he comes; to come."""
+        return node.row.get("english_order", "declarative"), None
 
     def _tense(self, node: m.Clause, order: str) -> str:
         """The verb group of the clause; what somebody said is reported in the past."""
@@ -41,24 +43,24 @@ class English(Language):
     def _direct_tense(self, node: m.Clause, *, simple: bool) -> str:
         """Where the German has its present or its perfect, English has two tenses each."""
         verb, particle = node.verb, node.small_word
-        adverbs = [part for part in node.adverbials if isinstance(part, m.Adverbial)]
+        adverbs = [part.adverb for part in node.adverbials if isinstance(part, m.Adverbial)]
+        phrases = [part for part in node.adverbials if isinstance(part, m.Prepositional)]
         if verb.infinitive == "möchten":
             return "wish"
-        hoped = any(part.slot == "sentence" and part.adverb.key == "hoffentlich" for part in adverbs)
-        if node.tense == "past" and ("perfect" in particle or hoped) and not has_preterite(verb):
-            return "perfect"
-        if node.tense == "present" and any(getattr(part, "preposition", "") == "seit" for part in node.adverbials):
+        if node.tense == "past" and not german.has_preterite(verb):
+            return "perfect" if "perfect" in particle or any(adverb.perfect for adverb in adverbs) else "past"
+        if node.tense == "present" and any("perfect" in PREPOSITIONS[part.preposition] for part in phrases):
             return "perfect"
         if node.tense != "present" or verb.english.split()[0] == "be":
             return node.tense
         if "progressive" in particle:
             return "progressive"
-        said_with = [part.adverb.tenses for part in adverbs]
+        said_with = [adverb.tenses for adverb in adverbs]
         if verb.ahead and {"future"} in said_with and not simple:
             return "future"
-        repeated = bool(node.in_slot("frequency")) or any("habit" in tenses for tenses in said_with)
-        at_what_time = any(isinstance(getattr(part, "object", None), m.Clock) for part in node.adverbials)
-        timed = verb.timetable and (at_what_time or any(part.adverb.key == "wann" for part in adverbs))
+        repeated = any("habit" in tenses for tenses in said_with)
+        dated = any(isinstance(part.object, m.Clock) for part in phrases) or "wann" in (word.key for word in adverbs)
+        timed = verb.timetable and (dated or {"future"} in said_with)
         nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
         lasting = verb.aspect in ("state", "habit") or nothing
         return "present" if simple or node.simple or lasting or repeated or timed else "progressive"
@@ -131,12 +133,16 @@ class English(Language):
         """True where nominals are said with any, anything."""
         return self._says_not(node) and "gern" not in node.tense
 
-    def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
-        """The parts; wie heißt du is what is your name."""
-        for part in super()._parts(node, order, first):
-            if node.verb.named and part.node is first and isinstance(first, m.Adverbial):
-                part.said[0].text = "what"
-            yield part
+    @override
+    def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
+        """The clause; where heißen is be, what somebody is called is its head."""
+        said = super().clause(node, order, first)
+        if node.verb.named:
+            called = next(word for word in said if word.relation == "obj" or word.text == "what")
+            make_copula(root_of(said), called, Places(list, {"": said}))
+            called.head, called.relation = None, "root"
+            called.part_of_speech = "PRON" if called.text == "what" else called.part_of_speech
+        return said
 
     def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
         """The subject; there of what there is, my name of heißen."""
@@ -199,10 +205,8 @@ class English(Language):
             yield Part(None, place, "discourse", spell("please", "INTJ", (node, "please")))
 
     def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
-        """Frequency stands in the middle, probably before not."""
-        if isinstance(node, m.Adverbial) and node.adverb.middle:
-            return "before_not"
-        return "middle" if node.slot == "frequency" else node.slot
+        """Probably stands before not."""
+        return "before_not" if isinstance(node, m.Adverbial) and node.adverb.middle else node.slot
 
     # ---- what stands in them
 
@@ -263,13 +267,11 @@ class English(Language):
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
         if negated is not None and negated.verb.key == "geben (es)" and m.is_indefinite(node):
             text = "no"  # there is no milk
-        elif in_english == "pair" and node.determiner == "ein":
+        elif in_english == "pair" and node.determiner == "ein" and not node.own:
             text = "a pair of"
         elif text == "-":
             denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)
             text = "the" if in_english == "the" else "any" if denied else ""
-        elif text == "many" and not m.english_plural(node):
-            text = "a lot of"
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
             text = "" if says_article else english.article(following)
@@ -281,10 +283,10 @@ class English(Language):
     def _possessor(self, owner: m.Nominal) -> Said:
         """My, Anna's, the children's."""
         if isinstance(owner, m.Pronoun):
-            own = DETERMINERS[PRONOUNS[m.subject_key(owner)].get("own", "sein")]["english"].split()[0]
+            own = DETERMINERS[german.possessive(m.subject_key(owner))]["english"].split()[0]
             return [Word(own, "PRON", ((owner, "pronoun"),))]
         said = self.phrase(owner, "accusative")
-        said[-1].text = english.possessive(said[-1].text)
+        said[-1].text += "'s"
         return said
 
 

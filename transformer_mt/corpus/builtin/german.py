@@ -12,6 +12,9 @@ PERSONS: tuple[Person, ...] = ("1s", "2s", "3s", "1p", "2p", "3p")
 
 PRONOUNS = CLOSED["pronouns"]
 DETERMINERS = CLOSED["determiners"]
+PREPOSITIONS: dict[str, dict[str, Any]] = CLOSED["prepositions"]
+PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
+JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
 NUMERALS: dict[str, str] = CLOSED["numerals"]
 
 _PLACES = [(case, column) for case in CASES for column in ("m", "n", "f", "plural")]
@@ -90,6 +93,11 @@ def pronoun(key: str, case: Case) -> str:
     return str(PRONOUNS[key]["german"].split()[CASES.index(case)])
 
 
+def possessive(key: str) -> str:
+    """The possessive of a subject: mein; sein of man and jemand."""
+    return str(PRONOUNS[key].get("own", "sein"))
+
+
 def reflexive(key: str, case: str) -> str:
     """The reflexive pronoun of a subject: mich, mir, sich."""
     return str(PRONOUNS[key]["reflexive"].split()[case == "dative"])
@@ -151,11 +159,6 @@ def participle(verb: Verb) -> str:
     stem = _stem(verb.infinitive)
     regular = ("" if stem.endswith("ier") else "ge") + stem + ("et" if _needs_e(stem) else "t")
     return verb.participle or verb.prefix + regular
-
-
-def infinitive(verb: Verb) -> str:
-    """The infinitive with its prefix: anrufen."""
-    return verb.prefix + verb.infinitive
 
 
 def zu_infinitive(verb: Verb) -> list[str]:

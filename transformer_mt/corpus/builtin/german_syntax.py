@@ -8,8 +8,6 @@ from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, mark, root_of, spell
 
-_POSTPOSITIONS = frozenset(("entlang", "hinauf", "hinunter"))
-
 
 class German(Language):
     """German: the finite verb second or last, the rest of the verb at the end."""
@@ -48,7 +46,7 @@ class German(Language):
         group = CLOSED["verb_groups"][tense]["german"].split()
         auxiliary, _, form = group[0].partition(".")
         if order != "command" and len(group) == 2:
-            main.text = german.participle(verb) if group[1] == "V.participle" else german.infinitive(verb)
+            main.text = german.participle(verb) if group[1] == "V.participle" else verb.prefix + verb.infinitive
             text = german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person)
             places["finite"], places["end_verb"] = [Word(text, "AUX", (as_finite,), main, "aux")], [main]
             return main, None
@@ -62,7 +60,7 @@ class German(Language):
 
     def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
         """Hier and dort stand before nicht, unless the verb needs them."""
-        here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort", "da")
+        here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort")
         here = here and not clause.verb.needs_place
         return "frequency" if here else node.slot
 
@@ -153,7 +151,7 @@ class German(Language):
     def _prepositional(self, node: m.Prepositional) -> Said:
         """A preposition, if there is one (ein Glas Wasser), and what it governs."""
         if not node.preposition:
-            return self.phrase(node.object, node.case)
+            return self.phrase(node.object, "nominative")
         return self._governed(node.preposition, (node, "preposition"), node.object, node.case)
 
     def _governed(self, text: str, origin: Origin, governed: m.Nominal, case: Case) -> Said:
@@ -164,7 +162,7 @@ class German(Language):
             said[0] = Word(contracted, "ADP", (origin, *said[0].origins), said[0].head, "case")
             return said
         preposition = attach([Word(text, "ADP", (origin,))], root_of(said), "case")
-        return [*said, *preposition] if text in _POSTPOSITIONS else [*preposition, *said]
+        return [*said, *preposition] if "behind" in german.PREPOSITIONS.get(text, ()) else [*preposition, *said]
 
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""

@@ -53,15 +53,7 @@ def _written(pair: SentencePair) -> str:
 
 def _read(text: str) -> SentencePair:
     source, target, links, references, source_references, structure = json.loads(text)
-    return SentencePair(
-        source,
-        target,
-        None if links is None else tuple((first, second) for first, second in links),
-        tuple(references),
-        tuple(source_references),
-        None if structure is None else (_tree(structure[0]), _tree(structure[1])),
-    )
-
-
-def _tree(nodes: list[list[str | int | None]]) -> tuple[Node, ...]:
-    return tuple(Node(*node) for node in nodes)  # type: ignore[arg-type]
+    links = None if links is None else tuple((first, second) for first, second in links)
+    trees = [tuple(Node(*node) for node in nodes) for nodes in structure or ()]
+    structure = (trees[0], trees[1]) if trees else None
+    return SentencePair(source, target, links, tuple(references), tuple(source_references), structure)

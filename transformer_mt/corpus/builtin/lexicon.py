@@ -79,7 +79,7 @@ class Adverb(Entry):
 
     slot = stranded = ""
     tenses: frozenset[str] = frozenset()  # where it may be said
-    middle = False
+    middle = perfect = False
 
 
 class Adjective(Entry):
@@ -110,7 +110,7 @@ class Verb(Entry):
     needs_recipient = needs_place = company = benefit = False
     # how it is used
     aspect: Literal["state", "habit", "activity", "event"] = "activity"
-    complements = ahead = ""
+    ahead = ""
     without_set: frozenset[str] = frozenset()  # the ways of saying when that make no sense
     timetable = able = command = would = gern = seen = False
 

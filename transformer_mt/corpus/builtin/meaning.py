@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, dataclass_transform
 
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS, Person
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Case, Noun, ProperName, Verb, lexicon
+from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
+from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
-PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
-JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 
 
@@ -98,12 +96,18 @@ class Prepositional(Node):
     """A preposition of each language and what it governs; `slot` is its place in the sentence."""
 
     preposition: str
-    case: Case
     english: str
     object: Nominal
     slot: str = "place"
     bare: bool = False  # English without a determiner: by train
     after: bool = False  # English behind its object: three days ago
+
+    @property
+    def case(self) -> Case:
+        """The German case: of a goal or path in den Park, where the preposition has two."""
+        row = PREPOSITIONS[self.preposition]
+        case: Case = row.get("goal", row["case"]) if self.slot in ("goal", "path") else row["case"]
+        return case
 
 
 class Quality(Node):
@@ -130,7 +134,7 @@ class Clause(Node):
     recipient: Nominal | None = None
     predicate: Predicate | None = None
     adverbials: list[Adverbial | Prepositional] = field(default_factory=list)
-    complement: "Joined | Infinitive | None" = None
+    complement: "Joined | None" = None
     tense: str = "present"  # a verb group of the closed classes
     particle: str = ""  # schon, noch, noch nicht …
     negated: bool = False
@@ -176,15 +180,8 @@ class Clause(Node):
         return self.subject if self.verb.swap else self.object
 
 
-class Infinitive(Node):
-    """A clause with zu, or behind helfen and in the English of few other verbs without "to"."""
-
-    clause: Clause
-    bare: bool = False
-
-
 class Joined(Node):
-    """A clause and the word that joins it to another."""
+    """A clause and what joins it to another: a word, or zu and bare for an infinitive with and without "to"."""
 
     joiner: str
     clause: Clause
@@ -212,8 +209,8 @@ class Sentence(Node):
 
     def resumes(self, place: int) -> bool:
         """True if the clause joined at `place` resumes the main clause behind a subordinate one."""
-        subordinate = place > 0 and self.joined[place - 1].row["order"] == "verb_last"
-        return subordinate and not self.joined[place].within
+        orders = [joined.row["order"] for joined in self.joined[: place + 1]]
+        return orders[-2:-1] == ["verb_last"] != orders[-1:] and not self.joined[place].within
 
 
 def parts(node: Node) -> Iterator[Node]:
@@ -223,6 +220,19 @@ def parts(node: Node) -> Iterator[Node]:
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(part, Node):
                 yield from parts(part)
+
+
+# ---- nominals of nouns and names
+
+
+def called(entity: Entity, determiner: str = "der") -> Nominal:
+    """The nominal that names the entity: Anna, der Hund, die Eltern."""
+    return Name(entity) if isinstance(entity, ProperName) else NounPhrase(entity, determiner, entity.plural_only)
+
+
+def entity_of(node: object) -> Entity | None:
+    """The noun or the name that a part of a derivation has."""
+    return node.noun if isinstance(node, NounPhrase) else node.name if isinstance(node, Name) else None
 
 
 # ---- what one can tell of a nominal
@@ -299,7 +309,8 @@ def is_new(nominal: object) -> bool:
         case Both(both):
             return all(map(is_new, both))
         case NounPhrase(determiner=key):
-            return is_indefinite(nominal) or key in NUMERALS or "new" in DETERMINERS[key]
+            numeral = key not in DETERMINERS
+            return is_indefinite(nominal) or numeral or "new" in DETERMINERS[key]
     return False
 
 

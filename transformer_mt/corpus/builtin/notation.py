@@ -10,32 +10,38 @@ from collections.abc import Callable
 from functools import cache
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Case, Entity, Noun, Verb, lexicon
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Entity, Noun, Verb, lexicon
 
-_PREPOSITIONS, _GROUPS, _DEGREES = CLOSED["prepositions"], CLOSED["verb_groups"], CLOSED["degrees"]
+_GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
 _COMBINED: dict[str, str] = CLOSED["combined"]
+_FORMS = ("command", "question")
 _FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
-_SLOTS = {"when": "time", "goal": "goal", "path": "path", "origin": "goal"}
+SLOTS = {"when": "time", "goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}  # others stand in place
 
 # What chooses where a row leaves a choice: a noun or name of a kind, which suits the verb.
 Chooser = Callable[[str, Verb | None], Entity]
 
 
+def form_of(text: str) -> str:
+    """The form of the sentence whose main clause `text` writes."""
+    return next((form for form in _FORMS if form in text.split("; ")), "statement")
+
+
 class Reader:
     """Reads clauses; the letters stand for people and things, and are pronouns once they have been mentioned."""
 
-    def __init__(self, choose: Chooser, letters: dict[str, m.Nominal] | None = None) -> None:
+    def __init__(self, choose: Chooser, letters: dict[str, m.Nominal] | None = None, *, owner: str = "er") -> None:
         self._choose = choose
         self._letters = letters or {}
         self._known: dict[str, m.Nominal] = {}
         self._verb: Verb | None = None
         self._girl = False
-        self.owner = "er"
+        self._owner = owner  # the pronoun that could stand for whose "own" things are
 
     def clause(self, text: str) -> m.Clause:
         """The clause that `text` writes. Raises `ValueError` for an item that is none."""
-        items = [item.strip() for item in text.split(";")]
+        items = [item for item in text.split("; ") if item not in _FORMS]
         verbs = [lexicon().verbs[item] for item in items if item in lexicon().verbs]
         if not verbs:
             raise ValueError(f"no verb in {text!r}")
@@ -52,7 +58,7 @@ class Reader:
             setattr(node, _FLAGS[item], True)
         elif item in _GROUPS:
             node.tense = _COMBINED.get(f"{node.tense} {item}") or _COMBINED.get(f"{item} {node.tense}", item)
-        elif item in m.PARTICLES:
+        elif item in PARTICLES:
             node.particle = item
         elif (adverb := _adverb(item, node)) is not None:
             node.adverbials.append(adverb)
@@ -62,15 +68,9 @@ class Reader:
             day = self._choose(item[1:], None)
             assert isinstance(day, Noun), f"{item} names nobody"
             node.adverbials.append(prepositional(day.when.split()[0], m.NounPhrase(day)))
-        elif first in _PREPOSITIONS and rest:
+        elif first in PREPOSITIONS and rest:
             governed = self.nominal(rest)
-            goals = governed.noun.goal.split()[:1] if isinstance(governed, m.NounPhrase) else []
-            if isinstance(governed, m.Name) and governed.name.article:
-                goals = ["in"]
-            if node.verb.onto and isinstance(governed, m.NounPhrase):
-                goals = governed.noun.spot.split()[:1]
-            leads = bool(node.verb.goal or node.verb.onto) and first in ("zu", "nach", *goals)
-            node.adverbials.append(prepositional(first, governed, goal=leads))
+            node.adverbials.append(prepositional(first, governed, goal=_leads(node.verb, first, governed)))
         elif first == "to":
             node.recipient = self.nominal(rest)
         else:
@@ -80,7 +80,7 @@ class Reader:
         """The next role that is free: subject, predicate of to be, object."""
         if node.subject is None:
             node.subject = nominal
-            self.owner = m.subject_key(nominal)
+            self._owner = m.subject_key(nominal)
             self._girl = isinstance(nominal, m.NounPhrase) and nominal.noun.key == "Mädchen" and not nominal.plural
         elif node.verb.key in ("sein", "werden", "bleiben"):
             node.predicate = nominal
@@ -114,11 +114,10 @@ class Reader:
             return m.Name(lexicon().names[text])
         owner, owned, rest = text.partition("'s ")
         if owned:
-            return self._noun_phrase([_possessive(m.subject_key(self._letters[owner])), *rest.split()])
+            return self._noun_phrase([possessive(m.subject_key(self._letters[owner])), *rest.split()])
         words = text.split()
         if len(words) == 1 and text.startswith("<"):
-            entity = self._choose(text[1:-1], self._verb)
-            return m.NounPhrase(entity, "") if isinstance(entity, Noun) else m.Name(entity)
+            return m.called(self._choose(text[1:-1], self._verb), "")
         half = words[0] == "halb"
         hour = words[half]
         hour = list(NUMERALS)[int(hour) - 2] if hour.isdecimal() else hour
@@ -131,10 +130,10 @@ class Reader:
         for place, word in enumerate(words[:-1]):
             if word in nouns and (nouns[word].holds or nouns[word].of):  # ein Glas Wasser, eine Gruppe von Kindern
                 inside = self._noun_phrase(["0", words[-1]])
-                contents = m.Prepositional("von" if nouns[word].of else "", "dative", "of", inside, "attribute")
+                contents = m.Prepositional("von" if nouns[word].of else "", "of", inside, "attribute")
                 words = words[: place + 1]
         determiner, *middle, last = words
-        determiner = {"0": "", "own": _possessive(self.owner)}.get(determiner, determiner)
+        determiner = {"0": "", "own": possessive(self._owner)}.get(determiner, determiner)
         if determiner not in DETERMINERS and determiner not in NUMERALS:
             raise ValueError(f"{' '.join(words)!r} starts with no determiner")
         key = last.removesuffix("+pl")
@@ -147,33 +146,38 @@ class Reader:
         return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents, own=own)
 
 
-def _possessive(key: str) -> str:
-    return str(PRONOUNS[key].get("own", "sein"))
+def _leads(verb: Verb, preposition: str, governed: m.Nominal) -> bool:
+    """Whether the preposition says where to: nach Berlin; ins Kino, where the verb takes a goal."""
+    match governed:
+        case m.NounPhrase(noun):
+            goal = (noun.spot if verb.onto else noun.goal).partition(" ")[0]
+        case m.Name(name) if name.article:
+            goal = "in"
+        case _:
+            goal = ""
+    return bool(verb.goal or verb.onto) and preposition in ("zu", "nach", goal)
 
 
 def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) -> m.Prepositional:
     """A preposition with what it governs, translated as the noun wants it."""
-    row = _PREPOSITIONS[preposition]
-    case: Case = row["goal"] if goal and "goal" in row else row["case"]
     if isinstance(governed, m.Clock):
-        return m.Prepositional(preposition, case, "at", governed, "time")
+        return m.Prepositional(preposition, "at", governed, "time")
     if isinstance(governed, m.NounPhrase):
         noun, plain = governed.noun, governed.determiner == "der" and not governed.adjectives
-        if noun.path.startswith(preposition + " "):
-            case = "accusative"
         if preposition == "seit" and "period" in noun.kind_set:
-            return m.Prepositional(preposition, case, "for", governed, "time")
+            return m.Prepositional(preposition, "for", governed, "time")
         for role in ("when", "goal", "spot") if goal else ("when", "place", "spot", "path", "origin"):
             german, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
             if german == preposition:  # bare: at school, to work
                 bare = plain and role in noun.bare.split()
-                slot = "goal" if goal else _SLOTS.get(role, "place")
-                return m.Prepositional(preposition, case, english, governed, _SLOTS.get(role, slot), bare)
+                slot = SLOTS.get(role, "goal" if goal else "place")
+                return m.Prepositional(preposition, english, governed, slot, bare)
         if preposition == "mit" and "ride" in noun.kind_set and not governed.adjectives:
-            return m.Prepositional(preposition, case, "by", governed, "company", bare=True)
+            return m.Prepositional(preposition, "by", governed, "company", bare=True)
     if goal:
-        return m.Prepositional(preposition, case, "to", governed, "goal")
-    return m.Prepositional(preposition, case, row["english"], governed, row.get("slot", "place"))
+        return m.Prepositional(preposition, "to", governed, "goal")
+    row = PREPOSITIONS[preposition]
+    return m.Prepositional(preposition, row["english"], governed, row.get("slot", "place"))
 
 
 def _adverb(item: str, node: m.Clause) -> m.Adverbial | None:

@@ -10,18 +10,22 @@ from functools import cache
 from random import Random
 from typing import TypeVar
 
-from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS
+from transformer_mt.corpus.builtin import meaning as m
+from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS, possessive
 from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, table
-from transformer_mt.corpus.builtin.meaning import Both, Name, Nominal, NounPhrase, Pronoun, subject_key
 
 T = TypeVar("T")
 WEIGHTS = table("weights")
 FEW = tuple(NUMERALS)[:4]
-_FIRST, _SECOND = ("ich", "wir"), ("du", "ihr", "Sie")
+# Pronouns of the same first or second person, of which one sentence has one.
+_SAME_PERSON = {key: group for group in (("ich", "wir"), ("du", "ihr", "Sie")) for key in group}
+_SEVERAL = ("wir", "ihr", "sie, plural")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
-_ACQUAINTANCES = "relative Freund Freundin Nachbar Nachbarin Anna Lena Maria Paul Peter Tim Julia"
+FRIENDS = "Anna Lena Maria Paul Peter Tim"
+EVERYDAY_PEOPLE = "relative companion Nachbar Nachbarin name -town -country"  # who does what anybody does
+ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
 
 
 @cache
@@ -35,6 +39,7 @@ def traits(verb: Verb) -> frozenset[str]:
         "deed": anybody and verb.aspect != "state" and "infinitive" not in verb.without_set,
         "people": "person" in verb.object.split(),
         "governs": verb.governs,
+        "only_now": verb.without_set >= {"past", "future", "habit", "modal"},
     }
     set_keys = {key for key, value in (vars(verb) | derived).items() if value}
     return frozenset(set_keys | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"})
@@ -47,10 +52,8 @@ def _matches(wanted: str, has: Set[str]) -> bool:
 @cache
 def verbs_with(wanted: str) -> list[Verb]:
     """The verbs with these traits, of those that every construction may use."""
-    verbs = [
-        verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and _matches(wanted, traits(verb))
-    ]
-    return [verb for verb in verbs if not verb.named and verb.takes not in ("quality", "profession")]
+    verbs = [verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and not verb.named]
+    return [verb for verb in verbs if verb.takes not in ("quality", "profession") and _matches(wanted, traits(verb))]
 
 
 @cache
@@ -65,9 +68,10 @@ def adjectives_with(wanted: str) -> list[Adjective]:
 def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, float]:
     """The determiners that suit a noun in the singular, in the plural, or uncounted."""
     tables, unfit = WEIGHTS["determiners"][number], WEIGHTS["unfit"]
-    special = [kind for kind in ("relative", "body", "known") if kind in noun.kind_set & tables.keys()]
+    special = [kind for kind in ("relative", "companion", "body", "known") if kind in noun.kind_set & tables.keys()]
     options = tables[special[0] if special and definiteness != "indefinite" else definiteness]
     excluded = {*unfit.get(noun.in_english, ()), *(unfit["shared"] if noun.shared else ())}
+    excluded |= {key for kind in noun.kind_set & unfit.keys() for key in unfit[kind]}
     fitting = {key: weight for key, weight in options.items() if key not in excluded}
     return fitting | ({"von": 1.0} if noun.part_of and "von" in options else {})
 
@@ -75,7 +79,7 @@ def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, 
 class Sampler:
     """Random words in random phrases; `allowed` says which pairings of verb and object may be used.
 
-    `unseen` are sentences about nouns and names that training never shows.
+    With `unseen`, nouns and names that training never shows are among them.
     """
 
     def __init__(self, random: Random, allowed: Callable[[Verb, Entity], bool], *, unseen: bool = False) -> None:
@@ -149,9 +153,7 @@ class Sampler:
         """The nouns and names that `wanted` lists, of those that may be shown."""
         if wanted not in self._selected:
             found = self.words.select(wanted) if wanted else ()
-            unseen = [entity for entity in found if entity.unseen]
-            seen = [entity for entity in found if not entity.unseen]
-            self._selected[wanted] = (unseen or seen) if self.unseen else seen
+            self._selected[wanted] = [entity for entity in found if self.unseen or not entity.unseen]
         return self._selected[wanted]
 
     def noun(self, wanted: str, *having: str) -> Noun:
@@ -159,26 +161,35 @@ class Sampler:
         nouns = [noun for noun in self.select(wanted) if isinstance(noun, Noun)]
         return self.fair([noun for noun in nouns if all(getattr(noun, key) for key in having)])
 
+    def of_kind(self, kind: str, verb: Verb | None) -> Entity:
+        """Any noun or name of a kind, of those that go with the verb where there are such; `name`: of a person."""
+        found = self.select("person -figure" if kind == "name" else kind)
+        if kind == "name":
+            found = [entity for entity in found if isinstance(entity, ProperName)]
+        fitting = self.objects[verb] if verb else []
+        return self.fair([entity for entity in found if entity in fitting] or found)
+
     # ---- people
 
-    def subject(self, verb: Verb, place: str = "first") -> Nominal:
+    def subject(self, verb: Verb, place: str = "first") -> m.Nominal:
         """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
         sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "people": "acts" in traits(verb)}
         kind = self.weighted(WEIGHTS["subjects"][next((sort for sort, holds in sorts.items() if holds), "things")])
-        if kind == "niemand" and place != "first":
-            kind = "jemand"
-        if kind in PRONOUNS:
-            return Pronoun(kind)
-        if kind == "pronoun":
+        if kind == "wir" and place == "asked":  # wollen wir …? is shall we …?
+            kind = "sie, plural"
+        if kind == "pronoun" or (kind in ("jemand", "niemand") and place != "first"):
             return self.pronoun(place)
+        if kind in PRONOUNS:
+            return m.Pronoun(kind)
         if kind == "two" and "anybody" in traits(verb):
             return self._two_people()
-        return self.entity(self.fair(self.select(verb.subject)))
+        everyday = verb.subject == "person" and self.chance(0.8)
+        return self.entity(self.fair(self.select(EVERYDAY_PEOPLE if everyday else verb.subject)))
 
-    def as_subject(self, nominal: Nominal) -> Nominal:
+    def as_subject(self, nominal: m.Nominal) -> m.Nominal:
         """The nominal, remembered as the subject of the clause that is being made."""
-        self.owner = subject_key(nominal)
-        self.actor = getattr(nominal, "noun", getattr(nominal, "name", None))
+        self.owner = m.subject_key(nominal)
+        self.actor = m.entity_of(nominal)
         return nominal
 
     @property
@@ -186,50 +197,48 @@ class Sampler:
         """Whether the subject is das Mädchen, whose sein is her."""
         return self.owner == "es" and self.actor is not None and self.actor.key == "Mädchen"
 
-    def pronoun(self, place: str = "first") -> Pronoun:
+    def pronoun(self, place: str = "first") -> m.Pronoun:
         """A personal pronoun as subject."""
         chosen = self.weighted(WEIGHTS["pronouns"][place])
         if chosen == "addressee" and self.addressee == "Sie" and place == "first":
             return self.pronoun(place)
-        return Pronoun(self.addressee if chosen == "addressee" else chosen)
+        return m.Pronoun(self.addressee if chosen == "addressee" else chosen)
 
-    def object_pronoun(self) -> Pronoun:
+    def object_pronoun(self) -> m.Pronoun:
         """A personal pronoun as object, of another person than the subject."""
-        taken = next((group for group in (_FIRST, _SECOND) if self.owner in group), ())
+        taken = _SAME_PERSON.get(self.owner, ())
         second = () if self.addressee == "Sie" else (self.addressee,)
-        return Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
+        return m.Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
-    def person(self, *, pronouns: float) -> Nominal:
+    def person(self, wanted: str = "person -figure", *, pronouns: float) -> m.Nominal:
         """Somebody who is not the subject."""
         if self.chance(pronouns):
             return self.object_pronoun()
-        return self.entity(self.fair([entity for entity in self.select("person -figure") if entity is not self.actor]))
+        return self.entity(self.fair([entity for entity in self.select(wanted) if entity is not self.actor]))
 
-    def acquaintance(self, other: Nominal | None = None) -> Nominal:
+    def acquaintance(self, other: m.Nominal | None = None) -> m.Nominal:
         """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
-        key = subject_key(other) if other else ""
-        group = next((group for group in (_FIRST, _SECOND) if key in group), ())
+        key = m.subject_key(other) if other else ""
+        taken = _SAME_PERSON.get(key, ())
         while True:
-            known = self.fair(self.select(_ACQUAINTANCES))
-            found: Nominal = self.pronoun()
-            if not self.chance(0.7 if other is None else 0.35 if group else 0):
-                found = NounPhrase(known, "mein", known.plural_only) if isinstance(known, Noun) else Name(known)
-            if subject_key(found) not in (key, *group):
+            known, pronoun = m.called(self.fair(self.select(ACQUAINTANCES)), "mein"), self.pronoun()
+            found = pronoun if self.chance(0.7 if other is None else 0.35 if taken else 0) else known
+            if m.subject_key(found) not in (key, *taken):
                 return found
 
-    def _two_people(self) -> Both:
-        people = self.select("relative -Eltern Anna Lena Maria Paul Peter Tim")
+    def _two_people(self) -> m.Both:
+        people = self.select(f"sibling Vater Mutter Oma Opa {FRIENDS}")
         first = self.fair(people)
         second = self.fair([entity for entity in people if entity is not first])
-        return Both((self.entity(first), self.entity(second)))
+        return m.Both((m.called(first, "mein"), m.called(second, "mein")))
 
     # ---- noun phrases
 
-    def entity(self, entity: Entity, *, adjectives: float = 0.12) -> Nominal:
+    def entity(self, entity: Entity, *, adjectives: float = 0.03, plurals: float = 0.06) -> m.Nominal:
         """The entity as somebody or something known: Anna, mein Vater, der Zug."""
         if isinstance(entity, ProperName):
-            return Name(entity)
-        return self.noun_phrase(entity, "definite", adjectives=adjectives)
+            return m.Name(entity)
+        return self.noun_phrase(entity, "definite", adjectives=adjectives, plurals=plurals)
 
     def noun_phrase(
         self,
@@ -237,18 +246,20 @@ class Sampler:
         definiteness: str = "either",
         *,
         number: str = "",
-        plurals: float = 0.18,
-        adjectives: float = 0.15,
-    ) -> NounPhrase:
+        plurals: float = 0.12,
+        adjectives: float = 0.06,
+    ) -> m.NounPhrase:
         """A noun with a determiner that suits it and perhaps an adjective."""
         if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
-            return NounPhrase(noun, "", noun.plural_only or number == "plural")
-        single = noun.mass or noun.both or noun.in_english == "pair" or noun.kind_set & {"parent", "body"}
+            return m.NounPhrase(noun, "", noun.plural_only or number == "plural")
+        alone = noun.in_english in ("pair", "plural", "bare") or noun.kind_set & {"parent", "body"}
+        single = noun.mass or noun.both or alone
+        plurals = 0.9 if "paired" in noun.kind_set else plurals
         plural = noun.plural_only or number == "plural" or (not (single or number) and self.chance(plurals))
         uncounted = noun.mass or (noun.both and definiteness != "definite" and self.chance(0.4))
         form = "mass" if uncounted else "plural" if plural else "singular"
         determiner = self.weighted(determiner_weights(noun, form, definiteness))
-        phrase = NounPhrase(noun, determiner, form == "plural")
+        phrase = m.NounPhrase(noun, determiner, form == "plural")
         if determiner == "few":
             phrase.determiner = self.fair(FEW)
         elif determiner == "mein":
@@ -256,12 +267,10 @@ class Sampler:
             phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        if (
-            noun.in_english != "bare"
-            and self.describing[noun]
-            and self.chance(adjectives * (0.3 if "person" in noun.kind_set else 1))
-        ):
-            phrase.adjectives = (self.fair(self.describing[noun]),)
+        describing = [] if noun.in_english == "bare" or determiner == "dieser" else self.describing[noun]
+        rare = "person" in noun.kind_set or determiner in ("der", "mein")
+        if describing and self.chance(adjectives * (0.1 if rare else 1)):
+            phrase.adjectives = (self.fair(describing),)
         return phrase
 
     def possessive(self, *, one: bool = False) -> str:
@@ -275,46 +284,49 @@ class Sampler:
         options = ("mein", "mein", "mein", "unser", *second, *second, "sein", "ihr")
         return self.one_of([option for option in options if option not in unfit])
 
-    def _possessor(self, noun: Noun) -> Nominal:
+    def _possessor(self, noun: Noun) -> m.Nominal:
         if noun.part_of:
-            return NounPhrase(self.noun(noun.part_of))
+            return m.NounPhrase(self.noun(noun.part_of))
         person = self.fair(self.select("person -figure -Eltern -Großeltern -Geschwister -Leute"))
-        if isinstance(person, ProperName):
-            return Name(person)
-        return NounPhrase(person, self.possessive() if "relative" in person.kind_set else "der", person.plural_only)
+        return m.called(person, self.possessive() if "relative" in person.kind_set else "der")
 
     # ---- objects
 
     def object(
-        self, verb: Verb, entity: Entity | None = None, *, habitual: bool = False, known: bool = False
-    ) -> Nominal:
+        self, verb: Verb, entity: Entity | None = None, *, known: bool = False, habitual: bool = False
+    ) -> m.Nominal:
         """An object that suits the verb; a `known` one where it is asked for."""
         if entity is None and verb.anything and not verb.governs and self.chance(0.12):
-            return Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
+            return m.Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
         chosen = entity or self.fair(self.objects[verb])
         if "person" in chosen.kind_set and entity is None and self.chance(0.45):
             return self.object_pronoun()
         if isinstance(chosen, ProperName):
-            return Name(chosen)
+            return m.Name(chosen)
         if verb.takes == "amount" or (chosen.measure and not chosen.both):
-            return NounPhrase(chosen, self.fair(tuple(NUMERALS) if verb.takes else FEW), plural=True)
+            return m.NounPhrase(chosen, self.fair(FEW), plural=True)
+        number = verb.object_number
+        if number == "each":  # several people have several coats on
+            number = "plural" if self.owner in _SEVERAL else "singular"
         if verb.object_is == "own":
-            own = "ihr" if self._girl else PRONOUNS[self.owner or "er"].get("own", "sein")
-            return NounPhrase(chosen, "der", verb.object_number == "plural", own=own)
+            own = possessive(self.owner or "er")
+            worn = "body" in chosen.kind_set or ("clothing" in chosen.kind_set and self.chance(0.5))
+            said = "der" if worn else own
+            return m.NounPhrase(chosen, said, number == "plural", own="ihr" if self._girl else own)
         if verb.object_is == "generic":
             return self._generic(chosen)
-        definiteness: str = verb.object_is
+        definiteness = "bare" if verb.object_number == "each" and number == "plural" else verb.object_is
         familiar = "person" in chosen.kind_set or verb.case == "dative"
         familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
         if definiteness == "either" and familiar:
             definiteness = "definite"
-        elif definiteness == "either" and habitual and verb.aspect == "event":
+        elif definiteness == "either" and habitual and (verb.aspect == "event" or chosen.kind_set & {"food", "drink"}):
             definiteness = "indefinite"
-        return self.noun_phrase(chosen, definiteness, number=verb.object_number)
+        return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
 
-    def _generic(self, noun: Noun) -> NounPhrase:
+    def _generic(self, noun: Noun) -> m.NounPhrase:
         """What one likes or hates: Kaffee, Hunde, das Buch."""
         general = noun.mass or noun.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
-        if general and self.chance(0.7):
-            return NounPhrase(noun, "", plural=not (noun.mass or noun.both))
+        if general:
+            return m.NounPhrase(noun, "", plural=not (noun.mass or noun.both))
         return self.noun_phrase(noun, "definite", number="" if noun.plural_only else "singular", adjectives=0.05)

@@ -48,8 +48,7 @@ class Language(ABC):
             said = before([*self.joined(node.before), mark(",")], said, "advcl")
         for place, joined in enumerate(node.joined):
             comma = [mark(",")] if self.name in joined.row["comma"] or node.resumes(place) else []
-            relation = "ccomp" if "complement" in joined.row else CLOSED["joining"][joined.row["order"]].split()[2]
-            said += [*comma, *attach(self.joined(joined), root, relation)]
+            said += [*comma, *attach(self.joined(joined), root, _relation(joined))]
         if isinstance(node.opening, m.Name):
             return before([*self.phrase(node.opening, "nominative"), mark(",")], said, "vocative")
         if node.opening is not None:
@@ -99,15 +98,8 @@ class Language(ABC):
         for adverbial in node.adverbials:
             relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
             yield Part(adverbial, self._place(node, adverbial), relation, self.phrase(adverbial, self.plain_case))
-        if isinstance(node.complement, m.Infinitive):
-            order = "bare_infinitive" if node.complement.bare else "infinitive"
-            yield Part(None, "after", "xcomp", self._set_off(self.clause(node.complement.clause, order)))
-        elif node.complement is not None:
-            yield Part(None, "after", "ccomp", self._set_off(self.joined(node.complement)))
-
-    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
-        """That of an adverbial: its slot, where the language has no other."""
-        return node.slot
+        if node.complement is not None:
+            yield Part(None, "after", _relation(node.complement), self._set_off(self.joined(node.complement)))
 
     def _set_off(self, clause: Said) -> Said:
         """A subordinate clause with what it stands between."""
@@ -199,6 +191,8 @@ class Language(ABC):
     def _objects(self, node: m.Clause, first: object) -> Iterator[Part]: ...
     @abstractmethod
     def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]: ...
+    @abstractmethod
+    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str: ...
 
     # … and the forms of its words.
 
@@ -208,6 +202,11 @@ class Language(ABC):
     def _prepositional(self, node: m.Prepositional) -> Said: ...
     @abstractmethod
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said: ...
+
+
+def _relation(node: m.Joined) -> str:
+    """The relation of a clause to the one that it is joined to."""
+    return "ccomp" if "complement" in node.row else CLOSED["joining"][node.row["order"]].split()[2]
 
 
 def make_copula(verb: Word, predicate: Word, places: Places) -> Word:
