@@ -476,3 +476,16 @@ def test_the_help_names_every_method(tmt: Tmt) -> None:
 def test_what_cannot_be_shown_is_one_line(options: list[str], message: str, trained: str, tmt: Tmt) -> None:
     outcome = tmt("attend", "--model", trained, SOURCE, "--target", TARGET, *options)
     assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
+
+
+def test_a_method_that_is_asked_for_is_compared_with_erasure(trained: str, tmt: Tmt) -> None:
+    pair = ("--model", trained, SOURCE, "--target", TARGET, "--quiet")
+    said = tmt("attend", *pair, "--method", "gradient").lines[-1]
+    assert re.fullmatch(
+        r"agreement with erasure: tau -?\d\.\d\d, 0 is chance; the same word first in \d+ % of rows", said
+    )
+    found = json.loads(tmt("attend", *pair, "--method", "gradient", "--json").out)["agreement"]["cross"]
+    assert f"tau {found['tau']:.2f}, 0 is chance; the same word first in {100 * found['first']:.0f} %" in said
+    for other in ([], ["--method", "erasure"]):
+        assert "agreement" not in tmt("attend", *pair, *other).out
+        assert "agreement" not in json.loads(tmt("attend", *pair, *other, "--json").out)

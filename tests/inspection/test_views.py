@@ -67,3 +67,16 @@ def test_a_view_as_data_names_its_method_and_has_a_graph_where_there_is_a_thresh
 def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     with pytest.raises(InputError, match=r"^--method: there is no 'waits'; did you mean weights\?$"):
         view_attention(model, tokenizer, SOURCE, TARGET, method="waits")
+
+
+def test_erasure_agrees_with_itself_and_not_with_its_opposite(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    view = view_attention(model, tokenizer, SOURCE, TARGET, method="erasure", compared=True)
+    (matrix,) = layer_matrices(view.maps, method="erasure")
+    same = view.agreement(matrix)
+    assert same is not None
+    assert (same.correlation, same.first) == (1.0, 1.0)
+    opposite = [[None if number is None else -number for number in row] for row in matrix.numbers]
+    turned = view.agreement(replace(matrix, numbers=opposite))
+    assert turned is not None
+    assert (turned.correlation, turned.first) == (-1.0, 0.0)
+    assert view.agreement(replace(matrix, key="decoder")) is None

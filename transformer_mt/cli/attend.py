@@ -1,6 +1,6 @@
 """`tmt attend`: the attention matrices of a sentence, as text, as pictures and as graphs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -45,7 +45,10 @@ Models = Annotated[
     ),
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", metavar="NAME", help="weights, values, rollout, gradient, integrated or erasure.")
+    str | None,
+    typer.Option(
+        "--method", metavar="NAME", help="weights, values, rollout, gradient, integrated or erasure. [weights]"
+    ),
 ]
 Compact = Annotated[bool, typer.Option("--compact", help="Shades without numbers: more fits on a screen.")]
 Graph = Annotated[bool, typer.Option("--graph", help="The matrix as a graph: edges and degrees.")]
@@ -68,6 +71,7 @@ class Choice:
     compact: bool
     graph: bool
     threshold: float
+    compared: bool
 
     @property
     def is_default(self) -> bool:
@@ -83,7 +87,7 @@ def attend(
     stack: Stack = None,
     layer: Layer = None,
     head: Head = None,
-    method: MethodName = DEFAULT_METHOD,
+    method: MethodName = None,
     words: Words = True,
     compact: Compact = False,
     graph: Graph = False,
@@ -123,7 +127,8 @@ def attend(
     column their sum; --pieces shows the subwords that the model has.
 
     --compact shows shades without numbers, and so all heads of a layer on one screen. --method takes other numbers than
-    attention weights, which are not the whole explanation.
+    attention weights, which are not the whole explanation, and says how far they agree with erasure: with what happens
+    when a source word is taken out.
 
     --graph takes a matrix for the weighted adjacency matrix of a graph in which a row's token has an edge to each that
     it attends to: who is looked at by many, and how concentrated a row is. --json prints one object: source, target,
@@ -144,15 +149,19 @@ def attend(
     if history:
         from transformer_mt.cli.history import show_history
 
-        choices = {"--method": method != DEFAULT_METHOD, "--compact": compact, "--graph": graph, "--pieces": not words}
-        files = {"--svg": svg, "--dot": dot, "--without": without, "--threshold": threshold}
+        choices = {"--compact": compact, "--graph": graph, "--pieces": not words}
+        files = {"--method": method, "--svg": svg, "--dot": dot, "--without": without, "--threshold": threshold}
         given = {"SENTENCE": sentence, "--target": target, "--stack": stack, **search.given, **files}
         given |= {option: True for option, chosen in choices.items() if chosen}
         if len(model or ()) > 1:
             raise InputError("--model: --history plays one run; give one")
         show_history(model[0] if model else None, layer=layer, head=head, given=given, as_json=as_json, npz=npz)
         return
-    choice = Choice(stack, layer, head, method, compact, graph, DEFAULT_THRESHOLD if threshold is None else threshold)
+    choice = Choice(
+        *(stack, layer, head, method or DEFAULT_METHOD, compact, graph),
+        threshold=DEFAULT_THRESHOLD if threshold is None else threshold,
+        compared=method not in (None, "erasure"),
+    )
     _refuse_without_effect(choice, as_json=as_json, dot=dot, threshold=threshold)
     subjects = _open_subjects(
         sentence, target, models=model, search=search, device=device, quiet=quiet, without=without or ()
@@ -161,7 +170,7 @@ def attend(
     matrices = _matrices(subjects, views, choice)  # mistakes come before the first line
     _write_pictures(matrices, choice, svg=svg, dot=dot)
     seen = _as_data(subjects, views)
-    deliver(seen, subjects[0], lambda: _print(subjects, matrices, choice), as_json=as_json, npz=npz, quiet=quiet)
+    deliver(seen, subjects[0], lambda: _print(subjects, views, matrices, choice), as_json=as_json, npz=npz, quiet=quiet)
     if choice.is_default and not as_json and not quiet:
         _say_how_to_see_more(choice)
 
@@ -217,6 +226,7 @@ def _look(subject: "Subject", choice: Choice, *, words: bool) -> "AttentionView"
             method=choice.method,
             words=words,
             threshold=choice.threshold if choice.graph else None,
+            compared=choice.compared,
         )
 
 
@@ -277,7 +287,9 @@ def _write_pictures(matrices: "list[list[Matrix]]", choice: Choice, *, svg: Path
         write_output(dot, render_dot(graphs).encode())
 
 
-def _print(subjects: "list[Subject]", matrices: "list[list[Matrix]]", choice: Choice) -> None:
+def _print(
+    subjects: "list[Subject]", views: "list[AttentionView]", matrices: "list[list[Matrix]]", choice: Choice
+) -> None:
     from transformer_mt.cli.terminal import literal_console, result, result_lines
     from transformer_mt.inspection.rendering import Scale, shading_for
 
@@ -293,6 +305,17 @@ def _print(subjects: "list[Subject]", matrices: "list[list[Matrix]]", choice: Ch
     result_lines(
         _legend([matrix for line in matrices for matrix in line], choice, width=console.width, shading=shading)
     )
+    if len(views) == 1:
+        result(*_agreements(views[0], [matrix for line in matrices for matrix in line]))
+
+
+def _agreements(view: "AttentionView", matrices: "list[Matrix]") -> Iterator[str]:
+    """How far each matrix agrees with erasure, where that is known."""
+    for matrix in matrices:
+        if (found := view.agreement(matrix)) is not None:
+            of_several = f"{matrix.key}: " if len(matrices) > 1 else ""
+            first = f"the same word first in {100 * found.first:.0f} % of rows"
+            yield f"{of_several}agreement with erasure: tau {found.correlation:.2f}, 0 is chance; {first}"
 
 
 def _line_of(matrices: "list[Matrix]", choice: Choice, *, runs: int, width: int, shading: "Shading") -> "list[Text]":

@@ -31,6 +31,10 @@ def heads(
     bleu: Annotated[
         bool, typer.Option("--bleu", help="What BLEU loses without each head, too: translates once a head.")
     ] = False,
+    faithful: Annotated[
+        bool,
+        typer.Option("--faithful", help="How far attention, and each method of tmt attend, agrees with erasing words."),
+    ] = False,
     prune: Annotated[
         str | None,
         typer.Option("--prune", metavar="N", help="Leave out so many heads, or such a share: 12, 0.33 or 33%."),
@@ -43,7 +47,7 @@ def heads(
         typer.Option(
             "--importance",
             metavar="NAME",
-            help="How --prune ranks heads: gradient, unnormalised or exact. [gradient]",
+            help="How --prune ranks heads: unnormalised, gradient or exact. [unnormalised]",
         ),
     ] = None,
     device: Device = DEFAULT_DEVICE,
@@ -58,6 +62,7 @@ def heads(
       tmt heads
       tmt heads --sentences 100 --bleu
       tmt heads --data test.de,test.en --split test
+      tmt heads --faithful --sentences 100
       tmt heads --prune 33% --run-dir runs/pruned
       tmt heads --prune 12 --importance exact --run-dir runs/pruned
 
@@ -71,19 +76,24 @@ def heads(
 
     --prune writes a run that does not compute the least important heads any more (Michel et al. 2019), and shows loss
     and BLEU on the same sentences before and after. Every command takes such a run, and tmt train --from trains it on.
-    Heads are ranked by the gradient of the loss in a factor of their output, normalised in every layer as in that
-    paper, or unnormalised; or exactly, switching each off in turn.
+    Heads are ranked by the gradient of the loss in a factor of their output, unnormalised, or normalised in every layer
+    as in that paper; or exactly, switching each off in turn.
 
-    JSON keys: sentences, loss, bleu, heads, relations; with --prune pruned, heads, importance, before, after, change.
+    --faithful takes each source word out of the sentence, and compares how far ln p of each target word falls with
+    what attention, and every other method, says of it: where the picture misleads.
+
+    JSON keys: sentences, loss, bleu, heads, relations; with --prune pruned, heads, importance, before, after, change;
+    with --faithful sentences and agreements.
     """
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.looking import View, save_arrays
     from transformer_mt.cli.terminal import note, result
     from transformer_mt.experiments.head_bleu import with_bleu
+    from transformer_mt.inspection.faithfulness import faithfulness
     from transformer_mt.inspection.head_lines import head_lines
     from transformer_mt.inspection.head_table import measure_heads
 
-    _refuse_mixtures(bleu=bleu, prune=prune, run_dir=run_dir, importance=importance)
+    _refuse_mixtures(bleu=bleu, faithful=faithful, prune=prune, run_dir=run_dir, importance=importance)
     run = open_run(model, SearchOptions({}), device=device, quiet=quiet)
     if not run.translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
@@ -92,8 +102,11 @@ def heads(
         note(f"measuring on {len(pairs)} sentences of {corpus}, split {split}")
     view: View
     if prune is not None and run_dir is not None:
-        view = _prune(run, pairs, prune, run_dir, importance=importance or "gradient")
+        view = _prune(run, pairs, prune, run_dir, importance=importance or "unnormalised")
         lines = _pruning_lines(view, run_dir)
+    elif faithful:
+        view = faithfulness(run.translator.model, run.translator.tokenizer, pairs)
+        lines = iter(view.lines())
     else:
         table = measure_heads(run.translator.model, run.translator.tokenizer, pairs)
         view = with_bleu(table, run.translator, pairs) if bleu else table
@@ -103,8 +116,12 @@ def heads(
     result(*([json.dumps(view.to_json())] if as_json else lines))
 
 
-def _refuse_mixtures(*, bleu: bool, prune: str | None, run_dir: Path | None, importance: str | None) -> None:
+def _refuse_mixtures(
+    *, bleu: bool, faithful: bool, prune: str | None, run_dir: Path | None, importance: str | None
+) -> None:
     """Raise `InputError` for options that would have no effect, or lack another."""
+    if faithful and (bleu or prune is not None):
+        raise InputError("--faithful: prints a table of its own; give it without --bleu and --prune")
     if prune is not None and run_dir is None:
         raise InputError("--prune: writes a run; say where with --run-dir")
     if prune is not None and bleu:
