@@ -44,7 +44,7 @@ def test_training_on_the_builtin_corpus_learns_its_pairs(tmp_path: Path) -> None
     losses = [report.loss for report in steps_of(reports)]
     assert losses[-1] < losses[0] / 20
     # So few pairs are soon learned by heart; before that, what they teach holds for others too.
-    assert min(report.validation.loss for report in validations_of(reports)) < losses[0] - 2
+    assert min(report.validation.loss for report in validations_of(reports)) < losses[0] - 1
     pairs = session.corpus.splits["train"][:40]
     translator = Translator.load(tmp_path / "run", device="cpu")
     found = translator.translate([pair.source for pair in pairs], SearchConfig(beam=1, batch_size=64))

@@ -309,8 +309,8 @@ def test_several_runs_stand_beside_each_other_each_with_its_translation(trained:
     first, second = (tmt("translate", "--model", run, SOURCE).lines[0] for run in (trained, deeper))
     assert outcome.lines[:3] == [SOURCE, f"{trained}: {first}", f"{deeper}: {second}"]
     assert [line for line in outcome.lines if "layer" in line and not line.startswith((trained, deeper))] == []
-    for path, layers in ((trained, "1 of 1"), (deeper, "2 of 3")):
-        assert f"{path}: cross-attention, layer {layers}, mean of 2 heads" in outcome.out.replace("\n", " ")
+    for path, heads in ((trained, "mean of all 2 heads"), (deeper, "layer 2 of 3, mean of 2 heads")):
+        assert f"{path}: cross-attention, {heads}" in outcome.out.replace("\n", " ")
 
 
 def test_several_runs_as_data(trained: str, deeper: str, tmt: Tmt) -> None:

@@ -327,7 +327,7 @@ MISTAKES = {
         "--beam: --target gives the translation, so none is looked for; leave one of the two out",
     ),
     "one layer of all in JSON": Mistake(
-        f"{ATTEND} Ja --json --layer 1", "--layer: --json prints all stacks, layers and heads; leave one of the two out"
+        f"{ATTEND} Ja --json --layer 1", "--layer: --json prints all numbers of all heads; leave one of the two out"
     ),
     "epochs and steps": Mistake(
         f"{TRAIN} --epochs 3 --steps 5", "--epochs: --steps says when training ends too; give one of them"

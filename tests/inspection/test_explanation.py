@@ -37,7 +37,7 @@ SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 
 def fits(score: str, position: str) -> bool:
     try:
-        build_attention_position(position, SCORES[score](HeadSizes(3, 2, 2)))
+        build_attention_position(position, SCORES[score](HeadSizes(6, 3, 2, 2)))
     except InputError:
         return False
     return True

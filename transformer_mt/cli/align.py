@@ -1,5 +1,6 @@
 """`tmt align`: which words of a sentence and of its translation belong together."""
 
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +24,7 @@ from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.inspection.aligners import AligningModel, Alignment
@@ -149,32 +150,41 @@ def _align_files(
     from transformer_mt.cli.terminal import result
     from transformer_mt.inspection.aligners import align as link
 
-    pairs = _pairs(source, target, [subject, *([reverse] if reverse else [])])
-    while part := list(islice(pairs, _AT_A_TIME)):
-        for found in link(subject, part, reverse=reverse):
-            result(json.dumps(found.to_json(), ensure_ascii=False) if as_json else found.pharaoh())
+    with closing(_pairs(source, target, [subject, *([reverse] if reverse else [])])) as pairs:
+        while part := list(islice(pairs, _AT_A_TIME)):
+            for found in link(subject, part, reverse=reverse):
+                result(json.dumps(found.to_json(), ensure_ascii=False) if as_json else found.pharaoh())
 
 
-def _pairs(source: Path, target: Path, models: "list[AligningModel]") -> "Iterator[SentencePair]":
+def _pairs(source: Path, target: Path, models: "list[AligningModel]") -> "Generator[SentencePair, None, None]":
     """The pairs of two files; each is checked before it is linked."""
     from itertools import zip_longest
 
     from transformer_mt.cli.lines import read_lines
     from transformer_mt.corpus.pairs import SentencePair
 
-    sides = read_lines(source), read_lines(target)
-    for number, lines in enumerate(zip_longest(*(side.lines for side in sides))):
-        texts = []
-        for path, line in zip((source, target), lines, strict=True):
-            if isinstance(line, InputError):
-                raise line
-            if line is None:
-                raise InputError(f"{path}: ends after {number} lines, and the other file goes on; give as many of both")
-            texts.append(line)
-        pair = SentencePair(texts[0], texts[1])
-        for one in models:
-            _require_fitting(one, pair, places=(sides[0].place(number), sides[1].place(number)))
-        yield pair
+    with ExitStack() as opened:
+        sides = []
+        for path in (source, target):
+            sides.append(read_lines(path))
+            opened.callback(sides[-1].close)
+        for number, lines in enumerate(zip_longest(*(side.lines for side in sides))):
+            pair = SentencePair(*_both(lines, number, paths=(source, target)))
+            for one in models:
+                _require_fitting(one, pair, places=(sides[0].place(number), sides[1].place(number)))
+            yield pair
+
+
+def _both(lines: tuple[str | InputError | None, ...], number: int, *, paths: tuple[Path, Path]) -> list[str]:
+    """The lines of that number of both files. Raises `InputError` for one that is wrong, or where one file ended."""
+    texts = []
+    for path, line in zip(paths, lines, strict=True):
+        if isinstance(line, InputError):
+            raise line
+        if line is None:
+            raise InputError(f"{path}: ends after {number} lines, and the other file goes on; give as many of both")
+        texts.append(line)
+    return texts
 
 
 def _require_fitting(subject: "AligningModel", pair: "SentencePair", *, places: tuple[str, str]) -> None:

@@ -167,7 +167,8 @@ def attend(
         sentence, target, models=model, search=search, device=device, quiet=quiet, without=without or ()
     )
     views = [_look(subject, choice, words=words) for subject in subjects]
-    matrices = _matrices(subjects, views, choice)  # mistakes come before the first line
+    drawn = not as_json or svg or dot
+    matrices = _matrices(subjects, views, choice) if drawn else []  # mistakes come before the first line
     _write_pictures(matrices, choice, svg=svg, dot=dot)
     seen = _as_data(subjects, views)
     deliver(seen, subjects[0], lambda: _print(subjects, views, matrices, choice), as_json=as_json, npz=npz, quiet=quiet)

@@ -25,10 +25,14 @@ Check = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Lines of text without their ends, or what is wrong with one, and what messages call that of a number from 0."""
+    """Lines of text without their ends, or what is wrong with one, and what messages call that of a number from 0.
+
+    What they come from is closed after the last of them, or by `close`.
+    """
 
     lines: Iterable[str | InputError]
     place: Callable[[int], str]
+    close: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def read_lines(path: Path | None) -> Source:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    return Source(_decoded(file, str(path)), lambda number: f"{path}:{number + 1}")
+    return Source(_decoded(file, str(path)), lambda number: f"{path}:{number + 1}", file.close)
 
 
 def read_records(source: Source, require_fitting: Check, *, as_json: bool, language: str) -> Iterator[Record]:

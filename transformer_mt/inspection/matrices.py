@@ -60,8 +60,19 @@ def explaining_matrix(maps: AttentionMaps, *, method: str = "weights", heads: Se
     weights = torch.stack([stack.weights[name.layer - 1, name.head - 1] for name in heads]).mean(dim=0)
     mask = torch.stack([stack.mask[name.layer - 1] for name in heads]).any(dim=0)
     mean = StackMaps(weights[None, None], mask[None], stack.rows, stack.columns)
-    title = f"head {heads[0]}" if len(heads) == 1 else f"mean of {', '.join(map(str, heads))}"
-    return _matrix(mean, 0, 0, key="cross", place=STACKS["cross"], name=title, method=method)
+    return _matrix(mean, 0, 0, key="cross", place=STACKS["cross"], name=_title(stack, heads), method=method)
+
+
+def _title(stack: StackMaps, heads: Sequence[HeadName]) -> str:
+    """Which heads a mean is over."""
+    if len(heads) == 1:
+        return f"head {heads[0]}"
+    layers, count = stack.weights.shape[:2]
+    there = [HeadName("cross", i, j) for i in range(1, layers + 1) for j in range(1, count + 1)]
+    of_all = [name for name in there if _is_there(stack, name)]
+    if set(heads) == set(of_all):
+        return f"mean of all {len(of_all)} heads"
+    return f"mean of {', '.join(map(str, heads))}"
 
 
 def layer_matrices(

@@ -68,7 +68,10 @@ class TrainingSession:
 
     def _write_alignment(self) -> None:
         """Of the weights to use, which need not be those of the last step."""
-        model = self.trainer.run.load().model.to(self.trainer.device)
+        try:
+            model = self.trainer.run.load().model.to(self.trainer.device)
+        except EnvironmentProblem:  # a file was damaged meanwhile, as whoever opens the run is told
+            return
         training = list(islice(self.corpus.splits["train"], DICTIONARY_PAIRS))
         aligner = find_aligner(model, self.tokenizer, validation=validation_pairs(self.corpus), training=training)
         if aligner is not None:
