@@ -2,9 +2,9 @@
 
     python scripts/transcripts.py transformer_mt/inspection/README.md
 
-In every block of the kind `console`, a line `$ command` is run in the shell, and what it prints, 80 columns wide, takes the
-place of the lines up to the next command or the end of the block. The commands need the runs that the page tells how to
-make. Look at the difference before it is committed.
+In every block of the kind `console`, a line `$ command` is run in the shell, and what it prints, 80 columns wide, takes
+the place of the lines up to the next command or the end of the block. The commands need the runs that the page tells
+how to make. Look at the difference before it is committed.
 """
 
 import os

@@ -169,22 +169,19 @@ def _pairs(source: Path, target: Path, models: "list[AligningModel]") -> "Genera
             sides.append(read_lines(path))
             opened.callback(sides[-1].close)
         for number, lines in enumerate(zip_longest(*(side.lines for side in sides))):
-            pair = SentencePair(*_both(lines, number, paths=(source, target)))
+            pair = SentencePair(_text(lines[0], number, path=source), _text(lines[1], number, path=target))
             for one in models:
                 _require_fitting(one, pair, places=(sides[0].place(number), sides[1].place(number)))
             yield pair
 
 
-def _both(lines: tuple[str | InputError | None, ...], number: int, *, paths: tuple[Path, Path]) -> list[str]:
-    """The lines of that number of both files. Raises `InputError` for one that is wrong, or where one file ended."""
-    texts = []
-    for path, line in zip(paths, lines, strict=True):
-        if isinstance(line, InputError):
-            raise line
-        if line is None:
-            raise InputError(f"{path}: ends after {number} lines, and the other file goes on; give as many of both")
-        texts.append(line)
-    return texts
+def _text(line: str | InputError | None, number: int, *, path: Path) -> str:
+    """The line of that number of a file. Raises `InputError` for one that is wrong, and where the file has ended."""
+    if line is None:
+        raise InputError(f"{path}: ends after {number} lines, and the other file goes on; give as many of both")
+    if isinstance(line, InputError):
+        raise line
+    return line
 
 
 def _require_fitting(subject: "AligningModel", pair: "SentencePair", *, places: tuple[str, str]) -> None:

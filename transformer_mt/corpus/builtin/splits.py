@@ -21,7 +21,7 @@ SHOWCASE_TRANSLATION = "Can you help me translate this sentence?"
 LONGEST_IN_TRAINING = 25
 LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
-_PICTURES = (3, 4, 4, 5, 5, 6, 6)  # clauses of its sentences
+_WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
 _NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in one word only
@@ -184,7 +184,12 @@ class _Corpus:
             wanted_of[grade] -= 1
             return True
 
-        return self.split(size, self.seen, wanted, make=lambda sampler: picture(sampler, sampler.one_of(_PICTURES)))
+        def make(sampler: Sampler) -> Sentence:
+            grade = sampler.one_of([grade for grade, count in enumerate(wanted_of) if count])
+            length = LONGEST_IN_TRAINING + _GRADE * (grade + 0.5)
+            return picture(sampler, round(length / _WORDS_OF_A_PICTURE))
+
+        return self.split(size, self.seen, wanted, make=make)
 
 
 def _is_short(pair: SentencePair) -> bool:
