@@ -31,6 +31,9 @@ def heads(
     bleu: Annotated[
         bool, typer.Option("--bleu", help="What BLEU loses without each head, too: translates once a head.")
     ] = False,
+    faithful: Annotated[
+        bool, typer.Option("--faithful", help="How far each --method of tmt attend agrees with taking words out.")
+    ] = False,
     prune: Annotated[
         str | None,
         typer.Option("--prune", metavar="N", help="Leave out so many heads, or such a share: 12, 0.33 or 33%."),
@@ -58,6 +61,7 @@ def heads(
       tmt heads
       tmt heads --sentences 100 --bleu
       tmt heads --data test.de,test.en --split test
+      tmt heads --faithful --sentences 50
       tmt heads --prune 33% --run-dir runs/pruned
       tmt heads --prune 12 --importance exact --run-dir runs/pruned
 
@@ -69,21 +73,27 @@ def heads(
     need a corpus with structure, such as the built-in one; cross-attention finds those of the source word that a target
     word is linked with. Of at least 20 cases in the text, all in --json.
 
+    --faithful asks instead how far attention explains what the model writes: for each target word it ranks the words of
+    the source by every method of tmt attend, and by how far the word's log-probability falls without each of them. It
+    takes about a second a sentence.
+
     --prune writes a run that does not compute the least important heads any more (Michel et al. 2019), and shows loss
     and BLEU on the same sentences before and after. Every command takes such a run, and tmt train --from trains it on.
     Heads are ranked by the gradient of the loss in a factor of their output, normalised in every layer as in that
     paper, or unnormalised; or exactly, switching each off in turn.
 
-    JSON keys: sentences, loss, bleu, heads, relations; with --prune pruned, heads, importance, before, after, change.
+    JSON keys: sentences, loss, bleu, heads, relations; with --faithful sentences, agreements; with --prune pruned,
+    heads, importance, before, after, change.
     """
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.looking import View, save_arrays
     from transformer_mt.cli.terminal import note, result
     from transformer_mt.experiments.head_bleu import with_bleu
+    from transformer_mt.inspection.faithfulness import faithfulness
     from transformer_mt.inspection.head_lines import head_lines
     from transformer_mt.inspection.head_table import measure_heads
 
-    _refuse_mixtures(bleu=bleu, prune=prune, run_dir=run_dir, importance=importance)
+    _refuse_mixtures(bleu=bleu, faithful=faithful, prune=prune, run_dir=run_dir, importance=importance)
     run = open_run(model, SearchOptions({}), device=device, quiet=quiet)
     if not run.translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
@@ -94,6 +104,9 @@ def heads(
     if prune is not None and run_dir is not None:
         view = _prune(run, pairs, prune, run_dir, importance=importance or "gradient")
         lines = _pruning_lines(view, run_dir)
+    elif faithful:
+        view = faithfulness(run.translator.model, run.translator.tokenizer, pairs)
+        lines = iter(view.lines())
     else:
         table = measure_heads(run.translator.model, run.translator.tokenizer, pairs)
         view = with_bleu(table, run.translator, pairs) if bleu else table
@@ -103,10 +116,17 @@ def heads(
     result(*([json.dumps(view.to_json())] if as_json else lines))
 
 
-def _refuse_mixtures(*, bleu: bool, prune: str | None, run_dir: Path | None, importance: str | None) -> None:
+def _refuse_mixtures(
+    *, bleu: bool, faithful: bool, prune: str | None, run_dir: Path | None, importance: str | None
+) -> None:
     """Raise `InputError` for options that would have no effect, or lack another."""
     if prune is not None and run_dir is None:
         raise InputError("--prune: writes a run; say where with --run-dir")
+    for option, given in {"--prune": prune is not None, "--bleu": bleu}.items():
+        if faithful and given:
+            raise InputError(
+                f"--faithful: a table of its own, which {option} does not change; leave one of the two out"
+            )
     if prune is not None and bleu:
         raise InputError("--bleu: --prune shows BLEU before and after anyway; leave it out")
     for option, value in {"--run-dir": run_dir, "--importance": importance}.items():
