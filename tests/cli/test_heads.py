@@ -39,6 +39,27 @@ def test_json_and_npz_have_the_same_numbers(trained: str, data: str, tmt: Tmt) -
     assert found["relations"] == []
 
 
+def test_faithful_shows_how_far_each_method_agrees_with_erasure(trained: str, tmt: Tmt) -> None:
+    options = ("heads", "--model", trained, "--faithful", "--sentences", "2", "--quiet")
+    shown, plain = tmt(*options), tmt(*options, "--json", "--npz", "faithful.npz")
+    assert (shown.code, plain.code) == (0, 0), shown.err + plain.err
+    assert shown.lines[0].startswith("Agreement with erasure in 2 sentences")
+    names = ["weights", "values", "rollout", "gradient", "integrated", "shuffled"]
+    assert all(any(line.startswith(f"{name} ") for line in shown.lines) for name in names)
+    found = json.loads(plain.out)["agreements"]
+    assert [row["method"] for row in found] == np.load("faithful.npz")["agreements.method"].tolist()
+    assert list(dict.fromkeys(row["method"] for row in found)) == [*names[:-1], "shuffled"]
+
+
+@pytest.mark.parametrize("other", [("--bleu",), ("--prune", "1", "--run-dir", "pruned")])
+def test_faithful_goes_with_no_other_table(other: tuple[str, ...], trained: str, tmt: Tmt) -> None:
+    outcome = tmt("heads", "--model", trained, "--faithful", *other)
+    assert outcome.code == 2
+    assert outcome.err == (
+        f"tmt: error: --faithful: a table of its own, which {other[0]} does not change; leave one of the two out\n"
+    )
+
+
 def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: str, tmt: Tmt) -> None:
     outcome = tmt("heads", "--model", trained, "--prune", "50%", "--run-dir", "pruned", "--quiet", "--npz", "heads.npz")
     assert (outcome.code, outcome.err) == (0, "")

@@ -36,8 +36,8 @@ def _projected(module: nn.Module, heads: Heads) -> Float[Tensor, "B H Q D"]:
     """head_r W_o,r, what each head adds to the layer's output, without the bias."""
     if not isinstance(module, Attention):
         return heads
-    matrices = module.output_projection.weight.T.reshape(*heads.shape[1::2], -1)  # D H*d -> H d D
-    return heads @ matrices
+    weight = module.output_projection.weight
+    return heads @ weight.T.reshape(*heads.shape[1::2], len(weight))  # D H*d -> H d D
 
 
 # The weights of one sentence, a tensor 1 H Q K for each layer of a stack.
@@ -56,7 +56,7 @@ def roll_out(stacks: Mapping[str, Layers]) -> dict[str, Float[Tensor, "Q K"]]:
     encoder = _eye(stacks["encoder"][0])
     for weights in stacks["encoder"]:
         encoder = _with_residual(weights) @ encoder
-    target, source = _eye(stacks["decoder"][0]), torch.zeros_like(stacks["cross"][0][0, 0])
+    target, source = _eye(stacks["decoder"][0]), torch.zeros_like(_mean(stacks["cross"][0]))
     for weights, cross in zip(stacks["decoder"], stacks["cross"], strict=True):
         mixed = _with_residual(weights)
         target, source = mixed @ target, 0.5 * (mixed @ source) + 0.5 * (_mean(cross) @ encoder)
