@@ -175,12 +175,18 @@ def without_attention(home: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("options", [[], ["--json"], ["--stack", "encoder"]])
+@pytest.mark.parametrize("options", [[], ["--json"], ["--stack", "encoder"], ["--method", "values"]])
 def test_a_model_without_attention_is_one_line(options: list[str], without_attention: str, tmt: Tmt) -> None:
     outcome = tmt("attend", "--model", without_attention, SOURCE, *options)
     expected = f"tmt: error: {without_attention}: this model has no attention to show; give one that has with --model\n"
     assert (outcome.code, outcome.out, outcome.err) == (2, "", expected)
     assert tmt("translate", "--model", without_attention, SOURCE).code == 0
+
+
+def test_a_model_without_attention_has_gradients_and_erasure(without_attention: str, tmt: Tmt) -> None:
+    for method in ("gradient", "erasure"):
+        outcome = tmt("attend", "--model", without_attention, SOURCE, "--target", TARGET, "--method", method)
+        assert (outcome.code, outcome.lines[:2]) == (0, [SOURCE, TARGET])
 
 
 def test_showcase_is_in_the_source_language() -> None:
@@ -432,7 +438,7 @@ def test_another_method_says_what_its_numbers_are(trained: str, tmt: Tmt) -> Non
     pair = ("--model", trained, SOURCE, "--target", TARGET, "--method", "signed")
     outcome = tmt("attend", *pair)
     assert "signed, target against source" in outcome.lines
-    assert outcome.lines[-2:] == [
+    assert outcome.lines[-3:-1] == [
         "shades from ░.15 ▒.75 ▓1.5 █2.2",
         "A number is what it is; below zero it speaks against.",
     ]

@@ -192,16 +192,3 @@ def test_a_head_that_cannot_be_off_is_named(trained: str, tmt: Tmt) -> None:
         outcome = tmt("attend", "--model", trained, SOURCE, "--without", text)
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.err.startswith(f"tmt: error: --without: {problem}")
-
-
-def test_faithful_compares_every_method_with_erasure(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("heads", "--model", trained, "--faithful", "--sentences", "3", "--quiet")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert {"weights", "values", "rollout", "gradient", "integrated", "shuffled"} <= {
-        line.split()[0] for line in outcome.lines if line
-    }
-    found = json.loads(tmt("heads", "--model", trained, "--faithful", "--sentences", "3", "--quiet", "--json").out)
-    assert found["sentences"] == 3
-    assert tmt("heads", "--model", trained, "--faithful", "--bleu").err == (
-        "tmt: error: --faithful: prints a table of its own; give it without --bleu and --prune\n"
-    )

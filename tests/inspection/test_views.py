@@ -1,5 +1,6 @@
 """What `tmt attend` shows, as data, for every variant of the models."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np

@@ -25,6 +25,7 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
+from transformer_mt.names import lookup
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -164,7 +165,13 @@ def attend(
     )
     _refuse_without_effect(choice, as_json=as_json, dot=dot, threshold=threshold)
     subjects = _open_subjects(
-        sentence, target, models=model, search=search, device=device, quiet=quiet, without=without or ()
+        *(sentence, target),
+        models=model,
+        search=search,
+        device=device,
+        quiet=quiet,
+        without=without or (),
+        method=choice.method,
     )
     views = [_look(subject, choice, words=words) for subject in subjects]
     drawn = not as_json or svg or dot
@@ -200,9 +207,11 @@ def _open_subjects(
     device: str,
     quiet: bool,
     without: Sequence[str],
+    method: str,
 ) -> "list[Subject]":
     """The sentence with the translation of each run, or the given one; all have the sentence of the first."""
     from transformer_mt.cli.looking import open_subject, require_attention
+    from transformer_mt.inspection.methods import METHODS
 
     subjects: list[Subject] = []
     paths: Sequence[Path | None] = models or [None]
@@ -211,7 +220,8 @@ def _open_subjects(
         subjects.append(
             open_subject(text, target, model=model, search=search, device=device, quiet=quiet, without=without)
         )
-        require_attention(subjects[-1])
+        if not lookup(METHODS, method, key="--method")().applies_to(subjects[-1].model):
+            require_attention(subjects[-1])
     return subjects
 
 

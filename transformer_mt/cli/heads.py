@@ -120,8 +120,11 @@ def _refuse_mixtures(
     *, bleu: bool, faithful: bool, prune: str | None, run_dir: Path | None, importance: str | None
 ) -> None:
     """Raise `InputError` for options that would have no effect, or lack another."""
-    if faithful and (bleu or prune is not None):
-        raise InputError("--faithful: prints a table of its own; give it without --bleu and --prune")
+    for option, given in {"--prune": prune is not None, "--bleu": bleu}.items():
+        if faithful and given:
+            raise InputError(
+                f"--faithful: a table of its own, which {option} does not change; leave one of the two out"
+            )
     if prune is not None and run_dir is None:
         raise InputError("--prune: writes a run; say where with --run-dir")
     if prune is not None and bleu:
