@@ -237,6 +237,20 @@ HANGING = (
     + "signal.signal(15, lambda *_: print('asked', flush=True)); print('ready', flush=True)\nwhile 1: time.sleep(1)"
 )
 
+# The second never comes; the first is asked to end when it has begun to wait for it.
+WAITING = (
+    BOTH
+    + """
+import datetime, threading
+if rank: sys.exit(143)
+from torch.distributed import TCPStore
+signal.signal(15, lambda *_: None)
+threading.Timer(0.5, os.kill, (os.getpid(), 15)).start()
+try: TCPStore("127.0.0.1", int(os.environ["MASTER_PORT"]), timeout=datetime.timedelta(seconds=2))
+except Exception: sys.exit(143)
+"""
+)
+
 
 def test_the_first_signal_asks_all_once_and_the_second_ends_them() -> None:
     program = f"from transformer_mt.cli import launcher; launcher.PROGRAM = {HANGING!r}; "
@@ -254,3 +268,10 @@ def test_the_first_signal_asks_all_once_and_the_second_ends_them() -> None:
 def test_processes_that_a_signal_has_ended_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "PROGRAM", BOTH + "time.sleep(0.3 * rank); sys.exit(143)")
     assert launcher.train_in_processes(2, []) == 143
+
+
+def test_a_signal_while_they_wait_for_each_other_leaves_no_trace_of_torch(capfd: pytest.CaptureFixture[str]) -> None:
+    program = f"from transformer_mt.cli import launcher; launcher.PROGRAM = {WAITING!r}; "
+    program += "raise SystemExit(launcher.train_in_processes(2, []))"
+    assert subprocess.run([sys.executable, "-c", program], timeout=LONGEST).returncode == 143
+    assert capfd.readouterr().err == ""

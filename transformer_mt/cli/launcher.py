@@ -124,6 +124,7 @@ def _start(count: int, arguments: Sequence[str], folder: Path) -> list[Rank]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     shared = {
         "OMP_NUM_THREADS": str(max(1, cores // count)),
+        "TORCH_CPP_LOG_LEVEL": "FATAL",  # we say ourselves, in one line, what torch says in forty
         **os.environ,
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
