@@ -41,7 +41,9 @@ def clause(
     sampler: Sampler, row: Row, *, verb: Verb | None = None, subject: m.Nominal | None = None, place: str = "first"
 ) -> m.Clause:
     """A clause as the row asks; `place` says where the subject stands: first, behind the verb, in a question."""
-    node = m.Clause(verb or sampler.verb(row.verb))
+    while verb is None or not _tenses(verb, row):
+        verb = sampler.verb(row.verb)
+    node = m.Clause(verb)
     sampler.asking = place == "asked" and row.predicate != "wo"
     if row.adjective:
         node.predicate = _quality(sampler, row, asked=place == "asked")
@@ -100,6 +102,7 @@ def _unfit(verb: Verb) -> frozenset[str]:
         "now": now,
         "present": now,
         "future": verb.timetable,
+        "planned": verb.aspect == "habit",
         "modal": modals <= unfit,
         "perfect": particles <= unfit,
     }
@@ -112,11 +115,11 @@ def fits(verb: Verb, name: str) -> bool:
 
 
 def _tenses(verb: Verb, row: Row) -> dict[str, float]:
-    """The ways of saying when that the row asks for, or the aspect of the verb; those that it bears."""
+    """The ways of saying when that the row asks for, or the aspect of the verb; those that it bears, if any."""
     options = row.tenses or WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
     unfit = _unfit(verb) - (WEIGHTS["modals"].keys() if row.subject == "addressee" else set())  # whom one asks to do it
     fitting = {name: weight for name, weight in options.items() if name not in unfit}
-    return fitting or row.tenses or {"past": 1}
+    return fitting or (row.tenses if isinstance(row.verb, list) else {})
 
 
 def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
@@ -304,7 +307,7 @@ def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Pr
 def _location(sampler: Sampler, verb: Verb, role: str) -> m.Adverbial | m.Prepositional:
     """Where, where to, where from, along what: as the verb wants it."""
     found = [entity for entity in sampler.select(getattr(verb, role)) if _is(role, entity)]
-    if not found or (role == "place" and sampler.chance(0.12)):
+    if not found or (role == "place" and sampler.chance(0.05)):
         return m.Adverbial(sampler.words.adverbs["place"][sampler.one_of(WEIGHTS["places"]["anywhere"])])
     if role == "goal" and verb.key in WEIGHTS["places"]["goers"] and sampler.chance(0.12):
         return m.Adverbial(sampler.words.adverbs["goal"]["nach Hause"])

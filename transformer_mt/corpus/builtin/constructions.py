@@ -137,9 +137,14 @@ def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
         phrase.adjectives = (sampler.fair(looks),)
     if phrase.plural:
         phrase.determiner = sampler.one_of(("viele", "einige", sampler.few())) if noun.plural_only else sampler.few()
-    elif not phrase.plural and "figure" in noun.kind_set and sampler.chance(0.35):
+    elif not phrase.plural and _may_wear(noun) and sampler.chance(0.35):
         phrase.attribute = _clothes(sampler)
     return phrase
+
+
+def _may_wear(noun: Noun) -> bool:
+    """Whether one says what somebody has on: of people whose work does not say it."""
+    return "figure" in noun.kind_set and not noun.kind_set & {"profession", "player"}
 
 
 def _clothes(sampler: Sampler) -> m.Prepositional:
@@ -192,7 +197,9 @@ def relative(sampler: Sampler) -> m.Sentence:
     text = sampler.one_of(row["say"])
     form = form_of(text)
     letters = _letters(sampler, row, form)
-    phrase, pronoun = letters["X"], m.RelativePronoun(letters["X"])
+    phrase = letters["X"]
+    assert isinstance(phrase, m.NounPhrase)
+    pronoun = m.RelativePronoun(phrase)
     said = Reader(sampler.of_kind, letters | {"X": pronoun}).clause(sampler.one_of(row["relative"]))
     fronts = [part for part in said.adverbials if isinstance(part, m.Prepositional) and part.object is pronoun]
     phrase.relative = m.Relative(said, fronts[0] if fronts else pronoun)

@@ -273,7 +273,8 @@ class English(Language):
             text = "a pair of"
         elif text == "-":
             denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)
-            denied = denied and negated.verb.object_is not in ("generic", "bare")  # does not play cards
+            if negated is not None and negated.verb.object_is in ("generic", "bare"):  # does not play cards
+                denied = False
             text = "the" if in_english == "the" else "any" if denied else ""
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book

@@ -102,7 +102,7 @@ class Verb(Entry):
     subject = "person"
     subject_is = object = object_number = takes = asks = ""
     case: Case = "accusative"
-    object_is: Literal["definite", "indefinite", "either", "bare", "own", "generic"] = "either"
+    object_is: Literal["definite", "the", "indefinite", "either", "bare", "own", "generic"] = "either"
     anything = subject_anything = False
     # others who take part, and circumstances
     recipient = recipient_object = recipient_preposition = ""

@@ -11,7 +11,7 @@ from random import Random
 from typing import TypeVar
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS, possessive
+from transformer_mt.corpus.builtin.german import PRONOUNS, possessive
 from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, table
 
 T = TypeVar("T")
@@ -208,9 +208,9 @@ class Sampler:
 
     def object_pronoun(self) -> m.Pronoun:
         """A personal pronoun as object, of another person than the subject."""
-        taken = _SAME_PERSON.get(self.owner, ())
+        taken: tuple[str, ...] = _SAME_PERSON.get(self.owner, ())
         second = () if self.addressee == "Sie" else (self.addressee,)
-        taken = {*taken, "sie"} if self.owner.startswith("sie") else taken  # sie lädt sie ein
+        taken += ("sie",) if self.owner.startswith("sie") else ()  # sie lädt sie ein
         return m.Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
     def person(self, wanted: str = "person -figure", *, pronouns: float) -> m.Nominal:
@@ -220,7 +220,7 @@ class Sampler:
         return self.entity(self.fair(self._others(self.select(wanted))))
 
     def _others(self, entities: Sequence[Entity]) -> list[Entity]:
-        """Who goes with the subject: not the same, no name beside a name (Fragt Jan Martin?), no parent beside a parent."""
+        """Who goes with the subject: not the same, no name beside a name (Fragt Jan Martin?), no two parents."""
         kinds = self.actor.kind_set if self.actor else frozenset()
         unfit = {"name", "person"} if {"name", "person"} <= kinds else {"parent"} if "parent" in kinds else {""}
         return [one for one in entities if one is not self.actor and not one.kind_set >= unfit] or list(entities)
@@ -286,7 +286,7 @@ class Sampler:
         return self.weighted(WEIGHTS["few"])
 
     def _described(self, noun: Noun, determiner: str) -> tuple[Adjective, ...]:
-        """Perhaps an adjective that tells one from another: alt, neu, rot; what one thinks of it is said of few things."""
+        """Perhaps an adjective that tells one from another: alt, neu, rot."""
         sort = next(kind for kind in ("anyone", "person", "thing") if kind in noun.kind_set or kind == "thing")
         row = WEIGHTS["described"][sort]
         fitting = [adjective for adjective in self.describing[noun] if adjective.key in row["by"]]
@@ -294,7 +294,7 @@ class Sampler:
         return (self.fair(fitting),) if fitting and self.chance(often) else ()
 
     def possessive(self, mostly: float = 0.75, *, one: bool = False) -> str:
-        """A possessive, `mostly` the subject's own; never one that could be two people's; of `one` owner where asked."""
+        """A possessive, `mostly` the subject's own; never one that could be two people's; perhaps of `one` owner."""
         unfit: tuple[str, ...] = _OF_SEVERAL if one else ()
         own = PRONOUNS.get(self.owner, {}).get("own", "")
         if own and own not in unfit and self.chance(mostly):
@@ -337,6 +337,8 @@ class Sampler:
             worn = "body" in chosen.kind_set or ("clothing" in chosen.kind_set and self.chance(0.5))
             said = "der" if worn else own
             return m.NounPhrase(chosen, said, number == "plural", own="ihr" if self._girl else own)
+        if verb.object_is == "the":
+            return m.NounPhrase(chosen, "der", number == "plural" or chosen.plural_only)
         if verb.object_is == "generic":
             return self._generic(chosen)
         definiteness = "bare" if verb.object_number == "each" and number == "plural" else verb.object_is
@@ -344,7 +346,9 @@ class Sampler:
         familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
         if definiteness == "either" and familiar:
             definiteness = "definite"
-        elif habitual and verb.object_is != "definite" and number in ("", "singular"):  # Sie liest gern Romane
+        elif (
+            habitual and verb.object_is not in ("definite", "the") and number in ("", "singular")
+        ):  # Sie liest gern Romane
             return m.NounPhrase(chosen, "", plural=not (chosen.mass or chosen.both))
         return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
 
