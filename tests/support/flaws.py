@@ -216,7 +216,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "two times": (
         1,
-        r"(?i)^(?!.*\b(?:that|who|whom|because|and|but|when|if|so|until|although|while)\b|.*,)"
+        r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|until|although|while)\b|.*,)"
         r".*\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b.*"
         r"\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b(?! (?:morning|evening))",
         "Today we are coming tomorrow.",

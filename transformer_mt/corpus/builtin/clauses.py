@@ -9,12 +9,20 @@ from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.notation import SLOTS, prepositional
-from transformer_mt.corpus.builtin.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, WEIGHTS, Sampler, traits
+from transformer_mt.corpus.builtin.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, WEIGHTS, Sampler
 
 _TABLES = table("constructions")
 _DEFAULTS = _TABLES.pop("defaults")
 _ROLES = ("place", "spot", "onto", "goal", "path", "origin")
 _THEIRS = ("sein", "ihr", "ihr, plural")
+# What makes sense with which verbs: their keys, by the name of a tense, a modal verb, a small word, a kind of time.
+_TABLE = table("fits")
+_HOURS: dict[str, str] = _TABLE.pop("hours")
+FITS = {
+    name: frozenset(verbs.replace("\n", " ").split(", "))
+    for names, verbs in _TABLE.items()
+    for name in names.split(", ")
+}
 _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
 
@@ -33,15 +41,18 @@ def clause(
     sampler: Sampler, row: Row, *, verb: Verb | None = None, subject: m.Nominal | None = None, place: str = "first"
 ) -> m.Clause:
     """A clause as the row asks; `place` says where the subject stands: first, behind the verb, in a question."""
-    node = m.Clause(verb or sampler.verb(row.verb))
+    while verb is None or not _tenses(verb, row):
+        verb = sampler.verb(row.verb)
+    node = m.Clause(verb)
+    sampler.asking = place == "asked" and row.predicate != "wo"
     if row.adjective:
-        node.predicate = _quality(sampler, row)
+        node.predicate = _quality(sampler, row, asked=place == "asked")
     node.subject = subject or sampler.as_subject(_subject(sampler, row, node, place))
     if node.verb.swap and isinstance(node.subject, m.NounPhrase) and node.subject.determiner in _THEIRS:
         node.subject.determiner = "mein"  # whose it is could be told from neither language
     when = sampler.weighted(_tenses(node.verb, row))
     _say_when(sampler, node, when, row)
-    _add_objects(sampler, node, row, habitual=when == "habit")
+    _add_objects(sampler, node, row, habitual=when in ("habit", "gern"))
     _add_circumstances(sampler, node, row)
     if "gern" in node.tense and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
         node.object.key = "etwas"
@@ -72,7 +83,10 @@ def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
     """What somebody tries, hopes, helps to do; its subject is not said, but reflexives agree with it."""
     who = node.object if row.form == "bare" else node.subject
     sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
-    return m.Joined(row.form, clause(sampler, row, subject=who))
+    said = clause(sampler, row, subject=who)
+    if isinstance(said.object, m.Pronoun) and said.object.key == "nichts":
+        said.object.key = "etwas"
+    return m.Joined(row.form, said)
 
 
 # ---- tenses and times
@@ -81,38 +95,57 @@ def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
 @cache
 def _unfit(verb: Verb) -> frozenset[str]:
     """The ways of saying when that make no sense with a verb."""
-    barred = verb.without_set
-    passive = "acts" not in traits(verb) or verb.swap or (verb.aspect == "state" and not verb.able)
-    now = "progressive" in barred and verb.aspect in ("activity", "event")
-    follows = {"now": now, "present": now, "planned": "future" in barred, "modal": passive, "gern": not verb.gern}
-    unfit = barred | {name for name, holds in follows.items() if holds}
-    return unfit | (WEIGHTS["modals"]["usual"].keys() if "modal" in unfit else set())
+    unfit = verb.without_set | {name for name in FITS if not fits(verb, name)}
+    modals, particles = WEIGHTS["modals"].keys(), WEIGHTS["particles"]["perfect"].keys()
+    now = "progressive" in unfit and verb.aspect in ("activity", "event")
+    follows = {
+        "now": now,
+        "present": now,
+        "future": verb.timetable,
+        "planned": verb.aspect == "habit",
+        "modal": modals <= unfit,
+        "perfect": particles <= unfit,
+    }
+    return unfit | {name for name, holds in follows.items() if holds}
+
+
+def fits(verb: Verb, name: str) -> bool:
+    """Whether a tense, a modal verb, a small word, a kind of time makes sense with the verb."""
+    return name not in FITS or verb.key in FITS[name]
 
 
 def _tenses(verb: Verb, row: Row) -> dict[str, float]:
-    """The ways of saying when that the row asks for, or the aspect of the verb; those that it bears."""
+    """The ways of saying when that the row asks for, or the aspect of the verb; those that it bears, if any."""
     options = row.tenses or WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
-    fitting = {name: weight for name, weight in options.items() if name not in _unfit(verb)}
-    return fitting or row.tenses or {"past": 1}
+    unfit = _unfit(verb) - (WEIGHTS["modals"].keys() if row.subject == "addressee" else set())  # whom one asks to do it
+    fitting = {name: weight for name, weight in options.items() if name not in unfit}
+    return fitting or (row.tenses if isinstance(row.verb, list) else {})
 
 
 def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
     """Put the clause into a tense, with a particle or an adverb of time where it needs or bears one."""
     verb = node.verb
     if when == "modal":
-        modals = WEIGHTS["modals"]["able" if verb.able else "usual"]
-        when = sampler.weighted({name: weight for name, weight in modals.items() if name not in verb.without_set})
-    if when == "würde gern" and not (verb.gern or verb.would):
-        when = "möchten"
+        when = sampler.weighted(_fitting(verb, WEIGHTS["modals"]))
     rule = WEIGHTS["when"].get(when, {})
     node.tense = rule.get("tense", when)
     if "particles" in rule:
-        node.particle = sampler.weighted(WEIGHTS["particles"][rule["particles"] or verb.aspect])
+        node.particle = sampler.weighted(_fitting(verb, WEIGHTS["particles"][rule["particles"] or verb.aspect]))
     if row.particles != "any":
         node.particle = row.particles.get(node.particle, "")
+    kinds = WEIGHTS["times"][
+        "timetable" if verb.timetable and rule.get("time") == "future" else rule.get("time", "state")
+    ]
+    kinds = {
+        kind: weight for kind, weight in _fitting(verb, kinds).items() if kind != "often" or "time" not in row.first
+    }
     dated = row.times if row.tenses else rule.get("dated", 0) * (verb.aspect != "state")
-    if not node.particle and sampler.chance(dated):
-        node.adverbials.append(_time(sampler, verb, rule.get("time", "state"), often=row.first != "time"))
+    if kinds and not node.particle and sampler.chance(dated):
+        node.adverbials.append(_time(sampler, verb, rule.get("time", "state"), sampler.weighted(kinds)))
+
+
+def _fitting(verb: Verb, options: dict[str, float]) -> dict[str, float]:
+    return {name: weight for name, weight in options.items() if fits(verb, name)}
 
 
 def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ()) -> m.Adverbial:
@@ -121,32 +154,27 @@ def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ())
     return m.Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
 
 
-def _time(sampler: Sampler, verb: Verb, tense: str, *, often: bool) -> m.Adverbial | m.Prepositional:
-    """When something happens: an adverb, a day or month, an occasion, so long ago, at so many o'clock; how often."""
-    kind = sampler.weighted(WEIGHTS["times"]["timetable" if verb.timetable and tense == "future" else tense])
-    spans = WEIGHTS["spans"]
-    is_long = verb.key in spans["long_verbs"]
-    if kind == "often" and often:
+def _time(sampler: Sampler, verb: Verb, tense: str, kind: str) -> m.Adverbial | m.Prepositional:
+    """When something happens: how often, at so many o'clock, so long ago, before an occasion, on a day; an adverb."""
+    is_long = fits(verb, "long")
+    if kind == "often":
         return adverb(sampler, "frequency", tense)
-    if kind == "clock" and (verb.timetable or verb.key in spans["on_the_hour"]):
-        return prepositional("um", m.Clock(sampler.one_of(tuple(NUMERALS)[:11]), half=sampler.chance(0.2)))
-    if kind == "ago" and is_long:
+    if kind == "clock":
+        hours = _HOURS.get(verb.key, " ".join(tuple(NUMERALS)[:11])).split()
+        return prepositional("um", m.Clock(sampler.one_of(hours), half=sampler.chance(0.2)))
+    if kind == "long":
         unit = sampler.noun("Woche Monat Jahr")
-        span = m.NounPhrase(unit, sampler.fair(tuple(NUMERALS)[:5]), plural=True)
-        return m.Prepositional("vor", "ago", span, "time", after=True)
+        return m.Prepositional("vor", "ago", m.NounPhrase(unit, sampler.few(), plural=True), "time", after=True)
     if kind == "occasion":
         event = m.NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
         german, english = sampler.one_of((("nach", "after"), ("vor", "before")))
-        if verb.key in spans["while"]:
+        if fits(verb, "while"):
             german, english = "während", "during"
         return m.Prepositional(german, english, event, "time")
-    if kind == "day":
+    if kind == "weekday":
         noun = sampler.noun("weekday daytime -Nacht month season" if is_long else "weekday daytime -Nacht", "when")
         return prepositional(noun.when.split()[0], m.NounPhrase(noun))
-    if is_long or verb.aspect in ("habit", "state"):
-        return adverb(sampler, "time", tense)
-    lasts = verb.aspect == "activity" and not verb.object
-    return adverb(sampler, "time", tense, without=spans["far"] if lasts else spans["far"] + spans["lasting"])
+    return adverb(sampler, "time", tense, without=() if is_long or tense == "habit" else WEIGHTS["far"])
 
 
 # ---- objects and predicates
@@ -192,7 +220,7 @@ def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> m.Nominal | Non
         if noun.both:
             return sampler.noun_phrase(noun, "bare")
         eaten = noun.kind_set & {"food", "fruit", "baked"} and not noun.mass
-        return sampler.noun_phrase(noun, "indefinite", number="plural" if eaten else "")
+        return sampler.noun_phrase(noun, "indefinite", number="plural" if eaten else "singular", adjectives=0)
     nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
     counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
     noun = sampler.fair(counted or nouns)
@@ -211,12 +239,12 @@ def _profession(sampler: Sampler, subject: m.Nominal | None) -> m.NounPhrase:
     return m.NounPhrase(sampler.fair(nouns), "" if plural else "als", plural)
 
 
-def _quality(sampler: Sampler, row: Row) -> m.Quality:
-    """An adjective as the row asks, perhaps with very or too."""
+def _quality(sampler: Sampler, row: Row, *, asked: bool) -> m.Quality:
+    """An adjective as the row asks, perhaps with very or too, which questions do without."""
     adjective = sampler.adjective(row.adjective)
     unfit = {*(() if adjective.graded else ("sehr", "ziemlich")), "" if adjective.too else "zu"}
     degrees = {degree: weight for degree, weight in WEIGHTS["degrees"].items() if degree not in unfit or not degree}
-    return m.Quality(adjective, row.degree or sampler.weighted(degrees))
+    return m.Quality(adjective, row.degree or ("" if asked else sampler.weighted(degrees)))
 
 
 # ---- circumstances
@@ -279,7 +307,7 @@ def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Pr
 def _location(sampler: Sampler, verb: Verb, role: str) -> m.Adverbial | m.Prepositional:
     """Where, where to, where from, along what: as the verb wants it."""
     found = [entity for entity in sampler.select(getattr(verb, role)) if _is(role, entity)]
-    if not found or (role == "place" and sampler.chance(0.12)):
+    if not found or (role == "place" and sampler.chance(0.05)):
         return m.Adverbial(sampler.words.adverbs["place"][sampler.one_of(WEIGHTS["places"]["anywhere"])])
     if role == "goal" and verb.key in WEIGHTS["places"]["goers"] and sampler.chance(0.12):
         return m.Adverbial(sampler.words.adverbs["goal"]["nach Hause"])
@@ -300,8 +328,7 @@ def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
     options = getattr(entity, "spot" if role == "onto" else role).split(" | ")
     german, _, english = sampler.one_of(options).partition(" ")
     bare = role in entity.bare.split()
-    adjectives = 0 if "body" in entity.kind_set else 0.03
-    phrase = m.NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=adjectives)
+    phrase = m.NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=0)
     if phrase.determiner in _THEIRS:  # whose, one could not tell
         phrase.determiner, phrase.own = "der", ""
     return m.Prepositional(german, english, phrase, SLOTS.get(role, "place"), bare)
@@ -319,15 +346,16 @@ def _says_how_many(node: m.Clause) -> bool:
 def _bears_negation(node: m.Clause, when: str) -> bool:
     """Whether a clause makes sense when it is negated."""
     thing, quality = node.object, node.predicate
-    undated = ("time",) if node.tense in ("present", "future") else ()
-    crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated)
+    undated = ("time",) if node.tense in ("present", "future") or m.is_indefinite(thing) else ()
+    located = ("place",) if node.tense == "past" and node.verb.key != "sein" else ()
+    crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated, *located)
     middle = any(isinstance(part, m.Adverbial) and part.adverb.middle for part in node.adverbials)
-    if crowded or middle or _says_how_many(node) or node.tense in ("würde gern", "könnte"):
+    if crowded or middle or _says_how_many(node) or node.tense in ("würde gern", "könnte", "möchten"):
         return False
     if isinstance(quality, m.Quality) and quality.degree in ("zu", "ziemlich"):
         return False
     if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
-        return m.is_indefinite(thing) or m.fixed_noun(node.verb) is not None
+        return (m.is_indefinite(thing) and fits(node.verb, "kein")) or m.fixed_noun(node.verb) is not None
     if not isinstance(thing, m.NounPhrase):
         return True
     if m.is_indefinite(thing):

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause
+from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause, fits
 from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS
-from transformer_mt.corpus.builtin.lexicon import Noun, ProperName, Verb, table
+from transformer_mt.corpus.builtin.lexicon import Noun, ProperName, table
 from transformer_mt.corpus.builtin.notation import Reader, form_of
-from transformer_mt.corpus.builtin.sampler import FEW, FRIENDS, WEIGHTS, Sampler, traits
+from transformer_mt.corpus.builtin.sampler import FRIENDS, WEIGHTS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
-PATTERNS = table("patterns")["pattern"]
+PATTERNS, DESCRIBED = table("patterns")["pattern"], table("patterns")["described"]
 
 
 # ---- rows of constructions.toml
@@ -43,14 +43,20 @@ def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
     topics: list[object] = [*node.in_slot(*slots)]
     thing = node.object
     fixed = node.verb.swap or node.verb.governs
-    if isinstance(thing, m.NounPhrase) and thing.determiner in ("der", "dieser") and not fixed:
+    if (
+        isinstance(thing, m.NounPhrase)
+        and thing.determiner in ("der", "dieser")
+        and fits(node.verb, "topic")
+        and not fixed
+    ):
+        thing.determiner = sampler.one_of(("der", "dieser"))
         topics.append(thing)
-    if not topics:
+    if not topics and sampler.chance(0.5):
         unsure = WEIGHTS["unsure"]
         unfit = unsure["adverbs"] if m.subject_key(node.subject) in unsure["speakers"] else ()
         node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state", unfit))
         topics += node.adverbials[-1:]
-    return sampler.one_of(topics)
+    return sampler.one_of(topics) if topics else None
 
 
 def _part(node: m.Clause, role: str) -> object:
@@ -97,11 +103,8 @@ _LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
 def _seen(sampler: Sampler, row: Row) -> m.Clause:
     """What one sees somebody do: most of it is new."""
     verb = sampler.verb(row.verb)
-    doers = sampler.select("figure" if "anybody" in traits(verb) else verb.subject)
-    figures = [noun for noun in sampler.select(row.subject) if isinstance(noun, Noun) and noun in doers]
-    if not figures:
-        return _seen(sampler, row)
-    node = clause(sampler, row, verb=verb, subject=sampler.as_subject(_figure(sampler, sampler.fair(figures))))
+    figure = _figure(sampler, sampler.noun(verb.seen))
+    node = clause(sampler, row, verb=verb, subject=sampler.as_subject(figure))
     if verb.object:
         entity = sampler.fair(sampler.objects[verb])
         if "person" in entity.kind_set:
@@ -116,7 +119,7 @@ def _seen(sampler: Sampler, row: Row) -> m.Clause:
     seen = [part.object for part in node.adverbials if isinstance(part, m.Prepositional) and not part.bare]
     for phrase in (*seen, node.object):
         if isinstance(phrase, m.NounPhrase) and _may_be_new(phrase):
-            phrase.determiner = "ein" if sampler.chance(0.5) else "der"
+            phrase.determiner = "ein" if sampler.chance(0.8 if phrase is node.object else 0.5) else "der"
     return node
 
 
@@ -132,11 +135,16 @@ def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
     looks = [entry for entry in map(sampler.words.adjectives.__getitem__, _LOOKS) if entry in sampler.describing[noun]]
     if looks and sampler.chance(0.3):
         phrase.adjectives = (sampler.fair(looks),)
-    if phrase.plural and not noun.plural_only:
-        phrase.determiner = sampler.fair(FEW)
-    elif not phrase.plural and sampler.chance(0.35):
+    if phrase.plural:
+        phrase.determiner = sampler.one_of(("viele", "einige", sampler.few())) if noun.plural_only else sampler.few()
+    elif not phrase.plural and _may_wear(noun) and sampler.chance(0.35):
         phrase.attribute = _clothes(sampler)
     return phrase
+
+
+def _may_wear(noun: Noun) -> bool:
+    """Whether one says what somebody has on: of people whose work does not say it."""
+    return "figure" in noun.kind_set and not noun.kind_set & {"profession", "player"}
 
 
 def _clothes(sampler: Sampler) -> m.Prepositional:
@@ -149,38 +157,6 @@ def _clothes(sampler: Sampler) -> m.Prepositional:
     if colours and sampler.chance(0.75):
         phrase.adjectives = (sampler.fair(colours),)
     return m.Prepositional(german, english, phrase, "attribute")
-
-
-def relative(sampler: Sampler) -> m.Sentence:
-    """Der Mann, dem ich geholfen habe, wartet auf den Bus."""
-    node = clause(sampler, ROWS["main"][0])
-    phrases = [part for part in (node.subject, node.object) if isinstance(part, m.NounPhrase) and not part.possessor]
-    described = [part for part in phrases if part.determiner in ("der", "ein") or (part.plural and not part.determiner)]
-    if not described or node.recipient is not None or node.tense == "gern":
-        return relative(sampler)
-    phrase = sampler.one_of(described)
-    if phrase is node.object:  # whose clause ends the English sentence
-        node.adverbials, node.particle = [], ""
-    phrase.relative = _relative(sampler, phrase, node.verb)
-    if phrase.relative is None:
-        return relative(sampler)
-    return m.Sentence(node)
-
-
-def _relative(sampler: Sampler, phrase: m.NounPhrase, main: Verb) -> m.Relative | None:
-    """A clause in which the noun is subject or object, where another verb than the main one is found that it suits."""
-    rows = ROWS["relative"]
-    row = rows[sampler.weighted({place: row.weight for place, row in enumerate(rows)})]
-    is_subject = row.subject == "relative"
-    pronoun = m.RelativePronoun(phrase)
-    for verb in (sampler.verb(row.verb) for _ in range(20)):
-        nouns = sampler.words.select(verb.subject) if is_subject else sampler.objects[verb]
-        if verb is not main and phrase.noun in nouns:
-            sampler.owner = ""
-            node = clause(sampler, row, verb=verb, subject=pronoun if is_subject else None)
-            node.object = node.object if is_subject else pronoun
-            return m.Relative(node, pronoun)
-    return None
 
 
 # ---- rows of scenes.toml and patterns.toml
@@ -208,9 +184,26 @@ def pattern(sampler: Sampler) -> m.Sentence:
     row = sampler.fair(PATTERNS)
     text, front, form = sampler.one_of(row["say"]), row.get("front", ""), row.get("form", "statement")
     node = Reader(sampler.of_kind, _letters(sampler, row, form)).clause(text)
-    if form == "question" and not front and sampler.chance(0.7) and getattr(node.subject, "key", "") != "Sie":
+    who = getattr(node.subject, "key", getattr(node.subject, "determiner", ""))
+    tells = who in ("ich", "wir", "mein", "unser") or (who not in ("du", "ihr", "Sie") and sampler.chance(0.7))
+    if form == "question" and not front and tells:
         form = "statement"
     return m.Sentence(node, form, _part(node, front) if front else None)
+
+
+def relative(sampler: Sampler) -> m.Sentence:
+    """Der Mann, dem ich geholfen habe, wartet auf den Bus."""
+    row = sampler.fair(DESCRIBED)
+    text = sampler.one_of(row["say"])
+    form = form_of(text)
+    letters = _letters(sampler, row, form)
+    phrase = letters["X"]
+    assert isinstance(phrase, m.NounPhrase)
+    pronoun = m.RelativePronoun(phrase)
+    said = Reader(sampler.of_kind, letters | {"X": pronoun}).clause(sampler.one_of(row["relative"]))
+    fronts = [part for part in said.adverbials if isinstance(part, m.Prepositional) and part.object is pronoun]
+    phrase.relative = m.Relative(said, fronts[0] if fronts else pronoun)
+    return m.Sentence(Reader(sampler.of_kind, letters).clause(text), form)
 
 
 def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.Nominal]:
@@ -239,4 +232,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {compared: 0.8, picture: 6, relative: 2, scene: 14, pattern: 9}
+CONSTRUCTIONS |= {compared: 0.8, picture: 6, relative: 5, scene: 18, pattern: 16}

@@ -58,7 +58,7 @@ class English(Language):
         said_with = [adverb.tenses for adverb in adverbs]
         if verb.ahead and {"future"} in said_with and not simple:
             return "future"
-        repeated = any("habit" in tenses for tenses in said_with)
+        repeated = any(tenses & {"habit", "repeated"} for tenses in said_with)
         dated = any(isinstance(part.object, m.Clock) for part in phrases) or "wann" in (word.key for word in adverbs)
         timed = verb.timetable and (dated or {"future"} in said_with)
         nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
@@ -231,6 +231,8 @@ class English(Language):
     def _prepositional(self, node: m.Prepositional) -> Said:
         """In the park; by train; three days ago."""
         said = self.phrase(node.object, "accusative")
+        if said[0].text == "that":  # the house in which we live
+            said[0].text = "which"
         if node.bare:
             said = [word for word in said if word.relation != "det"]
         preposition = attach(spell(node.english, "ADP", (node, "preposition")), root_of(said), "case")
@@ -271,6 +273,8 @@ class English(Language):
             text = "a pair of"
         elif text == "-":
             denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)
+            if negated is not None and negated.verb.object_is in ("generic", "bare"):  # does not play cards
+                denied = False
             text = "the" if in_english == "the" else "any" if denied else ""
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book

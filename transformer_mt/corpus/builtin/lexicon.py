@@ -68,7 +68,7 @@ class ProperName(Entry):
     @cached_property
     def kind_set(self) -> frozenset[str]:
         """What it names."""
-        return frozenset((self.kind, "name"))
+        return frozenset((*self.kind.split(), "name"))
 
 
 Entity = Noun | ProperName
@@ -102,7 +102,7 @@ class Verb(Entry):
     subject = "person"
     subject_is = object = object_number = takes = asks = ""
     case: Case = "accusative"
-    object_is: Literal["definite", "indefinite", "either", "bare", "own", "generic"] = "either"
+    object_is: Literal["definite", "the", "indefinite", "either", "bare", "own", "generic"] = "either"
     anything = subject_anything = False
     # others who take part, and circumstances
     recipient = recipient_object = recipient_preposition = ""
@@ -112,7 +112,8 @@ class Verb(Entry):
     aspect: Literal["state", "habit", "activity", "event"] = "activity"
     ahead = ""
     without_set: frozenset[str] = frozenset()  # the ways of saying when that make no sense
-    timetable = able = command = would = gern = seen = False
+    timetable = able = command = only_now = False
+    seen = ""  # who is seen to do it in pictures
 
     def __init__(self, key: str, row: dict[str, Any]) -> None:
         super().__init__(key, row)

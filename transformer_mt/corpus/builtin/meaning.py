@@ -318,5 +318,5 @@ def is_person(nominal: Nominal) -> bool:
     """True for people, who are who and whom and take 's."""
     match nominal:
         case NounPhrase(named) | Name(named):
-            return "person" in named.kind_set
+            return bool(named.kind_set & {"person", "figure", "profession"})
     return isinstance(nominal, (Pronoun, Both))

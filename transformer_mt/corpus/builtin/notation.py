@@ -11,7 +11,7 @@ from functools import cache
 
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adverb, Entity, Noun, Verb, lexicon
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Adverb, Entity, Noun, Verb, lexicon
 
 _GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
 _COMBINED: dict[str, str] = CLOSED["combined"]
@@ -141,9 +141,16 @@ class Reader:
         if not isinstance(noun, Noun):
             raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
         plural = last != key or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
-        adjectives = tuple(lexicon().adjectives[word] for word in middle)
+        adjectives = tuple(_of_sense(word, noun) for word in middle)
         own = "ihr" if words[0] == "own" and self._girl else ""  # das Mädchen und seine Mutter: the girl and her mother
         return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents, own=own)
+
+
+@cache
+def _of_sense(word: str, noun: Noun) -> Adjective:
+    """The adjective, in the sense that suits the noun where it has several: klein is small, of children little."""
+    senses = [entry for entry in lexicon().adjectives.values() if entry.german == word]
+    return next((entry for entry in senses if noun in lexicon().select(entry.suits)), lexicon().adjectives[word])
 
 
 def _leads(verb: Verb, preposition: str, governed: m.Nominal) -> bool:

@@ -11,12 +11,11 @@ from random import Random
 from typing import TypeVar
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import NUMERALS, PRONOUNS, possessive
+from transformer_mt.corpus.builtin.german import PRONOUNS, possessive
 from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, table
 
 T = TypeVar("T")
 WEIGHTS = table("weights")
-FEW = tuple(NUMERALS)[:4]
 # Pronouns of the same first or second person, of which one sentence has one.
 _SAME_PERSON = {key: group for group in (("ich", "wir"), ("du", "ihr", "Sie")) for key in group}
 _SEVERAL = ("wir", "ihr", "sie, plural")
@@ -24,7 +23,7 @@ _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
 FRIENDS = "Anna Lena Maria Paul Peter Tim"
-EVERYDAY_PEOPLE = "relative companion Nachbar Nachbarin name -town -country"  # who does what anybody does
+EVERYDAY_PEOPLE = "familiar Mann Frau Kind Junge Mädchen"  # who does what anybody does
 ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
 
 
@@ -39,7 +38,6 @@ def traits(verb: Verb) -> frozenset[str]:
         "deed": anybody and verb.aspect != "state" and "infinitive" not in verb.without_set,
         "people": "person" in verb.object.split(),
         "governs": verb.governs,
-        "only_now": verb.without_set >= {"past", "future", "habit", "modal"},
     }
     set_keys = {key for key, value in (vars(verb) | derived).items() if value}
     return frozenset(set_keys | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"})
@@ -73,7 +71,7 @@ def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, 
     excluded = {*unfit.get(noun.in_english, ()), *(unfit["shared"] if noun.shared else ())}
     excluded |= {key for kind in noun.kind_set & unfit.keys() for key in unfit[kind]}
     fitting = {key: weight for key, weight in options.items() if key not in excluded}
-    return fitting | ({"von": 1.0} if noun.part_of and "von" in options else {})
+    return fitting | ({"von": 0.5} if noun.part_of and "von" in options else {})
 
 
 class Sampler:
@@ -89,6 +87,7 @@ class Sampler:
         self.addressee = "du"
         self.owner = ""  # the pronoun that could stand for the subject of the clause being made
         self.actor: Entity | None = None  # who that is
+        self.asking = False  # whether it asks for something, which one knows of one's own people
         self._used: Counter[object] = Counter()
         self._selected: dict[str, list[Entity]] = {}
         self.objects = {
@@ -173,18 +172,21 @@ class Sampler:
 
     def subject(self, verb: Verb, place: str = "first") -> m.Nominal:
         """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
-        sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "people": "acts" in traits(verb)}
+        people = "acts" in traits(verb)
+        asked = people and place == "asked"
+        sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "asked": asked, "people": people}
         kind = self.weighted(WEIGHTS["subjects"][next((sort for sort, holds in sorts.items() if holds), "things")])
         if kind == "wir" and place == "asked":  # wollen wir …? is shall we …?
             kind = "sie, plural"
-        if kind == "pronoun" or (kind in ("jemand", "niemand") and place != "first"):
+        if kind == "pronoun":
             return self.pronoun(place)
         if kind in PRONOUNS:
             return m.Pronoun(kind)
         if kind == "two" and "anybody" in traits(verb):
             return self._two_people()
-        everyday = verb.subject == "person" and self.chance(0.8)
-        return self.entity(self.fair(self.select(EVERYDAY_PEOPLE if everyday else verb.subject)))
+        kinds = ((EVERYDAY_PEOPLE if kind == "person" else kind) for kind in verb.subject.split())
+        found = self.fair(self.select(" ".join(kinds) if self.chance(0.97) else verb.subject))
+        return self.entity(found, adjectives=0 if place == "asked" else 0.03)
 
     def as_subject(self, nominal: m.Nominal) -> m.Nominal:
         """The nominal, remembered as the subject of the clause that is being made."""
@@ -206,15 +208,22 @@ class Sampler:
 
     def object_pronoun(self) -> m.Pronoun:
         """A personal pronoun as object, of another person than the subject."""
-        taken = _SAME_PERSON.get(self.owner, ())
+        taken: tuple[str, ...] = _SAME_PERSON.get(self.owner, ())
         second = () if self.addressee == "Sie" else (self.addressee,)
+        taken += ("sie",) if self.owner.startswith("sie") else ()  # sie lädt sie ein
         return m.Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
     def person(self, wanted: str = "person -figure", *, pronouns: float) -> m.Nominal:
         """Somebody who is not the subject."""
         if self.chance(pronouns):
             return self.object_pronoun()
-        return self.entity(self.fair([entity for entity in self.select(wanted) if entity is not self.actor]))
+        return self.entity(self.fair(self._others(self.select(wanted))))
+
+    def _others(self, entities: Sequence[Entity]) -> list[Entity]:
+        """Who goes with the subject: not the same, no name beside a name (Fragt Jan Martin?), no two parents."""
+        kinds = self.actor.kind_set if self.actor else frozenset()
+        unfit = {"name", "person"} if {"name", "person"} <= kinds else {"parent"} if "parent" in kinds else {""}
+        return [one for one in entities if one is not self.actor and not one.kind_set >= unfit] or list(entities)
 
     def acquaintance(self, other: m.Nominal | None = None) -> m.Nominal:
         """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
@@ -261,34 +270,49 @@ class Sampler:
         determiner = self.weighted(determiner_weights(noun, form, definiteness))
         phrase = m.NounPhrase(noun, determiner, form == "plural")
         if determiner == "few":
-            phrase.determiner = self.fair(FEW)
+            phrase.determiner = self.few()
         elif determiner == "mein":
-            phrase.determiner = self.possessive(one="body" in noun.kind_set or noun.key == "Name")
+            one = bool(noun.kind_set & {"body", "glasses", "clothing", "datum"})
+            phrase.determiner = self.possessive(0.6 if "person" in noun.kind_set else 0.92, one=one)
             phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
-        describing = [] if noun.in_english == "bare" or determiner == "dieser" else self.describing[noun]
-        rare = "person" in noun.kind_set or determiner in ("der", "mein")
-        if describing and self.chance(adjectives * (0.1 if rare else 1)):
-            phrase.adjectives = (self.fair(describing),)
+        if adjectives and noun.in_english != "bare" and determiner != "dieser":
+            phrase.adjectives = self._described(noun, phrase.determiner)
         return phrase
 
-    def possessive(self, *, one: bool = False) -> str:
-        """A possessive, mostly the subject's own; never one that could be two people's; of `one` owner where asked."""
+    def few(self) -> str:
+        """A low numeral, mostly two."""
+        return self.weighted(WEIGHTS["few"])
+
+    def _described(self, noun: Noun, determiner: str) -> tuple[Adjective, ...]:
+        """Perhaps an adjective that tells one from another: alt, neu, rot."""
+        sort = next(kind for kind in ("anyone", "person", "thing") if kind in noun.kind_set or kind == "thing")
+        row = WEIGHTS["described"][sort]
+        fitting = [adjective for adjective in self.describing[noun] if adjective.key in row["by"]]
+        often = row["known"] if determiner in ("der", "mein") else row["new"]
+        return (self.fair(fitting),) if fitting and self.chance(often) else ()
+
+    def possessive(self, mostly: float = 0.75, *, one: bool = False) -> str:
+        """A possessive, `mostly` the subject's own; never one that could be two people's; perhaps of `one` owner."""
         unfit: tuple[str, ...] = _OF_SEVERAL if one else ()
         own = PRONOUNS.get(self.owner, {}).get("own", "")
-        if own and own not in unfit and self.chance(0.75):
+        if own and own not in unfit and self.chance(mostly):
             return str(own)
         second = () if self.addressee == "Sie" else (PRONOUNS[self.addressee]["own"],)
         unfit += tuple(_MISTAKABLE.get(self.owner, "").split())
-        options = ("mein", "mein", "mein", "unser", *second, *second, "sein", "ihr")
+        first = () if self.asking and not self.owner else ("mein", "mein", "mein", "unser")
+        options = (*first, *second, *second, "sein", "ihr")
         return self.one_of([option for option in options if option not in unfit])
 
     def _possessor(self, noun: Noun) -> m.Nominal:
         if noun.part_of:
             return m.NounPhrase(self.noun(noun.part_of))
-        person = self.fair(self.select("person -figure -Eltern -Großeltern -Geschwister -Leute"))
-        return m.called(person, self.possessive() if "relative" in person.kind_set else "der")
+        names = "name -town -country"
+        person = self.fair(
+            self.select(names if "person" in noun.kind_set else f"{names} parent Nachbar Nachbarin Lehrerin")
+        )
+        return m.called(person, "mein")
 
     # ---- objects
 
@@ -298,13 +322,13 @@ class Sampler:
         """An object that suits the verb; a `known` one where it is asked for."""
         if entity is None and verb.anything and not verb.governs and self.chance(0.12):
             return m.Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
-        chosen = entity or self.fair(self.objects[verb])
+        chosen = entity or self.fair(self._others(self.objects[verb]))
         if "person" in chosen.kind_set and entity is None and self.chance(0.45):
             return self.object_pronoun()
         if isinstance(chosen, ProperName):
             return m.Name(chosen)
         if verb.takes == "amount" or (chosen.measure and not chosen.both):
-            return m.NounPhrase(chosen, self.fair(FEW), plural=True)
+            return m.NounPhrase(chosen, self.few(), plural=True)
         number = verb.object_number
         if number == "each":  # several people have several coats on
             number = "plural" if self.owner in _SEVERAL else "singular"
@@ -313,6 +337,8 @@ class Sampler:
             worn = "body" in chosen.kind_set or ("clothing" in chosen.kind_set and self.chance(0.5))
             said = "der" if worn else own
             return m.NounPhrase(chosen, said, number == "plural", own="ihr" if self._girl else own)
+        if verb.object_is == "the":
+            return m.NounPhrase(chosen, "der", number == "plural" or chosen.plural_only)
         if verb.object_is == "generic":
             return self._generic(chosen)
         definiteness = "bare" if verb.object_number == "each" and number == "plural" else verb.object_is
@@ -320,8 +346,10 @@ class Sampler:
         familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
         if definiteness == "either" and familiar:
             definiteness = "definite"
-        elif definiteness == "either" and habitual and (verb.aspect == "event" or chosen.kind_set & {"food", "drink"}):
-            definiteness = "indefinite"
+        elif (
+            habitual and verb.object_is not in ("definite", "the") and number in ("", "singular")
+        ):  # Sie liest gern Romane
+            return m.NounPhrase(chosen, "", plural=not (chosen.mass or chosen.both))
         return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
 
     def _generic(self, noun: Noun) -> m.NounPhrase:

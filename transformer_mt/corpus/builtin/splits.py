@@ -45,7 +45,7 @@ def named(sentence: Sentence) -> list[Entity]:
 
 def names_somebody_twice(sentence: Sentence) -> bool:
     """True for Emma versteht Emma: people are told apart by what they are called."""
-    people = [entity for entity in named(sentence) if entity.kind_set & {"person", "figure", "name"}]
+    people = [entity.english for entity in named(sentence) if entity.kind_set & {"person", "figure", "name"}]
     return len(set(people)) < len(people)
 
 
