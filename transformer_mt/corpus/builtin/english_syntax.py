@@ -238,7 +238,7 @@ class English(Language):
 
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
-        possessive = node.possessor is not None or "possessive" in DETERMINERS.get(node.determiner, ())
+        possessive = node.possessor is not None or "possessive" in DETERMINERS[node.determiner]
         text = node.noun.owned if possessive else ""
         text = text or english.noun(node.noun, plural=m.english_plural(node))
         described = spell(text, "NOUN", (node, "noun"), relation="compound", last=True)
@@ -260,9 +260,6 @@ class English(Language):
         origin = (node, "determiner")
         if node.possessor is not None and _takes_s(node.possessor):
             return attach(self._possessor(node.possessor), noun, "nmod:poss")
-        if node.determiner in NUMERALS:
-            prefix = "a " if node.determiner in ("hundert", "tausend") else ""
-            return attach(spell(prefix + NUMERALS[node.determiner], "NUM", origin), noun, "nummod")
         row, in_english = DETERMINERS[node.own or node.determiner], node.noun.in_english
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
         if negated is not None and negated.verb.key == "geben (es)" and m.is_indefinite(node):
@@ -278,6 +275,8 @@ class English(Language):
         elif text == "the" and in_english == "bare":
             text = ""
         speech, relation = ("PRON", "nmod:poss") if "possessive" in row else ("DET", "det")
+        if "numeral" in row:
+            speech, relation = "NUM", "nummod"
         return attach(spell(text, speech, origin), noun, relation)
 
     def _possessor(self, owner: m.Nominal) -> Said:

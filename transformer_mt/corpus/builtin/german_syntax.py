@@ -140,9 +140,9 @@ class German(Language):
                 text = german.relative_pronoun(case, german.column(noun, plural=plural))
                 return [Word(text, "PRON", ((node, "relative"),))]
             case m.Name(name):
-                ending = "" if case != "genitive" else "’" if name.key.endswith(("s", "x", "z")) else "s"
+                text = german.inflected(name.key, "Genitiv, Name") if case == "genitive" else name.key
                 article = german.determiner("der", case, "f" if name.article == "die" else "m") if name.article else ""
-                return before(spell(article, "DET"), [Word(name.key + ending, "PROPN", ((node, "noun"),))], "det")
+                return before(spell(article, "DET"), [Word(text, "PROPN", ((node, "noun"),))], "det")
         numeral = Word(node.hour, "NUM", ((node, "numeral"),))
         if node.half:
             return before([Word("halb", "ADJ", ((node, "half"),))], [numeral], "amod")
@@ -176,10 +176,10 @@ class German(Language):
         else:
             if negated is not None and m.is_indefinite(node):
                 key, origins = "kein", [*origins, (negated, "not")]
-            row = german.DETERMINERS.get(key)
-            relation = "nummod" if row is None else "det:poss" if "possessive" in row else "det"
-            form = german.determiner(key, case, where)
-            said = attach(spell(form, "NUM" if row is None else "DET", *origins), noun, relation)
+            row = german.DETERMINERS[key]
+            speech, relation = ("NUM", "nummod") if "numeral" in row else ("DET", "det")
+            relation += ":poss" if "possessive" in row else ""
+            said = attach(spell(german.determiner(key, case, where), speech, *origins), noun, relation)
         for adjective in node.adjectives:
             form = german.adjective(adjective, key, case, where, compared=node.comparative)
             said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))

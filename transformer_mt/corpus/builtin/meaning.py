@@ -298,7 +298,7 @@ def is_indefinite(nominal: object) -> bool:
     """True for what is negated by kein."""
     if not isinstance(nominal, NounPhrase) or nominal.possessor is not None:
         return False
-    return "indefinite" in DETERMINERS.get(nominal.determiner, ())
+    return "indefinite" in DETERMINERS[nominal.determiner]
 
 
 def is_new(nominal: object) -> bool:
@@ -309,8 +309,7 @@ def is_new(nominal: object) -> bool:
         case Both(both):
             return all(map(is_new, both))
         case NounPhrase(determiner=key):
-            numeral = key not in DETERMINERS
-            return is_indefinite(nominal) or numeral or "new" in DETERMINERS[key]
+            return is_indefinite(nominal) or "new" in DETERMINERS[key]
     return False
 
 
