@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from typing_extensions import override
-
 from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS, Person
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Case, matches
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
+
+_TENSES: list[tuple[str, str]] = CLOSED["english_tenses"]["rows"]
 
 
 class English(Language):
@@ -17,6 +17,7 @@ class English(Language):
 
     name = "english"
     plain_case: Case = "accusative"
+    copula = "be"
     relative_order = "declarative"
     comparative = staticmethod(english.comparative)
 
@@ -35,62 +36,49 @@ class English(Language):
         return node.row.get("english_order", "declarative"), None
 
     def _tense(self, node: m.Clause, order: str) -> str:
-        """The verb group of the clause; what somebody said is reported in the past."""
-        tense = self._direct_tense(node, simple=order == "simple")
-        reported: str = CLOSED["reported"].get(tense, tense)
-        return reported if node.reported else tense
-
-    def _direct_tense(self, node: m.Clause, *, simple: bool) -> str:
-        """Where the German has its present or its perfect, English has two tenses each."""
-        verb, particle = node.verb, node.small_word
+        """The verb group: the first row of which all holds; what somebody said is reported in the past."""
+        verb, thing = node.verb, node.object
         adverbs = [part.adverb for part in node.adverbials if isinstance(part, m.Adverbial)]
         phrases = [part for part in node.adverbials if isinstance(part, m.Prepositional)]
-        if verb.infinitive == "möchten":
-            return "wish"
-        if node.tense == "past" and not german.has_preterite(verb):
-            return "perfect" if "perfect" in particle or any(adverb.perfect for adverb in adverbs) else "past"
-        if node.tense == "present" and any("perfect" in PREPOSITIONS[part.preposition] for part in phrases):
-            return "perfect"
-        if node.tense != "present" or verb.english.split()[0] == "be":
-            return node.tense
-        if "progressive" in particle:
-            return "progressive"
-        said_with = [adverb.tenses for adverb in adverbs]
-        if verb.ahead and {"future"} in said_with and not simple:
-            return "future"
-        repeated = any("habit" in tenses for tenses in said_with)
-        dated = any(isinstance(part.object, m.Clock) for part in phrases) or "wann" in (word.key for word in adverbs)
-        timed = verb.timetable and (dated or {"future"} in said_with)
-        nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
-        lasting = verb.aspect in ("state", "habit") or nothing
-        return "present" if simple or node.simple or lasting or repeated or timed else "progressive"
+        on_the_clock = any(isinstance(part.object, m.Clock) for part in phrases)
+        ahead = any(adverb.tenses == {"future"} for adverb in adverbs)
+        follows = {
+            "wish": verb.infinitive == "möchten",
+            "preterite": german.has_preterite(verb),
+            "perfect": "perfect" in node.small_word or any(adverb.perfect for adverb in adverbs),
+            "since": any("perfect" in PREPOSITIONS[part.preposition] for part in phrases),
+            "be": verb.english.split()[0] == "be",
+            "ongoing": "progressive" in node.small_word,
+            "will": verb.ahead and ahead,
+            "timetable": verb.timetable and (ahead or on_the_clock or any(word.key == "wann" for word in adverbs)),
+            "repeated": any("habit" in adverb.tenses for adverb in adverbs),
+            "nothing": node.takes_kein and getattr(thing, "determiner", "") != "ein",
+            "usual": node.simple,
+        }
+        holds = {node.tense, verb.aspect, order, *(name for name, value in follows.items() if value)}
+        tense = next(tense or node.tense for wanted, tense in _TENSES if matches(wanted, holds))
+        return CLOSED["reported"].get(tense, tense) if node.reported else tense
 
     def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
         """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
         base, *rest = node.verb.english.split()
-        finite = (node, "finite")
         dated = order in ("declarative", "simple", "question")
         group = CLOSED["verb_groups"][self._tense(node, order)]["english"].split() if dated else ["V.base"]
-        agrees = node.object if node.verb.key == "geben (es)" else node.english_subject  # there are two dogs
-        person = "3s" if node.verb.named or agrees is None else m.english_person(agrees)
-        said = [self._verb_word(node, part, person) for part in group]
+        negated = self._says_not(node) and not (node.verb.key == "geben (es)" and node.takes_kein)
+        has_operator = group[1:2] != ["to"] and (len(group) > 1 or (base == "be" and dated))
+        if not has_operator and (order == "question" or (negated and not order.endswith("infinitive"))):
+            (first, form), has_operator = group[0].split("."), True
+            group = [f"do.{form}", f"{first}.base", *group[1:]]  # do not want, does he read
+        said = [self._verb_word(node, part) for part in group]
         main, top = said[-1], said[-3] if "to" in group else None  # want, supposed: what takes the verb with to
         for word in said[:-1]:
             word.head = main if top is None or word.text == "to" else top
         if top is not None:
             top.head, top.relation, top.part_of_speech = None, "root", "VERB"
-        negated = self._says_not(node) and not (node.verb.key == "geben (es)" and node.takes_kein)
-        auxiliary = said[0] not in (main, top) or (base == "be" and dated and said[0] is main)
-        takes_do = not auxiliary and (order == "question" or (negated and not order.endswith("infinitive")))
-        if takes_do:  # do not want, does he read
-            first, _, form = group[0].partition(".")
-            said[0].text = base if first == "V" else first
-            text = english.verb_form("do", "", form, person)
-            places["operator"] = [Word(text, "AUX", (finite,), top or main, "aux")]
-        elif auxiliary:
+        if len(group) == 1 or order == "command":
+            main.origins += ((node, "finite"),)
+        if has_operator:
             places["operator"] = [said.pop(0)]
-        if len(group) == 1 and not (takes_do and dated):
-            main.origins += (finite,)
         places["auxiliaries"], places["verb"] = said[:-1], said[-1:]
         if negated:
             places["not"] = self._not(node, places["operator"] if order != "question" else [], top or main)
@@ -103,15 +91,17 @@ class English(Language):
             places["verb"] += told if base == "be" else attach(told, main, "advmod" if speech == "ADV" else "obj")
         return main, top
 
-    def _verb_word(self, node: m.Clause, part: str, person: Person) -> Word:
+    def _verb_word(self, node: m.Clause, part: str) -> Word:
         """A word of a verb group; like is linked with gern, the others with the German finite verb."""
-        word, _, form = part.partition(".")
+        verb, (word, _, form) = node.verb, part.partition(".")
+        there_is = verb.key == "geben (es)"
+        agrees = node.object if there_is else node.english_subject  # there are two dogs
+        person = "3s" if verb.named or agrees is None else m.english_person(agrees)
         if word == "V":
-            word, past = node.verb.english.split()[0], node.verb.past
-            text = english.verb_form(word, past, form, person)
-            copula = word == "be" and node.verb.key != "geben (es)"
-            return Word(text, "AUX" if copula else "VERB", ((node, "verb"),))
-        role = "gladly" if "gern" in node.tense and word != "would" else "finite"
+            word = verb.english.split()[0]
+            text = english.verb_form(word, verb.past, form, person)
+            return Word(text, "AUX" if word == "be" and not there_is else "VERB", ((node, "verb"),))
+        role = "gladly" if "gern" in node.tense and word in ("like", "to") else "finite"
         speech, relation = ("PART", "mark") if word == "to" else ("AUX", "aux")
         ongoing = [(node, "particle")] if word == "be" and "progressive" in node.small_word else []
         return Word(english.verb_form(word, "", form, person), speech, ((node, role), *ongoing), relation=relation)
@@ -133,16 +123,9 @@ class English(Language):
         """True where nominals are said with any, anything."""
         return self._says_not(node) and "gern" not in node.tense
 
-    @override
-    def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
-        """The clause; where heißen is be, what somebody is called is its head."""
-        said = super().clause(node, order, first)
-        if node.verb.named:
-            called = next(word for word in said if word.relation == "obj" or word.text == "what")
-            make_copula(root_of(said), called, Places(list, {"": said}))
-            called.head, called.relation = None, "root"
-            called.part_of_speech = "PRON" if called.text == "what" else called.part_of_speech
-        return said
+    def _predicate(self, node: m.Clause) -> m.Predicate | None:
+        """Also what somebody is called: My name is Anna."""
+        return (node.object or node.adverbials[0]) if node.verb.named else node.predicate
 
     def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
         """The subject; there of what there is, my name of heißen."""
@@ -172,7 +155,7 @@ class English(Language):
         if verb.reflexive_english:
             key = m.subject_key(node.english_subject) if node.subject is not None else "du"
             yield Part(None, "light", "obj", spell(PRONOUNS[key]["myself"], "PRON", (node, "self")))
-        if thing is None:
+        if thing is None or verb.named:
             return
         linked = () if verb.governs else ((node, "verb"),)
         preposition = spell(verb.preposition, "ADP", (node, "preposition"), *linked)

@@ -14,6 +14,7 @@ class German(Language):
 
     name = "german"
     plain_case: Case = "nominative"
+    copula = "sein"
     relative_order = "verb_last"
     comparative = staticmethod(german.comparative)
 

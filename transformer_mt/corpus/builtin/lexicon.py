@@ -4,6 +4,7 @@ The files' head comments explain the keys. A class lists the keys of its rows wi
 """
 
 import tomllib
+from collections.abc import Set
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
@@ -22,6 +23,11 @@ def table(name: str) -> dict[str, Any]:
 
 
 CLOSED = table("closed")
+
+
+def matches(wanted: str, has: Set[str]) -> bool:
+    """Whether all that is wanted is there, and nothing that stands after a minus."""
+    return all((item.removeprefix("-") in has) != item.startswith("-") for item in wanted.split())
 
 
 class Entry:
@@ -77,7 +83,7 @@ Entity = Noun | ProperName
 class Adverb(Entry):
     """An adverb or fixed phrase; `slot` is its place in the sentence."""
 
-    slot = stranded = ""
+    slot = stranded = pronoun = ""
     tenses: frozenset[str] = frozenset()  # where it may be said
     middle = perfect = False
 

@@ -26,6 +26,7 @@ class Language(ABC):
     """Says derivations; the rows of `order.toml` put the parts of clauses in their places."""
 
     name: str
+    copula: str
     plain_case: Case  # of predicates and of what something is compared with
     relative_order: str
     comparative: Callable[[Adjective], str]
@@ -68,14 +69,13 @@ class Language(ABC):
         """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
         places: Places = defaultdict(list)
         head, top = self._verbs(node, order, places)
-        if node.predicate is not None:
-            described = self.phrase(node.predicate, self.plain_case, node if self._negated(node) else None)
-            if node.verb.key == "sein":
+        predicate = self._predicate(node)
+        if predicate is not None:
+            described = self.phrase(predicate, self.plain_case, node if self._negated(node) else None)
+            if getattr(node.verb, self.name) == self.copula:
                 head = make_copula(head, root_of(described), places)
-                if self.relative_order == "verb_last" and isinstance(
-                    node.predicate, m.NounPhrase
-                ):  # Das ist das Buch, das ich suche.
-                    places["after"] += self._relative(node.predicate, head)
+                if self.relative_order == "verb_last":  # Das ist das Buch, das ich suche.
+                    places["after"] += self._relative(predicate, head)
             else:
                 attach(described, head, "xcomp")
         if top is None:
@@ -86,16 +86,19 @@ class Language(ABC):
             if part.relation:
                 attach(part.said, top if part.relation in ("nsubj", "expl", "advmod") else head, part.relation)
             places["front" if part.node is not None and part.node is first else part.place] += part.said
-        if node.predicate is not None:
-            places["front" if node.predicate is first else "predicate"] += described
+        if predicate is not None:
+            places["front" if predicate is first else "predicate"] += described
         return [word for place in self._orders[order] if place in places for word in places[place]]
+
+    def _predicate(self, node: m.Clause) -> m.Predicate | None:
+        return node.predicate
 
     def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
         """The parts of the clause beside verb and predicate."""
         yield from self._subject(node, order)
         yield from self._objects(node, first)
         yield from self._small_words(node, order)
-        for adverbial in node.adverbials:
+        for adverbial in (part for part in node.adverbials if part is not self._predicate(node)):
             relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
             yield Part(adverbial, self._place(node, adverbial), relation, self.phrase(adverbial, self.plain_case))
         if node.complement is not None:
@@ -105,7 +108,7 @@ class Language(ABC):
         """A subordinate clause with what it stands between."""
         return clause
 
-    def _relative(self, node: m.Nominal, noun: Word) -> Said:
+    def _relative(self, node: m.Predicate, noun: Word) -> Said:
         """The relative clause of a nominal, or nothing."""
         relative = node.relative if isinstance(node, m.NounPhrase) else None
         if relative is None:
@@ -142,7 +145,8 @@ class Language(ABC):
     def _adverb(self, node: m.Adverbial) -> Said:
         """Its words, linked one by one with those of the other language where there are as many."""
         one_by_one = len(node.adverb.key.split()) == len(node.adverb.english.split())
-        said = spell(getattr(node.adverb, self.name), "ADV", relation="advmod", last=True)
+        speech = "PRON" if node.adverb.pronoun == self.name else "ADV"
+        said = spell(getattr(node.adverb, self.name), speech, relation="advmod", last=True)
         for place, word in enumerate(said):
             word.origins = ((node, f"word {place if one_by_one else 0}"),)
         return before(self._degree(node), said, "advmod")
