@@ -262,7 +262,7 @@ def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> N
 
 
 def _is_known(thing: m.Nominal | None) -> bool:
-    return thing is not None and not m.is_indefinite(thing)
+    return thing is not None and "indefinite" not in m.traits(thing)
 
 
 def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:
@@ -327,9 +327,9 @@ def _bears_negation(node: m.Clause, when: str) -> bool:
     if isinstance(quality, m.Quality) and quality.degree in ("zu", "ziemlich"):
         return False
     if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
-        return m.is_indefinite(thing) or m.fixed_noun(node.verb) is not None
+        return "indefinite" in m.traits(thing) or m.fixed_noun(node.verb) is not None
     if not isinstance(thing, m.NounPhrase):
         return True
-    if m.is_indefinite(thing):
+    if "indefinite" in m.traits(thing):
         return not node.verb.governs and node.verb.object_is != "bare"
     return thing.determiner not in ("viele", "einige", "alle", "jeder", *NUMERALS)

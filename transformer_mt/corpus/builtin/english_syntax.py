@@ -96,7 +96,7 @@ class English(Language):
         verb, (word, _, form) = node.verb, part.partition(".")
         there_is = verb.key == "geben (es)"
         agrees = node.object if there_is else node.english_subject  # there are two dogs
-        person = "3s" if verb.named or agrees is None else m.english_person(agrees)
+        person = "3s" if verb.named or agrees is None else m.person(agrees, "english")
         if word == "V":
             word = verb.english.split()[0]
             text = english.verb_form(word, verb.past, form, person)
@@ -144,7 +144,7 @@ class English(Language):
     def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
         """Recipient, particle, reflexive pronoun, object; a preposition stays behind: what are you waiting for?"""
         verb, thing, recipient = node.verb, node.english_object, node.recipient
-        light = m.is_light(thing) and not verb.preposition
+        light = "light" in m.traits(thing) and not verb.preposition
         if recipient is not None:
             to = spell(verb.recipient_preposition or ("to" if light else ""), "ADP", (recipient, "to"))
             said = before(to, self.phrase(recipient, "accusative"), "case")
@@ -201,7 +201,7 @@ class English(Language):
                 other = case != "nominative" and ("reflexive" in PRONOUNS[key] or negated is not None)
                 return [Word(forms[other], "PRON", ((node, "pronoun"),))]
             case m.RelativePronoun(antecedent):
-                text = "that" if not m.is_person(antecedent) else "who" if case == "nominative" else "whom"
+                text = "that" if "person" not in m.traits(antecedent) else "who" if case == "nominative" else "whom"
                 return [Word(text, "PRON", ((node, "relative"),))]
             case m.Name(name):
                 return spell(name.english, "PROPN", (node, "noun"), relation="flat")
@@ -245,12 +245,12 @@ class English(Language):
             return attach(self._possessor(node.possessor), noun, "nmod:poss")
         row, in_english = DETERMINERS[node.own or node.determiner], node.noun.in_english
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
-        if negated is not None and negated.verb.key == "geben (es)" and m.is_indefinite(node):
+        if negated is not None and negated.verb.key == "geben (es)" and "indefinite" in m.traits(node):
             text = "no"  # there is no milk
         elif in_english == "pair" and node.determiner == "ein" and not node.own:
             text = "a pair of"
         elif text == "-":
-            denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)
+            denied = negated is not None and negated.predicate is not node and "indefinite" in m.traits(node)
             text = "the" if in_english == "the" else "any" if denied else ""
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
@@ -275,8 +275,8 @@ class English(Language):
 def _takes_s(owner: m.Nominal) -> bool:
     """Anna's book, the children's; but the book of my parents."""
     if isinstance(owner, m.NounPhrase) and m.english_plural(owner):
-        return m.is_person(owner) and not english.noun(owner.noun, plural=True).endswith("s")
-    return m.is_person(owner)
+        return "person" in m.traits(owner) and not english.noun(owner.noun, plural=True).endswith("s")
+    return "person" in m.traits(owner)
 
 
 ENGLISH = English()

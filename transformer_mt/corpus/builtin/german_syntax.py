@@ -42,7 +42,7 @@ class German(Language):
             places["end_verb"] = [*(Word(text, "PART", ((node, "to"),), main, "mark") for text in zu), main]
             main.origins = (as_verb,) if zu else (as_verb, (node, "to"))
             return main, None
-        person = m.german_person(node.subject) if node.subject else "3s"
+        person = m.person(node.subject, "german") if node.subject else "3s"
         tense = "preterite" if node.tense in ("past", "perfect") and german.has_preterite(verb) else node.tense
         group = CLOSED["verb_groups"][tense]["german"].split()
         auxiliary, _, form = group[0].partition(".")
@@ -74,7 +74,7 @@ class German(Language):
         subject = node.subject
         to_sie = isinstance(subject, m.Pronoun) and subject.key == "Sie"
         if subject is not None and not order.endswith("infinitive") and (order != "command" or to_sie):
-            place = "light_subject" if m.is_light(subject) else "object" if node.verb.swap else "subject"
+            place = "light_subject" if "light" in m.traits(subject) else "object" if node.verb.swap else "subject"
             said = self.phrase(subject, "nominative")
             relation = "expl" if node.impersonal else "nsubj"
             yield Part(subject, place, relation, [*said, *self._relative(subject, root_of(said))])
@@ -86,16 +86,16 @@ class German(Language):
             said = self._governed(verb.governs, (node, "preposition"), thing, verb.case)
             yield from self._with_relative(thing, "prepositional", "obl", said)
         elif thing is not None:
-            place = "light" if m.is_light(thing) else "new_object" if m.is_new(thing) else "object"
+            place = "light" if "light" in m.traits(thing) else "new_object" if "new" in m.traits(thing) else "object"
             said = self.phrase(thing, verb.case, node if node.takes_kein else None)
             yield from self._with_relative(thing, place, "iobj" if verb.case == "dative" else "obj", said)
         if verb.reflexive:
             form = german.reflexive(m.subject_key(node.subject), verb.reflexive)
-            light = m.is_light(node.subject) or isinstance(node.subject, m.RelativePronoun | None)
+            light = "light" in m.traits(node.subject) or isinstance(node.subject, m.RelativePronoun | None)
             said = spell(form, "PRON", (node, "verb"), (node, "self"))
             yield Part(None, "light" if light else "reflexive", "expl:pv", said)
         if recipient is not None:
-            place = "light" if m.is_light(recipient) else "recipient"
+            place = "light" if "light" in m.traits(recipient) else "recipient"
             yield from self._with_relative(recipient, place, "iobj", self.phrase(recipient, "dative"))
 
     def _with_relative(self, node: m.Nominal, place: str, relation: str, said: Said) -> Iterator[Part]:
@@ -175,7 +175,7 @@ class German(Language):
         if isinstance(node.possessor, m.Name):
             key, said = "", attach(owner, noun, "nmod:poss")
         else:
-            if negated is not None and m.is_indefinite(node):
+            if negated is not None and "indefinite" in m.traits(node):
                 key, origins = "kein", [*origins, (negated, "not")]
             row = german.DETERMINERS[key]
             speech, relation = ("NUM", "nummod") if "numeral" in row else ("DET", "det")

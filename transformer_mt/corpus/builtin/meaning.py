@@ -1,6 +1,6 @@
 """Meaning: the nodes of a derivation, which both languages say, and what one can tell of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Any, dataclass_transform
 
@@ -162,7 +162,7 @@ class Clause(Node):
         if not self.says_nicht or "gern" in self.tense:
             return False
         direct = self.object if not self.verb.governs else None
-        return fixed_noun(self.verb) is not None or is_indefinite(direct) or is_indefinite(self.predicate)
+        return fixed_noun(self.verb) is not None or "indefinite" in traits(direct) | traits(self.predicate)
 
     @property
     def impersonal(self) -> bool:
@@ -252,21 +252,13 @@ def subject_key(nominal: Nominal | None) -> str:
     return "er"
 
 
-def german_person(nominal: Nominal) -> Person:
-    """The person and number of a German verb whose subject this is."""
-    key = nominal.key if isinstance(nominal, Pronoun) else subject_key(nominal)
-    person: Person = PRONOUNS[key].get("person", "3s")
-    return person
-
-
-def english_person(nominal: Nominal) -> Person:
-    """The same for English: everyone is singular, man is you, the police are several."""
+def person(nominal: Nominal, language: str) -> Person:
+    """The person and number of a verb whose subject this is; the police are several in English."""
     nominal = nominal.antecedent if isinstance(nominal, RelativePronoun) else nominal
-    if isinstance(nominal, NounPhrase):
+    if isinstance(nominal, NounPhrase) and language == "english":
         return "3p" if english_plural(nominal) else "3s"
-    row = PRONOUNS[nominal.key] if isinstance(nominal, Pronoun) else {}
-    person: Person = row.get("english_person") or german_person(nominal)
-    return person
+    row = PRONOUNS[nominal.key if isinstance(nominal, Pronoun) else subject_key(nominal)]
+    return row.get(f"{language}_person") or row.get("person", "3s")
 
 
 def english_plural(node: NounPhrase) -> bool:
@@ -289,33 +281,17 @@ def fixed_noun(verb: Verb) -> Noun | None:
     return found if found is not None and found.fixed_noun else None
 
 
-def is_light(nominal: object) -> bool:
-    """True for the pronouns that stand at the front of the German middle field."""
-    return isinstance(nominal, Pronoun) and "new" not in PRONOUNS[nominal.key]
+def traits(nominal: object) -> Set[str]:
+    """What the lexicon and the closed classes say of it: person, pet … of a noun; light, new, indefinite of its words.
 
-
-def is_indefinite(nominal: object) -> bool:
-    """True for what is negated by kein."""
-    if not isinstance(nominal, NounPhrase) or nominal.possessor is not None:
-        return False
-    return "indefinite" in DETERMINERS[nominal.determiner]
-
-
-def is_new(nominal: object) -> bool:
-    """True for what stands behind manner and place: Er hat in der Stadt drei Bücher gekauft."""
+    Light pronouns stand at the front of the German middle field; what is new stands behind manner and place: Er hat in
+    der Stadt drei Bücher gekauft. What is indefinite is negated by kein.
+    """
     match nominal:
         case Pronoun(key):
-            return "new" in PRONOUNS[key]
-        case Both(both):
-            return all(map(is_new, both))
-        case NounPhrase(determiner=key):
-            return is_indefinite(nominal) or "new" in DETERMINERS[key]
-    return False
-
-
-def is_person(nominal: Nominal) -> bool:
-    """True for people, who are who and whom and take 's."""
-    match nominal:
-        case NounPhrase(named) | Name(named):
-            return "person" in named.kind_set
-    return isinstance(nominal, (Pronoun, Both))
+            return PRONOUNS[key].keys() | {"person"}
+        case NounPhrase(noun, determiner, possessor=owner):
+            return noun.kind_set | (DETERMINERS[determiner].keys() if owner is None else frozenset())
+        case Both((first, second)):
+            return traits(first) & traits(second) | {"person"}
+    return entity.kind_set if (entity := entity_of(nominal)) else frozenset()
