@@ -1,15 +1,16 @@
 """English syntax: what English says its own way."""
 
-from collections.abc import Iterator
+from collections.abc import Set
+
+from typing_extensions import override
 
 from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Case, matches
-from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short, make_copula
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Case, Choice, table
+from transformer_mt.corpus.builtin.syntax import Language, Places, Short, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
 
-_TENSES: list[tuple[str, str]] = CLOSED["english_tenses"]["rows"]
 
 
 class English(Language):
@@ -20,6 +21,7 @@ class English(Language):
     copula = "be"
     relative_order = "declarative"
     comparative = staticmethod(english.comparative)
+    _tenses = Choice(*table("parts")["tense"]["english"])
 
     # ---- clauses
 
@@ -35,9 +37,10 @@ class English(Language):
         """(Because) he is tired; (if) he comes; to come."""
         return node.row.get("english_order", "declarative"), None
 
-    def _tense(self, node: m.Clause, order: str) -> str:
-        """The verb group: the first row of which all holds; what somebody said is reported in the past."""
-        verb, thing = node.verb, node.object
+    @override
+    def _holds(self, node: m.Clause, order: str) -> set[str]:
+        """Also what its tense depends on."""
+        verb, holds = node.verb, super()._holds(node, order)
         adverbs = [part.adverb for part in node.adverbials if isinstance(part, m.Adverbial)]
         phrases = [part for part in node.adverbials if isinstance(part, m.Prepositional)]
         on_the_clock = any(isinstance(part.object, m.Clock) for part in phrases)
@@ -45,25 +48,29 @@ class English(Language):
         follows = {
             "wish": verb.infinitive == "möchten",
             "preterite": german.has_preterite(verb),
-            "perfect": "perfect" in node.small_word or any(adverb.perfect for adverb in adverbs),
+            "perfect": "particle.perfect" in holds or any(adverb.perfect for adverb in adverbs),
             "since": any("perfect" in PREPOSITIONS[part.preposition] for part in phrases),
             "be": verb.english.split()[0] == "be",
-            "ongoing": "progressive" in node.small_word,
             "will": verb.ahead and ahead,
             "timetable": verb.timetable and (ahead or on_the_clock or any(word.key == "wann" for word in adverbs)),
             "repeated": any("habit" in adverb.tenses for adverb in adverbs),
-            "nothing": node.takes_kein and getattr(thing, "determiner", "") != "ein",
+            "nothing": node.takes_kein and getattr(node.object, "determiner", "") != "ein",
             "usual": node.simple,
         }
-        holds = {node.tense, verb.aspect, order, *(name for name, value in follows.items() if value)}
-        tense = next(tense or node.tense for wanted, tense in _TENSES if matches(wanted, holds))
+        return holds | {name for name, value in follows.items() if value}
+
+    def _tense(self, node: m.Clause, holds: Set[str]) -> str:
+        """The verb group; what somebody said is reported in the past."""
+        tense = self._tenses(holds) or node.tense
         return CLOSED["reported"].get(tense, tense) if node.reported else tense
 
-    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
+    def _verbs(
+        self, node: m.Clause, order: str, places: Places, holds: Set[str]
+    ) -> tuple[Word, Word | None]:
         """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
         base, *rest = node.verb.english.split()
         dated = order in ("declarative", "simple", "question")
-        group = CLOSED["verb_groups"][self._tense(node, order)]["english"].split() if dated else ["V.base"]
+        group = CLOSED["verb_groups"][self._tense(node, holds)]["english"].split() if dated else ["V.base"]
         negated = self._says_not(node) and not (node.verb.key == "geben (es)" and node.takes_kein)
         has_operator = group[1:2] != ["to"] and (len(group) > 1 or (base == "be" and dated))
         if not has_operator and (order == "question" or (negated and not order.endswith("infinitive"))):
@@ -114,6 +121,7 @@ class English(Language):
             return []
         return [Word("not", "PART", (origin,), head, "advmod")]
 
+    @override
     def _says_not(self, node: m.Clause) -> bool:
         """True also for nichts and niemand as object: I do not see anything."""
         thing = node.english_object
@@ -123,69 +131,27 @@ class English(Language):
         """True where nominals are said with any, anything."""
         return self._says_not(node) and "gern" not in node.tense
 
+    @override
     def _predicate(self, node: m.Clause) -> m.Predicate | None:
         """Also what somebody is called: My name is Anna."""
         return (node.object or node.adverbials[0]) if node.verb.named else node.predicate
 
-    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
-        """The subject; there of what there is, my name of heißen."""
-        subject = node.english_subject
-        if subject is None or order.endswith(("infinitive", "command")):
-            return
-        if node.verb.key == "geben (es)":
-            yield Part(subject, "subject", "expl", [Word("there", "PRON", ((subject, "pronoun"),))])
-        elif node.verb.named:
-            name = [Word("name", "NOUN", ((node, "verb"),))]
-            yield Part(subject, "subject", "nsubj", before(self._possessor(subject), name, "nmod:poss"))
-        else:
-            relation = "expl" if node.impersonal else "nsubj"
-            yield Part(subject, "subject", relation, self.phrase(subject, "nominative"))
+    def _reflexive(self, node: m.Clause) -> str:
+        """Myself; yourself in a command."""
+        row = PRONOUNS["du" if node.subject is None else m.subject_key(node.english_subject)]
+        return str(row.get("myself", ""))
 
-    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
-        """Recipient, particle, reflexive pronoun, object; a preposition stays behind: what are you waiting for?"""
-        verb, thing, recipient = node.verb, node.english_object, node.recipient
-        light = "light" in m.traits(thing) and not verb.preposition
-        if recipient is not None:
-            to = spell(verb.recipient_preposition or ("to" if light else ""), "ADP", (recipient, "to"))
-            said = before(to, self.phrase(recipient, "accusative"), "case")
-            yield Part(recipient, "to_recipient" if to else "recipient", "obl" if to else "iobj", said)
-        if verb.particle:
-            place = "to_recipient" if verb.particle_last else "verb_particle"
-            yield Part(None, place, "compound:prt", spell(verb.particle, "ADP", (node, "verb")))
-        if verb.reflexive_english:
-            key = m.subject_key(node.english_subject) if node.subject is not None else "du"
-            yield Part(None, "light", "obj", spell(PRONOUNS[key]["myself"], "PRON", (node, "self")))
-        if thing is None or verb.named:
-            return
-        linked = () if verb.governs else ((node, "verb"),)
-        preposition = spell(verb.preposition, "ADP", (node, "preposition"), *linked)
-        relation = "obl" if preposition else "nsubj" if verb.key == "geben (es)" else "obj"
-        said = self.phrase(thing, "accusative", node if self._negated(node) else None)
-        if isinstance(thing, m.Pronoun) and thing.key == "was" and verb.asks:  # how much does it cost?
-            said = spell(verb.asks, "ADV", (thing, "pronoun"))
-        said = before(preposition, said, "case")
-        if thing is first:
-            yield Part(None, "object", "", preposition)
-            yield Part(thing, "front", relation, said[len(preposition) :])
-        else:
-            yield Part(thing, "light" if light else "object", relation, said)
-
-    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
-        """Already, yet, please, and the from of woher."""
-        row = node.small_word
-        if order == "question" and node.particle == "schon" and node.tense == "past":
-            row = {"end": "yet"}
-        if node.particle == "noch" and self._says_not(node):  # noch nichts: not anything yet
-            row = {"end": "yet"}
-        for place in ("middle", "end"):
-            if place in row:
-                yield Part(None, place, "advmod", spell(row[place], "ADV", (node, "particle")))
-        for adverbial in node.adverbials:
-            if isinstance(adverbial, m.Adverbial) and adverbial.adverb.stranded:
-                yield Part(None, "end", "compound:prt", spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0")))
-        if node.please:
-            place = "please" if order == "command" else "middle"
-            yield Part(None, place, "discourse", spell("please", "INTJ", (node, "please")))
+    @override
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case) -> Said:
+        """There of what there is; my name of heißen; how much of what something costs."""
+        verb = node.verb
+        if role == "subject" and verb.key == "geben (es)":
+            return [Word("there", "PRON", ((nominal, "pronoun"),))]
+        if role == "subject" and verb.named:
+            return before(self._possessor(nominal), [Word("name", "NOUN", ((node, "verb"),))], "nmod:poss")
+        if role == "object" and verb.asks and isinstance(nominal, m.Pronoun) and nominal.key == "was":
+            return spell(verb.asks, "ADV", (nominal, "pronoun"))
+        return super()._role(node, role, nominal, case)
 
     def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
         """Probably stands before not."""

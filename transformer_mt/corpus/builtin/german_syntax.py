@@ -1,6 +1,8 @@
 """German syntax: what German says its own way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+
+from typing_extensions import override
 
 from transformer_mt.corpus.builtin import german
 from transformer_mt.corpus.builtin import meaning as m
@@ -33,7 +35,9 @@ class German(Language):
         order = node.row["order"]
         return "verb_last" if node.within else order, node.clause.subject if order == "verb_second" else None
 
-    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
+    def _verbs(
+        self, node: m.Clause, order: str, places: Places, holds: Set[str]
+    ) -> tuple[Word, Word | None]:
         """Put the finite verb and what stands at the end of the clause in their places."""
         verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
         main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
@@ -69,62 +73,25 @@ class German(Language):
         """True where nominals take up the negation."""
         return node.takes_kein
 
-    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
-        """The subject, which infinitives and commands to du and ihr do not say."""
-        subject = node.subject
-        to_sie = isinstance(subject, m.Pronoun) and subject.key == "Sie"
-        if subject is not None and not order.endswith("infinitive") and (order != "command" or to_sie):
-            place = "light_subject" if "light" in m.traits(subject) else "object" if node.verb.swap else "subject"
-            said = self.phrase(subject, "nominative")
-            relation = "expl" if node.impersonal else "nsubj"
-            yield Part(subject, place, relation, [*said, *self._relative(subject, root_of(said))])
+    def _reflexive(self, node: m.Clause) -> str:
+        """Mich, mir, sich."""
+        return german.reflexive(m.subject_key(node.subject), node.verb.reflexive)
 
-    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
-        """Object, reflexive pronoun and recipient; their relative clauses stand behind the clause."""
-        verb, thing, recipient = node.verb, node.object, node.recipient
-        if thing is not None and verb.governs:
-            said = self._governed(verb.governs, (node, "preposition"), thing, verb.case)
-            yield from self._with_relative(thing, "prepositional", "obl", said)
-        elif thing is not None:
-            place = "light" if "light" in m.traits(thing) else "new_object" if "new" in m.traits(thing) else "object"
-            said = self.phrase(thing, verb.case, node if node.takes_kein else None)
-            yield from self._with_relative(thing, place, "iobj" if verb.case == "dative" else "obj", said)
-        if verb.reflexive:
-            form = german.reflexive(m.subject_key(node.subject), verb.reflexive)
-            light = "light" in m.traits(node.subject) or isinstance(node.subject, m.RelativePronoun | None)
-            said = spell(form, "PRON", (node, "verb"), (node, "self"))
-            yield Part(None, "light" if light else "reflexive", "expl:pv", said)
-        if recipient is not None:
-            place = "light" if "light" in m.traits(recipient) else "recipient"
-            yield from self._with_relative(recipient, place, "iobj", self.phrase(recipient, "dative"))
+    @override
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case) -> Said:
+        if role == "object" and node.verb.governs:
+            return self._governed(node.verb.governs, (node, "preposition"), nominal, case)
+        return super()._role(node, role, nominal, case)
 
-    def _with_relative(self, node: m.Nominal, place: str, relation: str, said: Said) -> Iterator[Part]:
-        noun = root_of(said)
-        yield Part(node, place, relation, said)
-        yield Part(node, "after", "", self._relative(node, noun))
-
-    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
-        """Bitte, gern, nicht, words such as schon and noch, and the fixed words of a verb."""
-        row, kein = node.small_word, node.takes_kein
-        if node.please:
-            yield Part(None, "please", "discourse", [Word("bitte", "INTJ", ((node, "please"),))])
-        if "gern" in node.tense:
-            yield Part(None, "gladly", "advmod", [Word("gern", "ADV", ((node, "gladly"),))])
-        if node.particle and "german_end" not in row:
-            said = spell(row.get("german", node.particle), "ADV", (node, "particle"))
-            yield Part(None, "progressive" if "progressive" in row else "particle", "advmod", said)
-        if node.says_nicht and not kein:
-            yield Part(None, "not", "advmod", [Word("nicht", "PART", ((node, "not"),))])
-        if "german_end" in row:
-            said = [Word(row["german_end"], "ADV", ((node, "particle"),))]
-            yield Part(None, "remainder" if kein else "particle_end", "advmod", said)
-        if (noun := m.fixed_noun(node.verb)) is not None:  # keinen Hunger haben
-            where = german.column(noun, plural=noun.plural_only)
-            said = spell(node.verb.fixed, "NOUN", (node, "verb"))
-            article = [Word(german.determiner("kein", "accusative", where), "DET", ((node, "not"),))] if kein else []
-            yield Part(None, "new_object", "obj", before(article, said, "det"))
-        elif node.verb.fixed:
-            yield Part(None, "fixed", "compound:prt", spell(node.verb.fixed, "ADV", (node, "verb")))
+    @override
+    def _parts(self, node: m.Clause, holds: Set[str]) -> Iterator[Part]:
+        """With the noun of Hunger haben: keinen Hunger haben."""
+        yield from super()._parts(node, holds)
+        if (noun := m.fixed_noun(node.verb)) is not None:
+            kein = german.determiner("kein", "accusative", german.column(noun, plural=noun.plural_only))
+            article = [Word(kein, "DET", ((node, "not"),))] if node.takes_kein else []
+            said = before(article, spell(node.verb.fixed, "NOUN", (node, "verb")), "det")
+            yield Part(None, "new_object", "obj", said)
 
     def _set_off(self, clause: Said) -> Said:
         """Subordinate clauses stand between commas."""

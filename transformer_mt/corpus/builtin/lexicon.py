@@ -30,6 +30,21 @@ def matches(wanted: str, has: Set[str]) -> bool:
     return all((item.removeprefix("-") in has) != item.startswith("-") for item in wanted.split())
 
 
+class Choice:
+    """One of the values of a text such as "light if object.light, object": the first of which all holds, or nothing."""
+
+    def __init__(self, *options: str) -> None:
+        self._options = []
+        for value, _, wanted in (option.partition(" if ") for option in options):
+            barred = {item[1:] for item in wanted.split() if item.startswith("-")}
+            self._options.append((value, {item for item in wanted.split() if item[0] != "-"}, barred))
+
+    def __call__(self, holds: Set[str]) -> str:
+        """The value, by what holds."""
+        fitting = (value for value, wanted, barred in self._options if wanted <= holds and barred.isdisjoint(holds))
+        return next(fitting, "")
+
+
 class Entry:
     """A row: what it does not say is as its class has it."""
 
@@ -125,6 +140,7 @@ class Verb(Entry):
         words = [word for word in self.german.split() if word not in ("sich", *self.fixed.split())]
         self.prefix, _, self.infinitive = words[0].rpartition("|")  # the prefix is that of a separable verb, or nothing
         self.governs = " ".join(words[1:])  # the German preposition of its object, or nothing
+        self.traits = frozenset(f"verb.{name}" for name, value in vars(self).items() if value)
 
 
 E = TypeVar("E", bound=Entry)

@@ -2,11 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import NamedTuple
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case, table
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case, Choice, table
 from transformer_mt.corpus.builtin.words import Said, Word, attach, before, mark, root_of, spell
 
 Places = defaultdict[str, Said]
@@ -14,12 +14,13 @@ Short = m.Pronoun | m.RelativePronoun | m.Name | m.Clock
 
 
 class Part(NamedTuple):
-    """A part of a clause: what it says, its place, its relation to the verb, its words."""
+    """A part of a clause: what it says, its place, its relation to the verb, its words; how many stay if it goes first."""
 
     node: object
     place: str
     relation: str
     said: Said
+    stay: int = 0
 
 
 class Language(ABC):
@@ -38,6 +39,10 @@ class Language(ABC):
             return [place for part in row.split() for place in (places(rows[part]) if part in rows else [part])]
 
         self._orders = {name: places(row) for name, row in rows.items()}
+        self._roles = {
+            role: {key: Choice(*text.split(", ")) for key, text in row.items()}
+            for role, row in table("parts")[self.name].items()
+        }
 
     # ---- sentences
 
@@ -68,7 +73,8 @@ class Language(ABC):
     def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
         """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
         places: Places = defaultdict(list)
-        head, top = self._verbs(node, order, places)
+        holds = self._holds(node, order)
+        head, top = self._verbs(node, order, places, holds)
         predicate = self._predicate(node)
         if predicate is not None:
             described = self.phrase(predicate, self.plain_case, node if self._negated(node) else None)
@@ -82,10 +88,12 @@ class Language(ABC):
             top = head
         else:
             head.head, head.relation = top, "xcomp"
-        for part in self._parts(node, order, first):
+        for part in self._parts(node, holds):
             if part.relation:
                 attach(part.said, top if part.relation in ("nsubj", "expl", "advmod") else head, part.relation)
-            places["front" if part.node is not None and part.node is first else part.place] += part.said
+            goes_first = part.node is not None and part.node is first
+            places["front" if goes_first else part.place] += part.said[part.stay if goes_first else 0 :]
+            places[part.place] += part.said[: part.stay] if goes_first else []
         if predicate is not None:
             places["front" if predicate is first else "predicate"] += described
         return [word for place in self._orders[order] if place in places for word in places[place]]
@@ -93,16 +101,67 @@ class Language(ABC):
     def _predicate(self, node: m.Clause) -> m.Predicate | None:
         return node.predicate
 
-    def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
+    def _holds(self, node: m.Clause, order: str) -> set[str]:
+        """What the choices of parts.toml ask for."""
+        verb = node.verb
+        follows = {
+            "infinitive": order.endswith("infinitive"),
+            "not": self._says_not(node),
+            "kein": node.takes_kein,
+            "gladly": "gern" in node.tense,
+            "please": node.please,
+            "particle": node.particle,
+            "exists": verb.key == "geben (es)",
+            "impersonal": node.impersonal,
+            "fixed_noun": m.fixed_noun(verb),
+        }
+        holds = {name for name, value in follows.items() if value} | verb.traits
+        holds |= {order, node.tense, verb.case, verb.aspect, node.particle.replace(" ", "_")}
+        holds |= {f"particle.{key}" for key in node.small_word}
+        for role, row in self._roles.items():
+            nominal = getattr(node, row["of"](holds)) if "of" in row else None
+            if nominal is not None:
+                traits = (getattr(nominal, "key", ""), type(nominal).__name__, *m.traits(nominal) & {"light", "new"})
+                holds |= {role, *(f"{role}.{trait}" for trait in traits)}
+        return holds
+
+    def _parts(self, node: m.Clause, holds: Set[str]) -> Iterator[Part]:
         """The parts of the clause beside verb and predicate."""
-        yield from self._subject(node, order)
-        yield from self._objects(node, first)
-        yield from self._small_words(node, order)
+        for role, row in self._roles.items():
+            if row["place"](holds) not in ("", "-"):
+                yield from self._part(node, role, {key: choice(holds) for key, choice in row.items()})
         for adverbial in (part for part in node.adverbials if part is not self._predicate(node)):
             relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
             yield Part(adverbial, self._place(node, adverbial), relation, self.phrase(adverbial, self.plain_case))
+            if isinstance(adverbial, m.Adverbial) and adverbial.adverb.stranded:  # where … from
+                stranded = spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0"))
+                yield Part(None, "end", "compound:prt", stranded)
         if node.complement is not None:
             yield Part(None, "after", _relation(node.complement), self._set_off(self.joined(node.complement)))
+
+    def _part(self, node: m.Clause, role: str, row: dict[str, str]) -> Iterator[Part]:
+        """A nominal in its role, behind a preposition, and its relative clause; or a word."""
+        origins = [(node, origin) for origin in row.get("origin", role).split()]
+        if "of" not in row:
+            text = row["text"].format(
+                verb=node.verb, small=node.small_word, particle=node.particle, self=self._reflexive(node)
+            )
+            yield Part(None, row["place"], row["relation"], spell(text, row["speech"], *origins))
+            return
+        nominal = getattr(node, row["of"])
+        preposition = spell(row.get("preposition", "").format(verb=node.verb), "ADP", *origins)
+        said = self._role(node, role, nominal, row["case"].format(verb=node.verb))
+        noun = root_of(said)
+        yield Part(nominal, row["place"], row["relation"], before(preposition, said, "case"), len(preposition))
+        if "relative" in row:
+            yield Part(nominal, row["place"] if row["relative"] == "here" else "after", "", self._relative(nominal, noun))
+
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case) -> Said:
+        """A nominal in its role; the object takes up the negation."""
+        return self.phrase(nominal, case, node if role == "object" and self._negated(node) else None)
+
+    def _says_not(self, node: m.Clause) -> bool:
+        return node.says_nicht
 
     def _set_off(self, clause: Said) -> Said:
         """A subordinate clause with what it stands between."""
@@ -186,15 +245,13 @@ class Language(ABC):
     # … the parts of a clause; `verbs` returns the full verb and, if another takes it with to, that one …
 
     @abstractmethod
-    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]: ...
+    def _verbs(
+        self, node: m.Clause, order: str, places: Places, holds: Set[str]
+    ) -> tuple[Word, Word | None]: ...
     @abstractmethod
     def _negated(self, node: m.Clause) -> bool: ...
     @abstractmethod
-    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]: ...
-    @abstractmethod
-    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]: ...
-    @abstractmethod
-    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]: ...
+    def _reflexive(self, node: m.Clause) -> str: ...
     @abstractmethod
     def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str: ...
 
