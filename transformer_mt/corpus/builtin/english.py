@@ -22,7 +22,7 @@ def noun(entry: Noun, *, plural: bool) -> str:
 
 @cache
 def verb_form(base: str, past: str, form: str, person: Person) -> str:
-    """A form of a verb (base, ing, participle, present, past, unreal), itself if none; `past` holds the irregular ones."""
+    """A form of a verb: base, ing, participle, present, past or unreal; `past` holds its irregular forms."""
     if (base, form) in IRREGULAR:
         return IRREGULAR[base, form][person]
     if form in ("", "base") or (form == "present" and person != "3s"):

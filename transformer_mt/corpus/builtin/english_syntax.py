@@ -6,11 +6,10 @@ from typing_extensions import override
 
 from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Case, Choice, table
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Places, Short, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
-
 
 
 class English(Language):
@@ -21,7 +20,6 @@ class English(Language):
     copula = "be"
     relative_order = "declarative"
     comparative = staticmethod(english.comparative)
-    _tenses = Choice(*table("parts")["tense"]["english"])
 
     # ---- clauses
 
@@ -37,43 +35,19 @@ class English(Language):
         """(Because) he is tired; (if) he comes; to come."""
         return node.row.get("english_order", "declarative"), None
 
-    @override
-    def _holds(self, node: m.Clause, order: str) -> set[str]:
-        """Also what its tense depends on."""
-        verb, holds = node.verb, super()._holds(node, order)
-        adverbs = [part.adverb for part in node.adverbials if isinstance(part, m.Adverbial)]
-        phrases = [part for part in node.adverbials if isinstance(part, m.Prepositional)]
-        on_the_clock = any(isinstance(part.object, m.Clock) for part in phrases)
-        ahead = any(adverb.tenses == {"future"} for adverb in adverbs)
-        follows = {
-            "wish": verb.infinitive == "möchten",
-            "preterite": german.has_preterite(verb),
-            "perfect": "particle.perfect" in holds or any(adverb.perfect for adverb in adverbs),
-            "since": any("perfect" in PREPOSITIONS[part.preposition] for part in phrases),
-            "be": verb.english.split()[0] == "be",
-            "will": verb.ahead and ahead,
-            "timetable": verb.timetable and (ahead or on_the_clock or any(word.key == "wann" for word in adverbs)),
-            "repeated": any("habit" in adverb.tenses for adverb in adverbs),
-            "nothing": node.takes_kein and getattr(node.object, "determiner", "") != "ein",
-            "usual": node.simple,
-        }
-        return holds | {name for name, value in follows.items() if value}
-
     def _tense(self, node: m.Clause, holds: Set[str]) -> str:
         """The verb group; what somebody said is reported in the past."""
-        tense = self._tenses(holds) or node.tense
+        tense = self._choices["tense"](holds) or node.tense
         return CLOSED["reported"].get(tense, tense) if node.reported else tense
 
-    def _verbs(
-        self, node: m.Clause, order: str, places: Places, holds: Set[str]
-    ) -> tuple[Word, Word | None]:
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
         """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
         base, *rest = node.verb.english.split()
-        dated = order in ("declarative", "simple", "question")
+        dated = holds.isdisjoint(("nonfinite", "command"))
         group = CLOSED["verb_groups"][self._tense(node, holds)]["english"].split() if dated else ["V.base"]
-        negated = self._says_not(node) and not (node.verb.key == "geben (es)" and node.takes_kein)
+        negated = "not" in holds and not holds >= {"exists", "kein"}
         has_operator = group[1:2] != ["to"] and (len(group) > 1 or (base == "be" and dated))
-        if not has_operator and (order == "question" or (negated and not order.endswith("infinitive"))):
+        if not has_operator and ("question" in holds or (negated and "nonfinite" not in holds)):
             (first, form), has_operator = group[0].split("."), True
             group = [f"do.{form}", f"{first}.base", *group[1:]]  # do not want, does he read
         said = [self._verb_word(node, part) for part in group]
@@ -82,14 +56,14 @@ class English(Language):
             word.head = main if top is None or word.text == "to" else top
         if top is not None:
             top.head, top.relation, top.part_of_speech = None, "root", "VERB"
-        if len(group) == 1 or order == "command":
+        if len(group) == 1 or "command" in holds:
             main.origins += ((node, "finite"),)
         if has_operator:
             places["operator"] = [said.pop(0)]
         places["auxiliaries"], places["verb"] = said[:-1], said[-1:]
         if negated:
-            places["not"] = self._not(node, places["operator"] if order != "question" else [], top or main)
-        if order == "infinitive":
+            places["not"] = self._not(node, places["operator"] if "question" not in holds else [], top or main)
+        if "infinitive" in holds:
             places["to"] = [Word("to", "PART", ((node, "to"),), main, "mark")]
         if rest:  # be hungry, have breakfast
             speech = "ADJ" if base in ("be", "get") else "ADV" if node.verb.preposition else "NOUN"
@@ -122,27 +96,12 @@ class English(Language):
         return [Word("not", "PART", (origin,), head, "advmod")]
 
     @override
-    def _says_not(self, node: m.Clause) -> bool:
-        """True also for nichts and niemand as object: I do not see anything."""
-        thing = node.english_object
-        return node.says_nicht or (isinstance(thing, m.Pronoun) and "negative" in PRONOUNS[thing.key])
-
-    def _negated(self, node: m.Clause) -> bool:
-        """True where nominals are said with any, anything."""
-        return self._says_not(node) and "gern" not in node.tense
-
-    @override
     def _predicate(self, node: m.Clause) -> m.Predicate | None:
         """Also what somebody is called: My name is Anna."""
         return (node.object or node.adverbials[0]) if node.verb.named else node.predicate
 
-    def _reflexive(self, node: m.Clause) -> str:
-        """Myself; yourself in a command."""
-        row = PRONOUNS["du" if node.subject is None else m.subject_key(node.english_subject)]
-        return str(row.get("myself", ""))
-
     @override
-    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case) -> Said:
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
         """There of what there is; my name of heißen; how much of what something costs."""
         verb = node.verb
         if role == "subject" and verb.key == "geben (es)":
@@ -151,11 +110,7 @@ class English(Language):
             return before(self._possessor(nominal), [Word("name", "NOUN", ((node, "verb"),))], "nmod:poss")
         if role == "object" and verb.asks and isinstance(nominal, m.Pronoun) and nominal.key == "was":
             return spell(verb.asks, "ADV", (nominal, "pronoun"))
-        return super()._role(node, role, nominal, case)
-
-    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
-        """Probably stands before not."""
-        return "before_not" if isinstance(node, m.Adverbial) and node.adverb.middle else node.slot
+        return super()._role(node, role, nominal, case, negated)
 
     # ---- what stands in them
 

@@ -34,9 +34,7 @@ IRREGULAR: dict[tuple[str, str], dict[Person, str]] = {
     for verb, row in CLOSED[name].items()
     for form, forms in row.items()
 }
-_RULES = {
-    rule: [(re.compile(pattern), text) for pattern, text in rows] for rule, rows in CLOSED["inflection"].items()
-}
+_RULES = {rule: [(re.compile(pattern), text) for pattern, text in rows] for rule, rows in CLOSED["inflection"].items()}
 
 
 @cache

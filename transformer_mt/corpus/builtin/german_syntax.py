@@ -35,53 +35,37 @@ class German(Language):
         order = node.row["order"]
         return "verb_last" if node.within else order, node.clause.subject if order == "verb_second" else None
 
-    def _verbs(
-        self, node: m.Clause, order: str, places: Places, holds: Set[str]
-    ) -> tuple[Word, Word | None]:
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
         """Put the finite verb and what stands at the end of the clause in their places."""
         verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
         main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
-        if order.endswith("infinitive"):
+        if "nonfinite" in holds:
             *zu, main.text = german.zu_infinitive(verb)
             places["end_verb"] = [*(Word(text, "PART", ((node, "to"),), main, "mark") for text in zu), main]
             main.origins = (as_verb,) if zu else (as_verb, (node, "to"))
             return main, None
         person = m.person(node.subject, "german") if node.subject else "3s"
-        tense = "preterite" if node.tense in ("past", "perfect") and german.has_preterite(verb) else node.tense
+        tense = self._choices["tense"](holds) or node.tense
         group = CLOSED["verb_groups"][tense]["german"].split()
         auxiliary, _, form = group[0].partition(".")
-        if order != "command" and len(group) == 2:
+        if "command" not in holds and len(group) == 2:
             main.text = german.participle(verb) if group[1] == "V.participle" else verb.prefix + verb.infinitive
             text = german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person)
             places["finite"], places["end_verb"] = [Word(text, "AUX", (as_finite,), main, "aux")], [main]
             return main, None
-        main.text = german.imperative(verb, person) if order == "command" else german.finite(verb, form, person)
+        main.text = german.imperative(verb, person) if "command" in holds else german.finite(verb, form, person)
         main.origins, places["finite"] = (as_finite, as_verb), [main]
-        if order == "verb_last":
+        if "verb_last" in holds:
             main.text = verb.prefix + main.text
         else:
             places["end_verb"] = attach(spell(verb.prefix, "ADP", as_verb), main, "compound:prt")
         return main, None
 
-    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
-        """Hier and dort stand before nicht, unless the verb needs them."""
-        here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort")
-        here = here and not clause.verb.needs_place
-        return "frequency" if here else node.slot
-
-    def _negated(self, node: m.Clause) -> bool:
-        """True where nominals take up the negation."""
-        return node.takes_kein
-
-    def _reflexive(self, node: m.Clause) -> str:
-        """Mich, mir, sich."""
-        return german.reflexive(m.subject_key(node.subject), node.verb.reflexive)
-
     @override
-    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case) -> Said:
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
         if role == "object" and node.verb.governs:
             return self._governed(node.verb.governs, (node, "preposition"), nominal, case)
-        return super()._role(node, role, nominal, case)
+        return super()._role(node, role, nominal, case, negated)
 
     @override
     def _parts(self, node: m.Clause, holds: Set[str]) -> Iterator[Part]:

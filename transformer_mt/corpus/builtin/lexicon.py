@@ -140,7 +140,7 @@ class Verb(Entry):
         words = [word for word in self.german.split() if word not in ("sich", *self.fixed.split())]
         self.prefix, _, self.infinitive = words[0].rpartition("|")  # the prefix is that of a separable verb, or nothing
         self.governs = " ".join(words[1:])  # the German preposition of its object, or nothing
-        self.traits = frozenset(f"verb.{name}" for name, value in vars(self).items() if value)
+        self.traits = {f"verb.{name}" for name, value in vars(self).items() if value} | {f"reflexive_{self.reflexive}"}
 
 
 E = TypeVar("E", bound=Entry)

@@ -4,7 +4,15 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Any, dataclass_transform
 
-from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
+from transformer_mt.corpus.builtin.german import (
+    DETERMINERS,
+    JOINERS,
+    PARTICLES,
+    PREPOSITIONS,
+    PRONOUNS,
+    Person,
+    has_preterite,
+)
 from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
@@ -165,11 +173,6 @@ class Clause(Node):
         return fixed_noun(self.verb) is not None or "indefinite" in traits(direct) | traits(self.predicate)
 
     @property
-    def impersonal(self) -> bool:
-        """True where es stands for nothing: Es regnet."""
-        return isinstance(self.subject, Pronoun) and self.subject.key == "es" and not self.verb.subject
-
-    @property
     def english_subject(self) -> Nominal | None:
         """The subject; where the two languages see it the other way round (gefallen, like), the German object."""
         return self.object if self.verb.swap else self.subject
@@ -220,6 +223,44 @@ def parts(node: Node) -> Iterator[Node]:
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(part, Node):
                 yield from parts(part)
+
+
+def facts(node: Clause, order: str) -> Set[str]:
+    """What the choices of parts.toml may ask of a clause that is said in an order."""
+    verb, particle, thing = node.verb, node.small_word, node.english_object
+    adverbs = [part.adverb for part in node.adverbials if isinstance(part, Adverbial)]
+    phrases = [part for part in node.adverbials if isinstance(part, Prepositional)]
+    ahead = any(adverb.tenses == {"future"} for adverb in adverbs)
+    clock = any(isinstance(part.object, Clock) for part in phrases) or any(word.key == "wann" for word in adverbs)
+    follows = {
+        "nonfinite": order.endswith("infinitive"),
+        "nicht": node.says_nicht,
+        "not": node.says_nicht or "negative" in traits(thing),
+        "kein": node.takes_kein,
+        "gladly": "gern" in node.tense,
+        "please": node.please,
+        "particle": node.particle,
+        "exists": verb.key == "geben (es)",
+        "impersonal": getattr(node.subject, "key", "") == "es" and not verb.subject,
+        "fixed_noun": fixed_noun(verb),
+        "wish": verb.infinitive == "möchten",
+        "preterite": has_preterite(verb),
+        "so_far": "perfect" in particle or any(adverb.perfect for adverb in adverbs),
+        "since": any("perfect" in PREPOSITIONS[part.preposition] for part in phrases),
+        "be": verb.english.split()[0] == "be",
+        "will": verb.ahead and ahead,
+        "timetable": verb.timetable and (ahead or clock),
+        "repeated": any("habit" in adverb.tenses for adverb in adverbs),
+        "nothing": node.takes_kein and getattr(node.object, "determiner", "") != "ein",
+        "usual": node.simple,
+    }
+    found = {order, node.tense, verb.case, verb.aspect, node.particle.replace(" ", "_")} | verb.traits
+    found.update((f"particle.{key}" for key in particle), (name for name, value in follows.items() if value))
+    for role in ("subject", "object", "recipient", "english_subject", "english_object"):
+        if (nominal := getattr(node, role)) is not None:
+            told = (getattr(nominal, "key", ""), type(nominal).__name__, *traits(nominal) & {"light", "new"})
+            found.update((role,), (f"{role}.{trait}" for trait in told))
+    return found
 
 
 # ---- nominals of nouns and names

@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Set
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transformer_mt.corpus.builtin import meaning as m
+from transformer_mt.corpus.builtin.german import PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case, Choice, table
 from transformer_mt.corpus.builtin.words import Said, Word, attach, before, mark, root_of, spell
 
@@ -14,7 +15,7 @@ Short = m.Pronoun | m.RelativePronoun | m.Name | m.Clock
 
 
 class Part(NamedTuple):
-    """A part of a clause: what it says, its place, its relation to the verb, its words; how many stay if it goes first."""
+    """A part of a clause: what it says, its place, its relation to the verb, its words, of which some stay behind."""
 
     node: object
     place: str
@@ -43,6 +44,7 @@ class Language(ABC):
             role: {key: Choice(*text.split(", ")) for key, text in row.items()}
             for role, row in table("parts")[self.name].items()
         }
+        self._choices = {name: Choice(*options) for name, options in table("parts")["choices"][self.name].items()}
 
     # ---- sentences
 
@@ -73,11 +75,11 @@ class Language(ABC):
     def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
         """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
         places: Places = defaultdict(list)
-        holds = self._holds(node, order)
-        head, top = self._verbs(node, order, places, holds)
+        holds = m.facts(node, order)
+        head, top = self._verbs(node, holds, places)
         predicate = self._predicate(node)
         if predicate is not None:
-            described = self.phrase(predicate, self.plain_case, node if self._negated(node) else None)
+            described = self.phrase(predicate, self.plain_case, node if self._choices["negates"](holds) else None)
             if getattr(node.verb, self.name) == self.copula:
                 head = make_copula(head, root_of(described), places)
                 if self.relative_order == "verb_last":  # Das ist das Buch, das ich suche.
@@ -101,67 +103,46 @@ class Language(ABC):
     def _predicate(self, node: m.Clause) -> m.Predicate | None:
         return node.predicate
 
-    def _holds(self, node: m.Clause, order: str) -> set[str]:
-        """What the choices of parts.toml ask for."""
-        verb = node.verb
-        follows = {
-            "infinitive": order.endswith("infinitive"),
-            "not": self._says_not(node),
-            "kein": node.takes_kein,
-            "gladly": "gern" in node.tense,
-            "please": node.please,
-            "particle": node.particle,
-            "exists": verb.key == "geben (es)",
-            "impersonal": node.impersonal,
-            "fixed_noun": m.fixed_noun(verb),
-        }
-        holds = {name for name, value in follows.items() if value} | verb.traits
-        holds |= {order, node.tense, verb.case, verb.aspect, node.particle.replace(" ", "_")}
-        holds |= {f"particle.{key}" for key in node.small_word}
-        for role, row in self._roles.items():
-            nominal = getattr(node, row["of"](holds)) if "of" in row else None
-            if nominal is not None:
-                traits = (getattr(nominal, "key", ""), type(nominal).__name__, *m.traits(nominal) & {"light", "new"})
-                holds |= {role, *(f"{role}.{trait}" for trait in traits)}
-        return holds
-
     def _parts(self, node: m.Clause, holds: Set[str]) -> Iterator[Part]:
         """The parts of the clause beside verb and predicate."""
         for role, row in self._roles.items():
             if row["place"](holds) not in ("", "-"):
-                yield from self._part(node, role, {key: choice(holds) for key, choice in row.items()})
+                negated = node if role == "object" and self._choices["negates"](holds) else None
+                yield from self._part(node, role, {key: choice(holds) for key, choice in row.items()}, negated)
         for adverbial in (part for part in node.adverbials if part is not self._predicate(node)):
-            relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
-            yield Part(adverbial, self._place(node, adverbial), relation, self.phrase(adverbial, self.plain_case))
-            if isinstance(adverbial, m.Adverbial) and adverbial.adverb.stranded:  # where … from
-                stranded = spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0"))
-                yield Part(None, "end", "compound:prt", stranded)
+            adverb = adverbial.adverb if isinstance(adverbial, m.Adverbial) else None
+            told = {adverb.key, "middle" if adverb.middle else ""} if adverb else set()
+            place = self._choices["place"](holds | told) or adverbial.slot
+            yield Part(adverbial, place, "advmod" if adverb else "obl", self.phrase(adverbial, self.plain_case))
+            if adverb and adverb.stranded:  # where … from
+                yield Part(None, "end", "compound:prt", spell(adverb.stranded, "ADP", (adverbial, "word 0")))
         if node.complement is not None:
             yield Part(None, "after", _relation(node.complement), self._set_off(self.joined(node.complement)))
 
-    def _part(self, node: m.Clause, role: str, row: dict[str, str]) -> Iterator[Part]:
+    def _part(self, node: m.Clause, role: str, row: dict[str, str], negated: m.Clause | None) -> Iterator[Part]:
         """A nominal in its role, behind a preposition, and its relative clause; or a word."""
         origins = [(node, origin) for origin in row.get("origin", role).split()]
         if "of" not in row:
-            text = row["text"].format(
-                verb=node.verb, small=node.small_word, particle=node.particle, self=self._reflexive(node)
-            )
+            own = PRONOUNS["Sie" if node.subject is None else m.subject_key(node.subject)]
+            mich, mir = own["reflexive"].split()
+            words = {"particle": node.particle, "mich": mich, "mir": mir, "myself": own["myself"]}
+            text = row["text"].format(verb=node.verb, small=node.small_word, **words)
             yield Part(None, row["place"], row["relation"], spell(text, row["speech"], *origins))
             return
         nominal = getattr(node, row["of"])
         preposition = spell(row.get("preposition", "").format(verb=node.verb), "ADP", *origins)
-        said = self._role(node, role, nominal, row["case"].format(verb=node.verb))
+        case: Any = row["case"].format(verb=node.verb)
+        said = self._role(node, role, nominal, case, negated)
         noun = root_of(said)
         yield Part(nominal, row["place"], row["relation"], before(preposition, said, "case"), len(preposition))
         if "relative" in row:
-            yield Part(nominal, row["place"] if row["relative"] == "here" else "after", "", self._relative(nominal, noun))
+            yield Part(
+                nominal, row["place"] if row["relative"] == "here" else "after", "", self._relative(nominal, noun)
+            )
 
-    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case) -> Said:
-        """A nominal in its role; the object takes up the negation."""
-        return self.phrase(nominal, case, node if role == "object" and self._negated(node) else None)
-
-    def _says_not(self, node: m.Clause) -> bool:
-        return node.says_nicht
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
+        """A nominal in its role in a clause."""
+        return self.phrase(nominal, case, negated)
 
     def _set_off(self, clause: Said) -> Said:
         """A subordinate clause with what it stands between."""
@@ -245,15 +226,7 @@ class Language(ABC):
     # … the parts of a clause; `verbs` returns the full verb and, if another takes it with to, that one …
 
     @abstractmethod
-    def _verbs(
-        self, node: m.Clause, order: str, places: Places, holds: Set[str]
-    ) -> tuple[Word, Word | None]: ...
-    @abstractmethod
-    def _negated(self, node: m.Clause) -> bool: ...
-    @abstractmethod
-    def _reflexive(self, node: m.Clause) -> str: ...
-    @abstractmethod
-    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str: ...
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]: ...
 
     # … and the forms of its words.
 
