@@ -23,14 +23,6 @@ class English(Language):
 
     # ---- clauses
 
-    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
-        """Questions start with what is asked; statements with adverbs of time and of the whole sentence alone."""
-        of_the_verb = isinstance(node.first, m.Adverbial) and node.first.adverb.middle
-        starts = node.form == "question" or getattr(node.first, "slot", "") in ("time", "sentence")
-        asks_subject = node.first is not None and node.first is node.clause.english_subject
-        order = "declarative" if node.form == "statement" or (node.form == "question" and asks_subject) else node.form
-        return order, node.first if starts and not of_the_verb else None
-
     def _joined_order(self, node: m.Joined) -> tuple[str, object]:
         """(Because) he is tired; (if) he comes; to come."""
         return node.row.get("english_order", "declarative"), None

@@ -22,14 +22,6 @@ class German(Language):
 
     # ---- clauses
 
-    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
-        """Wen hast du gesehen? Hast du ihn gesehen? (Wenn es regnet,) bleibe ich."""
-        if node.form == "command":
-            return "command", None
-        if node.before is not None or (node.form == "question" and node.first is None):
-            return "verb_first", None
-        return "verb_second", node.first or node.clause.subject or node.clause.object
-
     def _joined_order(self, node: m.Joined) -> tuple[str, object]:
         """(Weil) er müde ist; (und) er schläft; (deshalb) schläft er."""
         order = node.row["order"]

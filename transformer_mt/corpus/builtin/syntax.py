@@ -70,6 +70,20 @@ class Language(ABC):
         said = self.clause(node.clause, *self._joined_order(node))
         return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
 
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
+        """The order of the main clause, and what it starts with where that has a place of its own."""
+        first, clause = node.first, node.clause
+        follows = {
+            "before": node.before,
+            "first": first is not None,
+            "middle": isinstance(first, m.Adverbial) and first.adverb.middle,
+            "subject_asked": node.form == "question" and first is not None and first is clause.english_subject,
+        }
+        holds = {node.form, getattr(first, "slot", ""), *(name for name, value in follows.items() if value)}
+        order = self._choices["order"](holds)
+        fronts = {"first": first, "theme": first or clause.subject or clause.object}
+        return order, fronts.get(self._choices["front"](holds | {order}))
+
     # ---- clauses
 
     def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
@@ -218,8 +232,6 @@ class Language(ABC):
 
     # ---- what each language says its own way: its orders, each with what the clause starts with if not the subject …
 
-    @abstractmethod
-    def _main_order(self, node: m.Sentence) -> tuple[str, object]: ...
     @abstractmethod
     def _joined_order(self, node: m.Joined) -> tuple[str, object]: ...
 
