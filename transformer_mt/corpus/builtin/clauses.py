@@ -290,7 +290,7 @@ def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> N
 
 
 def _is_known(thing: m.Nominal | None) -> bool:
-    return thing is not None and not m.is_indefinite(thing)
+    return thing is not None and "indefinite" not in m.traits(thing)
 
 
 def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:
@@ -346,7 +346,7 @@ def _says_how_many(node: m.Clause) -> bool:
 def _bears_negation(node: m.Clause, when: str) -> bool:
     """Whether a clause makes sense when it is negated."""
     thing, quality = node.object, node.predicate
-    undated = ("time",) if node.tense in ("present", "future") or m.is_indefinite(thing) else ()
+    undated = ("time",) if node.tense in ("present", "future") or "indefinite" in m.traits(thing) else ()
     located = ("place",) if node.tense == "past" and node.verb.key != "sein" else ()
     crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated, *located)
     middle = any(isinstance(part, m.Adverbial) and part.adverb.middle for part in node.adverbials)
@@ -355,9 +355,9 @@ def _bears_negation(node: m.Clause, when: str) -> bool:
     if isinstance(quality, m.Quality) and quality.degree in ("zu", "ziemlich"):
         return False
     if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
-        return (m.is_indefinite(thing) and fits(node.verb, "kein")) or m.fixed_noun(node.verb) is not None
+        return ("indefinite" in m.traits(thing) and fits(node.verb, "kein")) or m.fixed_noun(node.verb) is not None
     if not isinstance(thing, m.NounPhrase):
         return True
-    if m.is_indefinite(thing):
+    if "indefinite" in m.traits(thing):
         return not node.verb.governs and node.verb.object_is != "bare"
     return thing.determiner not in ("viele", "einige", "alle", "jeder", *NUMERALS)

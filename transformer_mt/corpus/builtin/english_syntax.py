@@ -1,14 +1,14 @@
 """English syntax: what English says its own way."""
 
-from collections.abc import Iterator
+from collections.abc import Set
 
 from typing_extensions import override
 
 from transformer_mt.corpus.builtin import english, german
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PREPOSITIONS, PRONOUNS, Person
+from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
-from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short, make_copula
+from transformer_mt.corpus.builtin.syntax import Language, Places, Short, make_copula
 from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, root_of, spell
 
 
@@ -17,84 +17,45 @@ class English(Language):
 
     name = "english"
     plain_case: Case = "accusative"
+    copula = "be"
     relative_order = "declarative"
     comparative = staticmethod(english.comparative)
 
     # ---- clauses
 
-    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
-        """Questions start with what is asked; statements with adverbs of time and of the whole sentence alone."""
-        of_the_verb = isinstance(node.first, m.Adverbial) and node.first.adverb.middle
-        starts = node.form == "question" or getattr(node.first, "slot", "") in ("time", "sentence")
-        asks_subject = node.first is not None and node.first is node.clause.english_subject
-        order = "declarative" if node.form == "statement" or (node.form == "question" and asks_subject) else node.form
-        return order, node.first if starts and not of_the_verb else None
-
     def _joined_order(self, node: m.Joined) -> tuple[str, object]:
         """(Because) he is tired; (if) he comes; to come."""
         return node.row.get("english_order", "declarative"), None
 
-    def _tense(self, node: m.Clause, order: str) -> str:
-        """The verb group of the clause; what somebody said is reported in the past."""
-        tense = self._direct_tense(node, simple=order == "simple")
-        reported: str = CLOSED["reported"].get(tense, tense)
-        return reported if node.reported else tense
+    def _tense(self, node: m.Clause, holds: Set[str]) -> str:
+        """The verb group; what somebody said is reported in the past."""
+        tense = self._choices["tense"](holds) or node.tense
+        return CLOSED["reported"].get(tense, tense) if node.reported else tense
 
-    def _direct_tense(self, node: m.Clause, *, simple: bool) -> str:
-        """Where the German has its present or its perfect, English has two tenses each."""
-        verb, particle = node.verb, node.small_word
-        adverbs = [part.adverb for part in node.adverbials if isinstance(part, m.Adverbial)]
-        phrases = [part for part in node.adverbials if isinstance(part, m.Prepositional)]
-        if verb.infinitive == "möchten":
-            return "wish"
-        if node.tense == "past" and not german.has_preterite(verb):
-            return "perfect" if "perfect" in particle or any(adverb.perfect for adverb in adverbs) else "past"
-        if node.tense == "present" and any("perfect" in PREPOSITIONS[part.preposition] for part in phrases):
-            return "perfect"
-        if node.tense != "present" or verb.english.split()[0] == "be":
-            return node.tense
-        if "progressive" in particle:
-            return "progressive"
-        said_with = [adverb.tenses for adverb in adverbs]
-        if verb.ahead and {"future"} in said_with and not simple:
-            return "future"
-        repeated = any(tenses & {"habit", "repeated"} for tenses in said_with)
-        dated = any(isinstance(part.object, m.Clock) for part in phrases) or "wann" in (word.key for word in adverbs)
-        timed = verb.timetable and (dated or {"future"} in said_with)
-        nothing = node.takes_kein and not (isinstance(node.object, m.NounPhrase) and node.object.determiner == "ein")
-        lasting = verb.aspect in ("state", "habit") or nothing
-        return "present" if simple or node.simple or lasting or repeated or timed else "progressive"
-
-    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
         """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
         base, *rest = node.verb.english.split()
-        finite = (node, "finite")
-        dated = order in ("declarative", "simple", "question")
-        group = CLOSED["verb_groups"][self._tense(node, order)]["english"].split() if dated else ["V.base"]
-        agrees = node.object if node.verb.key == "geben (es)" else node.english_subject  # there are two dogs
-        person = "3s" if node.verb.named or agrees is None else m.english_person(agrees)
-        said = [self._verb_word(node, part, person) for part in group]
+        dated = holds.isdisjoint(("nonfinite", "command"))
+        group = CLOSED["verb_groups"][self._tense(node, holds)]["english"].split() if dated else ["V.base"]
+        negated = "not" in holds and not holds >= {"exists", "kein"}
+        has_operator = group[1:2] != ["to"] and (len(group) > 1 or (base == "be" and dated))
+        if not has_operator and ("question" in holds or (negated and "nonfinite" not in holds)):
+            (first, form), has_operator = group[0].split("."), True
+            group = [f"do.{form}", f"{first}.base", *group[1:]]  # do not want, does he read
+        said = [self._verb_word(node, part) for part in group]
         main, top = said[-1], said[-3] if "to" in group else None  # want, supposed: what takes the verb with to
         for word in said[:-1]:
             word.head = main if top is None or word.text == "to" else top
         if top is not None:
             top.head, top.relation, top.part_of_speech = None, "root", "VERB"
-        negated = self._says_not(node) and not (node.verb.key == "geben (es)" and node.takes_kein)
-        auxiliary = said[0] not in (main, top) or (base == "be" and dated and said[0] is main)
-        takes_do = not auxiliary and (order == "question" or (negated and not order.endswith("infinitive")))
-        if takes_do:  # do not want, does he read
-            first, _, form = group[0].partition(".")
-            said[0].text = base if first == "V" else first
-            text = english.verb_form("do", "", form, person)
-            places["operator"] = [Word(text, "AUX", (finite,), top or main, "aux")]
-        elif auxiliary:
+        if len(group) == 1 or "command" in holds:
+            main.origins += ((node, "finite"),)
+        if has_operator:
             places["operator"] = [said.pop(0)]
-        if len(group) == 1 and not (takes_do and dated):
-            main.origins += (finite,)
         places["auxiliaries"], places["verb"] = said[:-1], said[-1:]
         if negated:
-            places["not"] = self._not(node, places["operator"] if order != "question" else [], top or main)
-        if order == "infinitive":
+            places["not"] = self._not(node, places["operator"] if "question" not in holds else [], top or main)
+        if "infinitive" in holds:
             places["to"] = [Word("to", "PART", ((node, "to"),), main, "mark")]
         if rest:  # be hungry, have breakfast
             speech = "ADJ" if base in ("be", "get") else "ADV" if node.verb.preposition else "NOUN"
@@ -103,15 +64,17 @@ class English(Language):
             places["verb"] += told if base == "be" else attach(told, main, "advmod" if speech == "ADV" else "obj")
         return main, top
 
-    def _verb_word(self, node: m.Clause, part: str, person: Person) -> Word:
+    def _verb_word(self, node: m.Clause, part: str) -> Word:
         """A word of a verb group; like is linked with gern, the others with the German finite verb."""
-        word, _, form = part.partition(".")
+        verb, (word, _, form) = node.verb, part.partition(".")
+        there_is = verb.key == "geben (es)"
+        agrees = node.object if there_is else node.english_subject  # there are two dogs
+        person = "3s" if verb.named or agrees is None else m.person(agrees, "english")
         if word == "V":
-            word, past = node.verb.english.split()[0], node.verb.past
-            text = english.verb_form(word, past, form, person)
-            copula = word == "be" and node.verb.key != "geben (es)"
-            return Word(text, "AUX" if copula else "VERB", ((node, "verb"),))
-        role = "gladly" if "gern" in node.tense and word != "would" else "finite"
+            word = verb.english.split()[0]
+            text = english.verb_form(word, verb.past, form, person)
+            return Word(text, "AUX" if word == "be" and not there_is else "VERB", ((node, "verb"),))
+        role = "gladly" if "gern" in node.tense and word in ("like", "to") else "finite"
         speech, relation = ("PART", "mark") if word == "to" else ("AUX", "aux")
         ongoing = [(node, "particle")] if word == "be" and "progressive" in node.small_word else []
         return Word(english.verb_form(word, "", form, person), speech, ((node, role), *ongoing), relation=relation)
@@ -124,89 +87,22 @@ class English(Language):
             return []
         return [Word("not", "PART", (origin,), head, "advmod")]
 
-    def _says_not(self, node: m.Clause) -> bool:
-        """True also for nichts and niemand as object: I do not see anything."""
-        thing = node.english_object
-        return node.says_nicht or (isinstance(thing, m.Pronoun) and "negative" in PRONOUNS[thing.key])
-
-    def _negated(self, node: m.Clause) -> bool:
-        """True where nominals are said with any, anything."""
-        return self._says_not(node) and "gern" not in node.tense
+    @override
+    def _predicate(self, node: m.Clause) -> m.Predicate | None:
+        """Also what somebody is called: My name is Anna."""
+        return (node.object or node.adverbials[0]) if node.verb.named else node.predicate
 
     @override
-    def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
-        """The clause; where heißen is be, what somebody is called is its head."""
-        said = super().clause(node, order, first)
-        if node.verb.named:
-            called = next(word for word in said if word.relation == "obj" or word.text == "what")
-            make_copula(root_of(said), called, Places(list, {"": said}))
-            called.head, called.relation = None, "root"
-            called.part_of_speech = "PRON" if called.text == "what" else called.part_of_speech
-        return said
-
-    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
-        """The subject; there of what there is, my name of heißen."""
-        subject = node.english_subject
-        if subject is None or order.endswith(("infinitive", "command")):
-            return
-        if node.verb.key == "geben (es)":
-            yield Part(subject, "subject", "expl", [Word("there", "PRON", ((subject, "pronoun"),))])
-        elif node.verb.named:
-            name = [Word("name", "NOUN", ((node, "verb"),))]
-            yield Part(subject, "subject", "nsubj", before(self._possessor(subject), name, "nmod:poss"))
-        else:
-            relation = "expl" if node.impersonal else "nsubj"
-            yield Part(subject, "subject", relation, self.phrase(subject, "nominative"))
-
-    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
-        """Recipient, particle, reflexive pronoun, object; a preposition stays behind: what are you waiting for?"""
-        verb, thing, recipient = node.verb, node.english_object, node.recipient
-        light = m.is_light(thing) and not verb.preposition
-        if recipient is not None:
-            to = spell(verb.recipient_preposition or ("to" if light else ""), "ADP", (recipient, "to"))
-            said = before(to, self.phrase(recipient, "accusative"), "case")
-            yield Part(recipient, "to_recipient" if to else "recipient", "obl" if to else "iobj", said)
-        if verb.particle:
-            place = "to_recipient" if verb.particle_last else "verb_particle"
-            yield Part(None, place, "compound:prt", spell(verb.particle, "ADP", (node, "verb")))
-        if verb.reflexive_english:
-            key = m.subject_key(node.english_subject) if node.subject is not None else "du"
-            yield Part(None, "light", "obj", spell(PRONOUNS[key]["myself"], "PRON", (node, "self")))
-        if thing is None:
-            return
-        linked = () if verb.governs else ((node, "verb"),)
-        preposition = spell(verb.preposition, "ADP", (node, "preposition"), *linked)
-        relation = "obl" if preposition else "nsubj" if verb.key == "geben (es)" else "obj"
-        said = self.phrase(thing, "accusative", node if self._negated(node) else None)
-        if isinstance(thing, m.Pronoun) and thing.key == "was" and verb.asks:  # how much does it cost?
-            said = spell(verb.asks, "ADV", (thing, "pronoun"))
-        said = before(preposition, said, "case")
-        if thing is first:
-            yield Part(None, "object", "", preposition)
-            yield Part(thing, "front", relation, said[len(preposition) :])
-        else:
-            yield Part(thing, "light" if light else "object", relation, said)
-
-    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
-        """Already, yet, please, and the from of woher."""
-        row = node.small_word
-        if order == "question" and node.particle == "schon" and node.tense == "past":
-            row = {"end": "yet"}
-        if node.particle == "noch" and self._says_not(node):  # noch nichts: not anything yet
-            row = {"end": "yet"}
-        for place in ("middle", "end"):
-            if place in row:
-                yield Part(None, place, "advmod", spell(row[place], "ADV", (node, "particle")))
-        for adverbial in node.adverbials:
-            if isinstance(adverbial, m.Adverbial) and adverbial.adverb.stranded:
-                yield Part(None, "end", "compound:prt", spell(adverbial.adverb.stranded, "ADP", (adverbial, "word 0")))
-        if node.please:
-            place = "please" if order == "command" else "middle"
-            yield Part(None, place, "discourse", spell("please", "INTJ", (node, "please")))
-
-    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
-        """Probably stands before not."""
-        return "before_not" if isinstance(node, m.Adverbial) and node.adverb.middle else node.slot
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
+        """There of what there is; my name of heißen; how much of what something costs."""
+        verb = node.verb
+        if role == "subject" and verb.key == "geben (es)":
+            return [Word("there", "PRON", ((nominal, "pronoun"),))]
+        if role == "subject" and verb.named:
+            return before(self._possessor(nominal), [Word("name", "NOUN", ((node, "verb"),))], "nmod:poss")
+        if role == "object" and verb.asks and isinstance(nominal, m.Pronoun) and nominal.key == "was":
+            return spell(verb.asks, "ADV", (nominal, "pronoun"))
+        return super()._role(node, role, nominal, case, negated)
 
     # ---- what stands in them
 
@@ -218,7 +114,7 @@ class English(Language):
                 other = case != "nominative" and ("reflexive" in PRONOUNS[key] or negated is not None)
                 return [Word(forms[other], "PRON", ((node, "pronoun"),))]
             case m.RelativePronoun(antecedent):
-                text = "that" if not m.is_person(antecedent) else "who" if case == "nominative" else "whom"
+                text = "that" if "person" not in m.traits(antecedent) else "who" if case == "nominative" else "whom"
                 return [Word(text, "PRON", ((node, "relative"),))]
             case m.Name(name):
                 return spell(name.english, "PROPN", (node, "noun"), relation="flat")
@@ -240,7 +136,7 @@ class English(Language):
 
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
-        possessive = node.possessor is not None or "possessive" in DETERMINERS.get(node.determiner, ())
+        possessive = node.possessor is not None or "possessive" in DETERMINERS[node.determiner]
         text = node.noun.owned if possessive else ""
         text = text or english.noun(node.noun, plural=m.english_plural(node))
         described = spell(text, "NOUN", (node, "noun"), relation="compound", last=True)
@@ -262,17 +158,14 @@ class English(Language):
         origin = (node, "determiner")
         if node.possessor is not None and _takes_s(node.possessor):
             return attach(self._possessor(node.possessor), noun, "nmod:poss")
-        if node.determiner in NUMERALS:
-            prefix = "a " if node.determiner in ("hundert", "tausend") else ""
-            return attach(spell(prefix + NUMERALS[node.determiner], "NUM", origin), noun, "nummod")
         row, in_english = DETERMINERS[node.own or node.determiner], node.noun.in_english
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
-        if negated is not None and negated.verb.key == "geben (es)" and m.is_indefinite(node):
+        if negated is not None and negated.verb.key == "geben (es)" and "indefinite" in m.traits(node):
             text = "no"  # there is no milk
         elif in_english == "pair" and node.determiner == "ein" and not node.own:
             text = "a pair of"
         elif text == "-":
-            denied = negated is not None and negated.predicate is not node and m.is_indefinite(node)
+            denied = negated is not None and negated.predicate is not node and "indefinite" in m.traits(node)
             if negated is not None and negated.verb.object_is in ("generic", "bare"):  # does not play cards
                 denied = False
             text = "the" if in_english == "the" else "any" if denied else ""
@@ -282,6 +175,8 @@ class English(Language):
         elif text == "the" and in_english == "bare":
             text = ""
         speech, relation = ("PRON", "nmod:poss") if "possessive" in row else ("DET", "det")
+        if "numeral" in row:
+            speech, relation = "NUM", "nummod"
         return attach(spell(text, speech, origin), noun, relation)
 
     def _possessor(self, owner: m.Nominal) -> Said:
@@ -297,8 +192,8 @@ class English(Language):
 def _takes_s(owner: m.Nominal) -> bool:
     """Anna's book, the children's; but the book of my parents."""
     if isinstance(owner, m.NounPhrase) and m.english_plural(owner):
-        return m.is_person(owner) and not english.noun(owner.noun, plural=True).endswith("s")
-    return m.is_person(owner)
+        return "person" in m.traits(owner) and not english.noun(owner.noun, plural=True).endswith("s")
+    return "person" in m.traits(owner)
 
 
 ENGLISH = English()

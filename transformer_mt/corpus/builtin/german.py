@@ -1,5 +1,7 @@
 """German morphology: how articles, adjectives, nouns, pronouns and verbs inflect."""
 
+import re
+from functools import cache
 from typing import Any, Literal
 
 from transformer_mt.corpus.builtin.lexicon import CASES, CLOSED, Adjective, Case, Noun, Verb
@@ -11,23 +13,34 @@ Person = Literal["1s", "2s", "3s", "1p", "2p", "3p"]
 PERSONS: tuple[Person, ...] = ("1s", "2s", "3s", "1p", "2p", "3p")
 
 PRONOUNS = CLOSED["pronouns"]
-DETERMINERS = CLOSED["determiners"]
+NUMERALS: dict[str, str] = {key: text.split("|")[-1] for key, text in CLOSED["numerals"].items()}
+# Numerals stand where determiners do.
+DETERMINERS: dict[str, dict[str, Any]] = CLOSED["determiners"] | {
+    key: CLOSED["numeral"] | {"stem": key, "english": f"{text} {text}"} for key, text in CLOSED["numerals"].items()
+}
 PREPOSITIONS: dict[str, dict[str, Any]] = CLOSED["prepositions"]
 PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
 JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
-NUMERALS: dict[str, str] = CLOSED["numerals"]
 
 _PLACES = [(case, column) for case in CASES for column in ("m", "n", "f", "plural")]
 _DECLENSIONS = {
     name: {place: ending.strip("-") for place, ending in zip(_PLACES, endings.split(), strict=True)}
     for name, endings in CLOSED["declensions"].items()
 }
-_IRREGULAR = {
-    (verb, tense): dict(zip(PERSONS, forms.split(), strict=True))
-    for verb, row in CLOSED["verbs"].items()
-    for tense, forms in row.items()
-    if tense != "imperative"
+# Of the irregular verbs of both languages: a form for each person.
+IRREGULAR: dict[tuple[str, str], dict[Person, str]] = {
+    (verb, form): dict(zip(PERSONS, forms.split(), strict=True))
+    for name in ("verbs", "english_verbs")
+    for verb, row in CLOSED[name].items()
+    for form, forms in row.items()
 }
+_RULES = {rule: [(re.compile(pattern), text) for pattern, text in rows] for rule, rows in CLOSED["inflection"].items()}
+
+
+@cache
+def inflected(word: str, rule: str) -> str:
+    """The word as the first row that fits it writes it, of a rule of inflection of either language."""
+    return next(pattern.sub(text, word, count=1) for pattern, text in _RULES[rule] if pattern.search(word))
 
 
 # ---- what stands in a noun phrase
@@ -38,18 +51,14 @@ def column(noun: Noun, *, plural: bool) -> Column:
     return "plural" if plural else noun.gender
 
 
-def _determiner_row(key: str, where: Column) -> dict[str, Any]:
-    """Of ein in the plural and of numerals as of no determiner."""
-    bare = key in NUMERALS or (key == "ein" and where == "plural")
-    row: dict[str, Any] = DETERMINERS["" if bare else key]
-    return row
+def _row(key: str, where: Column) -> dict[str, Any]:
+    """The row of a determiner; ein in the plural is none."""
+    return DETERMINERS["" if key == "ein" and where == "plural" else key]
 
 
 def determiner(key: str, case: Case, where: Column) -> str:
     """The inflected determiner; the empty string for the bare noun and for the plural of `ein`."""
-    if key in NUMERALS:
-        return key
-    row = _determiner_row(key, where)
+    row = _row(key, where)
     stem, ending = row.get("stem", ""), _DECLENSIONS[row["declension"]][case, where]
     return ("eur" if stem == "euer" and ending else stem) + ending
 
@@ -64,14 +73,14 @@ def adjective(entry: Adjective, after: str, case: Case, where: Column, *, compar
     stem = comparative(entry) if compared else entry.attributive or entry.german
     if entry.indeclinable:
         return stem
-    row = _determiner_row(after, where)
+    row = _row(after, where)
     declension = row.get("adjectives") or CLOSED["adjectives_after"][row["declension"]]
     return stem + _DECLENSIONS[declension][case, where].removeprefix("e" if stem.endswith("e") else "")
 
 
 def comparative(entry: Adjective) -> str:
     """The comparative as predicate: größer."""
-    return entry.comparative or (entry.attributive or entry.german).removesuffix("e") + "er"
+    return entry.comparative or inflected(entry.attributive or entry.german, "Komparativ")
 
 
 def noun(entry: Noun, case: Case, *, plural: bool) -> str:
@@ -79,13 +88,12 @@ def noun(entry: Noun, case: Case, *, plural: bool) -> str:
     if plural and entry.measure and not entry.plural_only:  # zwei Euro
         return entry.key
     if plural:
-        return entry.plural if case != "dative" or entry.plural.endswith(("n", "s")) else entry.plural + "n"
+        return inflected(entry.plural, "Dativ Plural") if case == "dative" else entry.plural
     if entry.weak and case != "nominative":
         return entry.plural
     if case != "genitive":
         return entry.key
-    regular = "" if entry.article == "die" else "es" if entry.key.endswith(("s", "ß", "x", "z")) else "s"
-    return entry.genitive or entry.key + regular
+    return entry.genitive or (entry.key if entry.gender == "f" else inflected(entry.key, "Genitiv"))
 
 
 def pronoun(key: str, case: Case) -> str:
@@ -106,33 +114,19 @@ def reflexive(key: str, case: str) -> str:
 # ---- verbs
 
 
-def _stem(infinitive: str) -> str:
-    return infinitive.removesuffix("n").removesuffix("e")
-
-
-def _needs_e(stem: str) -> bool:
-    """True where -st and -t cannot be said: arbeitest, öffnet, atmet."""
-    return stem.endswith(("t", "d", "ffn", "gn", "chn", "tm", "ckn"))
-
-
 def finite(verb: Verb | str, tense: str, person: Person) -> str:
     """The present or preterite, without the separable prefix; an auxiliary is named by its infinitive."""
     infinitive = verb if isinstance(verb, str) else verb.infinitive
-    if isinstance(verb, str) or (infinitive, tense) in _IRREGULAR:
-        return _IRREGULAR[infinitive, tense][person]
+    if isinstance(verb, str) or (infinitive, tense) in IRREGULAR:
+        return IRREGULAR[infinitive, tense][person]
     if person in ("1p", "3p"):
         return infinitive
-    if verb.du_er and person in ("2s", "3s"):
-        return verb.du_er.split()[person == "3s"]
-    stem = _stem(infinitive)
     if person == "1s":
-        return (stem.removesuffix("el") + "l" if verb.infinitive.endswith("eln") else stem) + "e"
-    changed = verb.vowel if verb.vowel and person != "2p" else stem
-    if _needs_e(stem) and changed == stem:
-        changed += "e"
-    if person == "2s":
-        return changed + ("t" if changed.endswith(("s", "ß", "z", "x")) else "st")
-    return changed + ("" if changed.endswith("t") else "t")
+        return inflected(infinitive, "ich")
+    if verb.du_er and person != "2p":
+        return verb.du_er.split()[person == "3s"]
+    stem = verb.vowel if verb.vowel and person != "2p" else inflected(infinitive, "Stamm")
+    return inflected(stem, "du" if person == "2s" else "er, ihr")
 
 
 def has_preterite(verb: Verb) -> bool:
@@ -142,23 +136,17 @@ def has_preterite(verb: Verb) -> bool:
 
 def imperative(verb: Verb, person: Person) -> str:
     """The imperative to du ("2s"), to ihr ("2p") or to Sie ("3p", without the pronoun)."""
-    if verb.infinitive == "sein":
-        return str(CLOSED["verbs"]["sein"]["imperative"].split()[("2s", "2p", "3p").index(person)])
+    if (verb.infinitive, "imperative") in IRREGULAR:
+        return IRREGULAR[verb.infinitive, "imperative"][person]
     if person != "2s":
         return finite(verb, "present", person)
-    if verb.vowel and not any(umlaut in verb.vowel for umlaut in "äö"):
-        return verb.vowel
-    stem = _stem(verb.infinitive)
-    if verb.infinitive.endswith("eln"):
-        return stem[:-2] + "le"
-    return stem + ("e" if _needs_e(stem) or stem.endswith(("er", "dig", "lg", "is")) else "")
+    keeps_vowel = "ä" in verb.vowel or "ö" in verb.vowel  # fahr, but lies
+    return inflected(verb.infinitive, "Imperativ") if keeps_vowel or not verb.vowel else verb.vowel
 
 
 def participle(verb: Verb) -> str:
     """The past participle with its prefix: gelesen, angerufen, übersetzt."""
-    stem = _stem(verb.infinitive)
-    regular = ("" if stem.endswith("ier") else "ge") + stem + ("et" if _needs_e(stem) else "t")
-    return verb.participle or verb.prefix + regular
+    return verb.participle or verb.prefix + inflected(verb.infinitive, "Partizip")
 
 
 def zu_infinitive(verb: Verb) -> list[str]:

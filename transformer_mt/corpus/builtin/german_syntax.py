@@ -1,6 +1,8 @@
 """German syntax: what German says its own way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+
+from typing_extensions import override
 
 from transformer_mt.corpus.builtin import german
 from transformer_mt.corpus.builtin import meaning as m
@@ -14,116 +16,58 @@ class German(Language):
 
     name = "german"
     plain_case: Case = "nominative"
+    copula = "sein"
     relative_order = "verb_last"
     comparative = staticmethod(german.comparative)
 
     # ---- clauses
-
-    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
-        """Wen hast du gesehen? Hast du ihn gesehen? (Wenn es regnet,) bleibe ich."""
-        if node.form == "command":
-            return "command", None
-        if node.before is not None or (node.form == "question" and node.first is None):
-            return "verb_first", None
-        return "verb_second", node.first or node.clause.subject or node.clause.object
 
     def _joined_order(self, node: m.Joined) -> tuple[str, object]:
         """(Weil) er müde ist; (und) er schläft; (deshalb) schläft er."""
         order = node.row["order"]
         return "verb_last" if node.within else order, node.clause.subject if order == "verb_second" else None
 
-    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]:
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
         """Put the finite verb and what stands at the end of the clause in their places."""
         verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
         main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
-        if order.endswith("infinitive"):
+        if "nonfinite" in holds:
             *zu, main.text = german.zu_infinitive(verb)
             places["end_verb"] = [*(Word(text, "PART", ((node, "to"),), main, "mark") for text in zu), main]
             main.origins = (as_verb,) if zu else (as_verb, (node, "to"))
             return main, None
-        person = m.german_person(node.subject) if node.subject else "3s"
-        tense = "preterite" if node.tense in ("past", "perfect") and german.has_preterite(verb) else node.tense
+        person = m.person(node.subject, "german") if node.subject else "3s"
+        tense = self._choices["tense"](holds) or node.tense
         group = CLOSED["verb_groups"][tense]["german"].split()
         auxiliary, _, form = group[0].partition(".")
-        if order != "command" and len(group) == 2:
+        if "command" not in holds and len(group) == 2:
             main.text = german.participle(verb) if group[1] == "V.participle" else verb.prefix + verb.infinitive
             text = german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person)
             places["finite"], places["end_verb"] = [Word(text, "AUX", (as_finite,), main, "aux")], [main]
             return main, None
-        main.text = german.imperative(verb, person) if order == "command" else german.finite(verb, form, person)
+        main.text = german.imperative(verb, person) if "command" in holds else german.finite(verb, form, person)
         main.origins, places["finite"] = (as_finite, as_verb), [main]
-        if order == "verb_last":
+        if "verb_last" in holds:
             main.text = verb.prefix + main.text
         else:
             places["end_verb"] = attach(spell(verb.prefix, "ADP", as_verb), main, "compound:prt")
         return main, None
 
-    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str:
-        """Hier and dort stand before nicht, unless the verb needs them."""
-        here = isinstance(node, m.Adverbial) and node.adverb.key in ("hier", "dort")
-        here = here and not clause.verb.needs_place
-        return "frequency" if here else node.slot
+    @override
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
+        if role == "object" and node.verb.governs:
+            return self._governed(node.verb.governs, (node, "preposition"), nominal, case)
+        return super()._role(node, role, nominal, case, negated)
 
-    def _negated(self, node: m.Clause) -> bool:
-        """True where nominals take up the negation."""
-        return node.takes_kein
-
-    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]:
-        """The subject, which infinitives and commands to du and ihr do not say."""
-        subject = node.subject
-        to_sie = isinstance(subject, m.Pronoun) and subject.key == "Sie"
-        if subject is not None and not order.endswith("infinitive") and (order != "command" or to_sie):
-            place = "light_subject" if m.is_light(subject) else "object" if node.verb.swap else "subject"
-            said = self.phrase(subject, "nominative")
-            relation = "expl" if node.impersonal else "nsubj"
-            yield Part(subject, place, relation, [*said, *self._relative(subject, root_of(said))])
-
-    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]:
-        """Object, reflexive pronoun and recipient; their relative clauses stand behind the clause."""
-        verb, thing, recipient = node.verb, node.object, node.recipient
-        if thing is not None and verb.governs:
-            said = self._governed(verb.governs, (node, "preposition"), thing, verb.case)
-            yield from self._with_relative(thing, "prepositional", "obl", said)
-        elif thing is not None:
-            place = "light" if m.is_light(thing) else "new_object" if m.is_new(thing) else "object"
-            said = self.phrase(thing, verb.case, node if node.takes_kein else None)
-            yield from self._with_relative(thing, place, "iobj" if verb.case == "dative" else "obj", said)
-        if verb.reflexive:
-            form = german.reflexive(m.subject_key(node.subject), verb.reflexive)
-            light = m.is_light(node.subject) or isinstance(node.subject, m.RelativePronoun | None)
-            said = spell(form, "PRON", (node, "verb"), (node, "self"))
-            yield Part(None, "light" if light else "reflexive", "expl:pv", said)
-        if recipient is not None:
-            place = "light" if m.is_light(recipient) else "recipient"
-            yield from self._with_relative(recipient, place, "iobj", self.phrase(recipient, "dative"))
-
-    def _with_relative(self, node: m.Nominal, place: str, relation: str, said: Said) -> Iterator[Part]:
-        noun = root_of(said)
-        yield Part(node, place, relation, said)
-        yield Part(node, "after", "", self._relative(node, noun))
-
-    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]:
-        """Bitte, gern, nicht, words such as schon and noch, and the fixed words of a verb."""
-        row, kein = node.small_word, node.takes_kein
-        if node.please:
-            yield Part(None, "please", "discourse", [Word("bitte", "INTJ", ((node, "please"),))])
-        if "gern" in node.tense:
-            yield Part(None, "gladly", "advmod", [Word("gern", "ADV", ((node, "gladly"),))])
-        if node.particle and "german_end" not in row:
-            said = spell(row.get("german", node.particle), "ADV", (node, "particle"))
-            yield Part(None, "progressive" if "progressive" in row else "particle", "advmod", said)
-        if node.says_nicht and not kein:
-            yield Part(None, "not", "advmod", [Word("nicht", "PART", ((node, "not"),))])
-        if "german_end" in row:
-            said = [Word(row["german_end"], "ADV", ((node, "particle"),))]
-            yield Part(None, "remainder" if kein else "particle_end", "advmod", said)
-        if (noun := m.fixed_noun(node.verb)) is not None:  # keinen Hunger haben
-            where = german.column(noun, plural=noun.plural_only)
-            said = spell(node.verb.fixed, "NOUN", (node, "verb"))
-            article = [Word(german.determiner("kein", "accusative", where), "DET", ((node, "not"),))] if kein else []
-            yield Part(None, "new_object", "obj", before(article, said, "det"))
-        elif node.verb.fixed:
-            yield Part(None, "fixed", "compound:prt", spell(node.verb.fixed, "ADV", (node, "verb")))
+    @override
+    def _parts(self, node: m.Clause, holds: Set[str]) -> Iterator[Part]:
+        """With the noun of Hunger haben: keinen Hunger haben."""
+        yield from super()._parts(node, holds)
+        if (noun := m.fixed_noun(node.verb)) is not None:
+            kein = german.determiner("kein", "accusative", german.column(noun, plural=noun.plural_only))
+            article = [Word(kein, "DET", ((node, "not"),))] if node.takes_kein else []
+            said = before(article, spell(node.verb.fixed, "NOUN", (node, "verb")), "det")
+            yield Part(None, "new_object", "obj", said)
 
     def _set_off(self, clause: Said) -> Said:
         """Subordinate clauses stand between commas."""
@@ -140,9 +84,9 @@ class German(Language):
                 text = german.relative_pronoun(case, german.column(noun, plural=plural))
                 return [Word(text, "PRON", ((node, "relative"),))]
             case m.Name(name):
-                ending = "" if case != "genitive" else "’" if name.key.endswith(("s", "x", "z")) else "s"
+                text = german.inflected(name.key, "Genitiv, Name") if case == "genitive" else name.key
                 article = german.determiner("der", case, "f" if name.article == "die" else "m") if name.article else ""
-                return before(spell(article, "DET"), [Word(name.key + ending, "PROPN", ((node, "noun"),))], "det")
+                return before(spell(article, "DET"), [Word(text, "PROPN", ((node, "noun"),))], "det")
         numeral = Word(node.hour, "NUM", ((node, "numeral"),))
         if node.half:
             return before([Word("halb", "ADJ", ((node, "half"),))], [numeral], "amod")
@@ -174,12 +118,12 @@ class German(Language):
         if isinstance(node.possessor, m.Name):
             key, said = "", attach(owner, noun, "nmod:poss")
         else:
-            if negated is not None and m.is_indefinite(node):
+            if negated is not None and "indefinite" in m.traits(node):
                 key, origins = "kein", [*origins, (negated, "not")]
-            row = german.DETERMINERS.get(key)
-            relation = "nummod" if row is None else "det:poss" if "possessive" in row else "det"
-            form = german.determiner(key, case, where)
-            said = attach(spell(form, "NUM" if row is None else "DET", *origins), noun, relation)
+            row = german.DETERMINERS[key]
+            speech, relation = ("NUM", "nummod") if "numeral" in row else ("DET", "det")
+            relation += ":poss" if "possessive" in row else ""
+            said = attach(spell(german.determiner(key, case, where), speech, *origins), noun, relation)
         for adjective in node.adjectives:
             form = german.adjective(adjective, key, case, where, compared=node.comparative)
             said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))

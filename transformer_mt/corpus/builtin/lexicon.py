@@ -4,6 +4,7 @@ The files' head comments explain the keys. A class lists the keys of its rows wi
 """
 
 import tomllib
+from collections.abc import Set
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
@@ -22,6 +23,26 @@ def table(name: str) -> dict[str, Any]:
 
 
 CLOSED = table("closed")
+
+
+def matches(wanted: str, has: Set[str]) -> bool:
+    """Whether all that is wanted is there, and nothing that stands after a minus."""
+    return all((item.removeprefix("-") in has) != item.startswith("-") for item in wanted.split())
+
+
+class Choice:
+    """One of the values of a text such as "light if object.light, object": the first of which all holds, or nothing."""
+
+    def __init__(self, *options: str) -> None:
+        self._options = []
+        for value, _, wanted in (option.partition(" if ") for option in options):
+            barred = {item[1:] for item in wanted.split() if item.startswith("-")}
+            self._options.append((value, {item for item in wanted.split() if item[0] != "-"}, barred))
+
+    def __call__(self, holds: Set[str]) -> str:
+        """The value, by what holds."""
+        fitting = (value for value, wanted, barred in self._options if wanted <= holds and barred.isdisjoint(holds))
+        return next(fitting, "")
 
 
 class Entry:
@@ -77,7 +98,7 @@ Entity = Noun | ProperName
 class Adverb(Entry):
     """An adverb or fixed phrase; `slot` is its place in the sentence."""
 
-    slot = stranded = ""
+    slot = stranded = pronoun = ""
     tenses: frozenset[str] = frozenset()  # where it may be said
     middle = perfect = False
 
@@ -120,6 +141,7 @@ class Verb(Entry):
         words = [word for word in self.german.split() if word not in ("sich", *self.fixed.split())]
         self.prefix, _, self.infinitive = words[0].rpartition("|")  # the prefix is that of a separable verb, or nothing
         self.governs = " ".join(words[1:])  # the German preposition of its object, or nothing
+        self.traits = {f"verb.{name}" for name, value in vars(self).items() if value} | {f"reflexive_{self.reflexive}"}
 
 
 E = TypeVar("E", bound=Entry)

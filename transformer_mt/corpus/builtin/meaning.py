@@ -1,10 +1,18 @@
 """Meaning: the nodes of a derivation, which both languages say, and what one can tell of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Any, dataclass_transform
 
-from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
+from transformer_mt.corpus.builtin.german import (
+    DETERMINERS,
+    JOINERS,
+    PARTICLES,
+    PREPOSITIONS,
+    PRONOUNS,
+    Person,
+    has_preterite,
+)
 from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
@@ -162,12 +170,7 @@ class Clause(Node):
         if not self.says_nicht or "gern" in self.tense:
             return False
         direct = self.object if not self.verb.governs else None
-        return fixed_noun(self.verb) is not None or is_indefinite(direct) or is_indefinite(self.predicate)
-
-    @property
-    def impersonal(self) -> bool:
-        """True where es stands for nothing: Es regnet."""
-        return isinstance(self.subject, Pronoun) and self.subject.key == "es" and not self.verb.subject
+        return fixed_noun(self.verb) is not None or "indefinite" in traits(direct) | traits(self.predicate)
 
     @property
     def english_subject(self) -> Nominal | None:
@@ -222,6 +225,44 @@ def parts(node: Node) -> Iterator[Node]:
                 yield from parts(part)
 
 
+def facts(node: Clause, order: str) -> Set[str]:
+    """What the choices of parts.toml may ask of a clause that is said in an order."""
+    verb, particle, thing = node.verb, node.small_word, node.english_object
+    adverbs = [part.adverb for part in node.adverbials if isinstance(part, Adverbial)]
+    phrases = [part for part in node.adverbials if isinstance(part, Prepositional)]
+    ahead = any(adverb.tenses == {"future"} for adverb in adverbs)
+    clock = any(isinstance(part.object, Clock) for part in phrases) or any(word.key == "wann" for word in adverbs)
+    follows = {
+        "nonfinite": order.endswith("infinitive"),
+        "nicht": node.says_nicht,
+        "not": node.says_nicht or "negative" in traits(thing),
+        "kein": node.takes_kein,
+        "gladly": "gern" in node.tense,
+        "please": node.please,
+        "particle": node.particle,
+        "exists": verb.key == "geben (es)",
+        "impersonal": getattr(node.subject, "key", "") == "es" and not verb.subject,
+        "fixed_noun": fixed_noun(verb),
+        "wish": verb.infinitive == "möchten",
+        "preterite": has_preterite(verb),
+        "so_far": "perfect" in particle or any(adverb.perfect for adverb in adverbs),
+        "since": any("perfect" in PREPOSITIONS[part.preposition] for part in phrases),
+        "be": verb.english.split()[0] == "be",
+        "will": verb.ahead and ahead,
+        "timetable": verb.timetable and (ahead or clock),
+        "repeated": any(adverb.tenses & {"habit", "repeated"} for adverb in adverbs),
+        "nothing": node.takes_kein and getattr(node.object, "determiner", "") != "ein",
+        "usual": node.simple,
+    }
+    found = {order, node.tense, verb.case, verb.aspect, node.particle.replace(" ", "_")} | verb.traits
+    found.update((f"particle.{key}" for key in particle), (name for name, value in follows.items() if value))
+    for role in ("subject", "object", "recipient", "english_subject", "english_object"):
+        if (nominal := getattr(node, role)) is not None:
+            told = (getattr(nominal, "key", ""), type(nominal).__name__, *traits(nominal) & {"light", "new"})
+            found.update((role,), (f"{role}.{trait}" for trait in told))
+    return found
+
+
 # ---- nominals of nouns and names
 
 
@@ -252,21 +293,13 @@ def subject_key(nominal: Nominal | None) -> str:
     return "er"
 
 
-def german_person(nominal: Nominal) -> Person:
-    """The person and number of a German verb whose subject this is."""
-    key = nominal.key if isinstance(nominal, Pronoun) else subject_key(nominal)
-    person: Person = PRONOUNS[key].get("person", "3s")
-    return person
-
-
-def english_person(nominal: Nominal) -> Person:
-    """The same for English: everyone is singular, man is you, the police are several."""
+def person(nominal: Nominal, language: str) -> Person:
+    """The person and number of a verb whose subject this is; the police are several in English."""
     nominal = nominal.antecedent if isinstance(nominal, RelativePronoun) else nominal
-    if isinstance(nominal, NounPhrase):
+    if isinstance(nominal, NounPhrase) and language == "english":
         return "3p" if english_plural(nominal) else "3s"
-    row = PRONOUNS[nominal.key] if isinstance(nominal, Pronoun) else {}
-    person: Person = row.get("english_person") or german_person(nominal)
-    return person
+    row = PRONOUNS[nominal.key if isinstance(nominal, Pronoun) else subject_key(nominal)]
+    return row.get(f"{language}_person") or row.get("person", "3s")
 
 
 def english_plural(node: NounPhrase) -> bool:
@@ -289,34 +322,23 @@ def fixed_noun(verb: Verb) -> Noun | None:
     return found if found is not None and found.fixed_noun else None
 
 
-def is_light(nominal: object) -> bool:
-    """True for the pronouns that stand at the front of the German middle field."""
-    return isinstance(nominal, Pronoun) and "new" not in PRONOUNS[nominal.key]
+def traits(nominal: object) -> Set[str]:
+    """What the lexicon and the closed classes say of it: person, pet … of a noun; light, new, indefinite of its words.
 
-
-def is_indefinite(nominal: object) -> bool:
-    """True for what is negated by kein."""
-    if not isinstance(nominal, NounPhrase) or nominal.possessor is not None:
-        return False
-    return "indefinite" in DETERMINERS.get(nominal.determiner, ())
-
-
-def is_new(nominal: object) -> bool:
-    """True for what stands behind manner and place: Er hat in der Stadt drei Bücher gekauft."""
+    Light pronouns stand at the front of the German middle field; what is new stands behind manner and place: Er hat in
+    der Stadt drei Bücher gekauft. What is indefinite is negated by kein.
+    """
     match nominal:
         case Pronoun(key):
-            return "new" in PRONOUNS[key]
-        case Both(both):
-            return all(map(is_new, both))
-        case NounPhrase(determiner=key):
-            numeral = key not in DETERMINERS
-            return is_indefinite(nominal) or numeral or "new" in DETERMINERS[key]
-    return False
+            return PRONOUNS[key].keys() | {"person"}
+        case NounPhrase(noun, determiner, possessor=owner):
+            return _kinds(noun) | (DETERMINERS[determiner].keys() if owner is None else frozenset())
+        case Both((first, second)):
+            return traits(first) & traits(second) | {"person"}
+    return _kinds(entity) if (entity := entity_of(nominal)) else frozenset()
 
 
-def is_person(nominal: Nominal) -> bool:
-    """True for people, who are who and whom and take 's."""
-    match nominal:
-        case NounPhrase(named) | Name(named):
-            return bool(named.kind_set & {"person", "figure", "profession"})
-    return isinstance(nominal, (Pronoun, Both))
+def _kinds(entity: Entity) -> Set[str]:
+    """The kinds of a noun or name; whoever stands in a picture or has a profession is a person in every sentence."""
+    people = {"person"} if entity.kind_set & {"figure", "profession"} else frozenset()
+    return entity.kind_set | people

@@ -134,7 +134,7 @@ class Reader:
                 words = words[: place + 1]
         determiner, *middle, last = words
         determiner = {"0": "", "own": possessive(self._owner)}.get(determiner, determiner)
-        if determiner not in DETERMINERS and determiner not in NUMERALS:
+        if determiner not in DETERMINERS:
             raise ValueError(f"{' '.join(words)!r} starts with no determiner")
         key = last.removesuffix("+pl")
         noun = self._choose(key[1:-1], self._verb) if key.startswith("<") else nouns[key]

@@ -5,14 +5,14 @@ phrases are chosen stands in weights.toml. A sentence has one addressee (du, ihr
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import TypeVar
 
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import PRONOUNS, possessive
-from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, table
+from transformer_mt.corpus.builtin.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, matches, table
 
 T = TypeVar("T")
 WEIGHTS = table("weights")
@@ -43,15 +43,11 @@ def traits(verb: Verb) -> frozenset[str]:
     return frozenset(set_keys | {verb.case, verb.aspect, verb.object_is, f"reflexive_{verb.reflexive}"})
 
 
-def _matches(wanted: str, has: Set[str]) -> bool:
-    return all((item.removeprefix("-") in has) != item.startswith("-") for item in wanted.split())
-
-
 @cache
 def verbs_with(wanted: str) -> list[Verb]:
     """The verbs with these traits, of those that every construction may use."""
     verbs = [verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and not verb.named]
-    return [verb for verb in verbs if verb.takes not in ("quality", "profession") and _matches(wanted, traits(verb))]
+    return [verb for verb in verbs if verb.takes not in ("quality", "profession") and matches(wanted, traits(verb))]
 
 
 @cache
@@ -59,7 +55,7 @@ def adjectives_with(wanted: str) -> list[Adjective]:
     """The adjectives that set these keys."""
     entries = lexicon().adjectives.values()
     traits_of = wanted.replace("-", "").split()
-    return [entry for entry in entries if _matches(wanted, {key for key in traits_of if getattr(entry, key)})]
+    return [entry for entry in entries if matches(wanted, {key for key in traits_of if getattr(entry, key)})]
 
 
 @cache

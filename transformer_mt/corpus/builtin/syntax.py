@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Set
+from typing import Any, NamedTuple
 
 from transformer_mt.corpus.builtin import meaning as m
-from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case, table
+from transformer_mt.corpus.builtin.german import PRONOUNS
+from transformer_mt.corpus.builtin.lexicon import CLOSED, Adjective, Case, Choice, table
 from transformer_mt.corpus.builtin.words import Said, Word, attach, before, mark, root_of, spell
 
 Places = defaultdict[str, Said]
@@ -14,18 +15,20 @@ Short = m.Pronoun | m.RelativePronoun | m.Name | m.Clock
 
 
 class Part(NamedTuple):
-    """A part of a clause: what it says, its place, its relation to the verb, its words."""
+    """A part of a clause: what it says, its place, its relation to the verb, its words, of which some stay behind."""
 
     node: object
     place: str
     relation: str
     said: Said
+    stay: int = 0
 
 
 class Language(ABC):
     """Says derivations; the rows of `order.toml` put the parts of clauses in their places."""
 
     name: str
+    copula: str
     plain_case: Case  # of predicates and of what something is compared with
     relative_order: str
     comparative: Callable[[Adjective], str]
@@ -37,6 +40,11 @@ class Language(ABC):
             return [place for part in row.split() for place in (places(rows[part]) if part in rows else [part])]
 
         self._orders = {name: places(row) for name, row in rows.items()}
+        self._roles = {
+            role: {key: Choice(*text.split(", ")) for key, text in row.items()}
+            for role, row in table("parts")[self.name].items()
+        }
+        self._choices = {name: Choice(*options) for name, options in table("parts")["choices"][self.name].items()}
 
     # ---- sentences
 
@@ -62,50 +70,99 @@ class Language(ABC):
         said = self.clause(node.clause, *self._joined_order(node))
         return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
 
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
+        """The order of the main clause, and what it starts with where that has a place of its own."""
+        first, clause = node.first, node.clause
+        follows = {
+            "before": node.before,
+            "first": first is not None,
+            "middle": isinstance(first, m.Adverbial) and first.adverb.middle,
+            "subject_asked": node.form == "question" and first is not None and first is clause.english_subject,
+        }
+        holds = {node.form, getattr(first, "slot", ""), *(name for name, value in follows.items() if value)}
+        order = self._choices["order"](holds)
+        fronts = {"first": first, "theme": first or clause.subject or clause.object}
+        return order, fronts.get(self._choices["front"](holds | {order}))
+
     # ---- clauses
 
     def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
         """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
         places: Places = defaultdict(list)
-        head, top = self._verbs(node, order, places)
-        if node.predicate is not None:
-            described = self.phrase(node.predicate, self.plain_case, node if self._negated(node) else None)
-            if node.verb.key == "sein":
+        holds = m.facts(node, order)
+        head, top = self._verbs(node, holds, places)
+        predicate = self._predicate(node)
+        if predicate is not None:
+            described = self.phrase(predicate, self.plain_case, node if self._choices["negates"](holds) else None)
+            if getattr(node.verb, self.name) == self.copula:
                 head = make_copula(head, root_of(described), places)
-                if self.relative_order == "verb_last" and isinstance(
-                    node.predicate, m.NounPhrase
-                ):  # Das ist das Buch, das ich suche.
-                    places["after"] += self._relative(node.predicate, head)
+                if self.relative_order == "verb_last":  # Das ist das Buch, das ich suche.
+                    places["after"] += self._relative(predicate, head)
             else:
                 attach(described, head, "xcomp")
         if top is None:
             top = head
         else:
             head.head, head.relation = top, "xcomp"
-        for part in self._parts(node, order, first):
+        for part in self._parts(node, holds):
             if part.relation:
                 attach(part.said, top if part.relation in ("nsubj", "expl", "advmod") else head, part.relation)
-            places["front" if part.node is not None and part.node is first else part.place] += part.said
-        if node.predicate is not None:
-            places["front" if node.predicate is first else "predicate"] += described
+            goes_first = part.node is not None and part.node is first
+            places["front" if goes_first else part.place] += part.said[part.stay if goes_first else 0 :]
+            places[part.place] += part.said[: part.stay] if goes_first else []
+        if predicate is not None:
+            places["front" if predicate is first else "predicate"] += described
         return [word for place in self._orders[order] if place in places for word in places[place]]
 
-    def _parts(self, node: m.Clause, order: str, first: object) -> Iterator[Part]:
+    def _predicate(self, node: m.Clause) -> m.Predicate | None:
+        return node.predicate
+
+    def _parts(self, node: m.Clause, holds: Set[str]) -> Iterator[Part]:
         """The parts of the clause beside verb and predicate."""
-        yield from self._subject(node, order)
-        yield from self._objects(node, first)
-        yield from self._small_words(node, order)
-        for adverbial in node.adverbials:
-            relation = "advmod" if isinstance(adverbial, m.Adverbial) else "obl"
-            yield Part(adverbial, self._place(node, adverbial), relation, self.phrase(adverbial, self.plain_case))
+        for role, row in self._roles.items():
+            if row["place"](holds) not in ("", "-"):
+                negated = node if role == "object" and self._choices["negates"](holds) else None
+                yield from self._part(node, role, {key: choice(holds) for key, choice in row.items()}, negated)
+        for adverbial in (part for part in node.adverbials if part is not self._predicate(node)):
+            adverb = adverbial.adverb if isinstance(adverbial, m.Adverbial) else None
+            told = {adverb.key, "middle" if adverb.middle else ""} if adverb else set()
+            place = self._choices["place"](holds | told) or adverbial.slot
+            yield Part(adverbial, place, "advmod" if adverb else "obl", self.phrase(adverbial, self.plain_case))
+            if adverb and adverb.stranded:  # where … from
+                yield Part(None, "end", "compound:prt", spell(adverb.stranded, "ADP", (adverbial, "word 0")))
         if node.complement is not None:
             yield Part(None, "after", _relation(node.complement), self._set_off(self.joined(node.complement)))
+
+    def _part(self, node: m.Clause, role: str, row: dict[str, str], negated: m.Clause | None) -> Iterator[Part]:
+        """A nominal in its role, behind a preposition, and its relative clause; or a word."""
+        origins = [(node, origin) for origin in row.get("origin", role).split()]
+        if "of" not in row:
+            own = PRONOUNS["Sie" if node.subject is None else m.subject_key(node.subject)]
+            mich, mir = own["reflexive"].split()
+            words = {"particle": node.particle, "mich": mich, "mir": mir, "myself": own["myself"]}
+            text = row["text"].format(verb=node.verb, small=node.small_word, **words)
+            yield Part(None, row["place"], row["relation"], spell(text, row["speech"], *origins))
+            return
+        nominal = getattr(node, row["of"])
+        preposition = spell(row.get("preposition", "").format(verb=node.verb), "ADP", *origins)
+        case: Any = row["case"].format(verb=node.verb)
+        said = self._role(node, role, nominal, case, negated)
+        noun = root_of(said)
+        yield Part(nominal, row["place"], row["relation"], before(preposition, said, "case"), len(preposition))
+        if "relative" in row:
+            yield Part(
+                nominal, row["place"] if row["relative"] == "here" else "after", "", self._relative(nominal, noun)
+            )
+
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
+        """A nominal in its role in a clause."""
+        return self.phrase(nominal, case, negated)
 
     def _set_off(self, clause: Said) -> Said:
         """A subordinate clause with what it stands between."""
         return clause
 
-    def _relative(self, node: m.Nominal, noun: Word) -> Said:
+    def _relative(self, node: m.Predicate, noun: Word) -> Said:
         """The relative clause of a nominal, or nothing."""
         relative = node.relative if isinstance(node, m.NounPhrase) else None
         if relative is None:
@@ -142,7 +199,8 @@ class Language(ABC):
     def _adverb(self, node: m.Adverbial) -> Said:
         """Its words, linked one by one with those of the other language where there are as many."""
         one_by_one = len(node.adverb.key.split()) == len(node.adverb.english.split())
-        said = spell(getattr(node.adverb, self.name), "ADV", relation="advmod", last=True)
+        speech = "PRON" if node.adverb.pronoun == self.name else "ADV"
+        said = spell(getattr(node.adverb, self.name), speech, relation="advmod", last=True)
         for place, word in enumerate(said):
             word.origins = ((node, f"word {place if one_by_one else 0}"),)
         return before(self._degree(node), said, "advmod")
@@ -175,24 +233,12 @@ class Language(ABC):
     # ---- what each language says its own way: its orders, each with what the clause starts with if not the subject …
 
     @abstractmethod
-    def _main_order(self, node: m.Sentence) -> tuple[str, object]: ...
-    @abstractmethod
     def _joined_order(self, node: m.Joined) -> tuple[str, object]: ...
 
     # … the parts of a clause; `verbs` returns the full verb and, if another takes it with to, that one …
 
     @abstractmethod
-    def _verbs(self, node: m.Clause, order: str, places: Places) -> tuple[Word, Word | None]: ...
-    @abstractmethod
-    def _negated(self, node: m.Clause) -> bool: ...
-    @abstractmethod
-    def _subject(self, node: m.Clause, order: str) -> Iterator[Part]: ...
-    @abstractmethod
-    def _objects(self, node: m.Clause, first: object) -> Iterator[Part]: ...
-    @abstractmethod
-    def _small_words(self, node: m.Clause, order: str) -> Iterator[Part]: ...
-    @abstractmethod
-    def _place(self, clause: m.Clause, node: m.Adverbial | m.Prepositional) -> str: ...
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]: ...
 
     # … and the forms of its words.
 
