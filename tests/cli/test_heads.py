@@ -1,6 +1,7 @@
 """`tmt heads`, runs without some heads, and `tmt attend --without`."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 from support.command_line import PAIRS, SIZES, Tmt
 
 from transformer_mt.cli.heads import parse_amount
+from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.runs.directory import Run
 
 SOURCE, TARGET = PAIRS[0]
@@ -134,6 +135,20 @@ def test_what_cannot_be_meant_is_one_line(options: tuple[str, ...], message: str
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(f"tmt: error: {message}")
     assert not Path("x").exists()
+
+
+def test_pairs_that_are_too_long_are_left_out_and_some_must_be_left(trained: str, tmt: Tmt) -> None:
+    for name, short in (("long", ""), ("mixed", "Der Hund.")):
+        for language in ("de", "en"):
+            Path(f"{name}.{language}").write_text(f"{'Hund ' * 99}\n{short}\n" * 3, "utf-8")
+    command = ("heads", "--model", trained, "--split", "train", "--data")
+    for faithful in ((), ("--faithful",)):
+        outcome = tmt(*command, "long.de,long.en", "--quiet", *faithful)
+        message = "--split train: no pair is within the model's 96 tokens; give another"
+        assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
+    outcome = tmt(*command, "mixed.de,mixed.en")
+    assert outcome.code == 0
+    assert re.search(r"^tmt: measuring on \d sentences of", outcome.err, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("score", "code"), [("dot", 0), ("none", 2)])

@@ -1,7 +1,6 @@
 """The head table beside the same figures computed word by word."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +8,8 @@ import torch
 
 from transformer_mt.config.sections import AttentionConfig, TransformerConfig
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.errors import InputError
 from transformer_mt.inspection.gates import head_names, without_heads
-from transformer_mt.inspection.head_lines import CASES, head_lines
-from transformer_mt.inspection.head_table import LOOKS, HeadTable, fitting, measure_heads, rank_correlation
-from transformer_mt.inspection.intervals import Estimate
+from transformer_mt.inspection.head_table import LOOKS, HeadTable, measure_heads, rank_correlation
 from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.inspection.relations import instances
 from transformer_mt.models.build import build_model
@@ -23,15 +19,23 @@ from transformer_mt.names import HeadName
 from transformer_mt.tokenizer import Tokenizer
 
 GERMAN = (Node("DET", "det", 1), Node("NOUN", "nsubj", 2), Node("VERB", "root", -1), Node("PUNCT", "punct", 2))
+
+
 ENGLISH = (
     *(Node("DET", "det", 1), Node("NOUN", "nsubj", 3), Node("AUX", "aux", 3), Node("VERB", "root", -1)),
     Node("PUNCT", "punct", 3),
 )
+
+
 LINKS = ((0, 0), (1, 1), (2, 3))
+
+
 PAIRS = [
     SentencePair("Der Mann liest.", "The man is reading.", LINKS, structure=(GERMAN, ENGLISH)),
     SentencePair("Die Kinder spielen!", "The children are playing!", LINKS, structure=(GERMAN, ENGLISH)),
 ]
+
+
 HEADS = (HeadName("encoder", 1, 2), HeadName("decoder", 3, 5), HeadName("cross", 2, 1))
 
 
@@ -140,29 +144,6 @@ def test_json_and_arrays_hold_every_number(measured: tuple[Seq2Seq, HeadTable]) 
         heads = sum(name.startswith(stack) for name in arrays["heads"])
         assert arrays[f"{stack}.found"].shape == (len(rows), heads, 3)
     assert plain["bleu"] is None
-
-
-def test_the_text_fits_into_80_columns_and_names_every_head(measured: tuple[Seq2Seq, HeadTable]) -> None:
-    _, table = measured
-    often = replace(table, relations=tuple(replace(one, count=CASES) for one in table.relations))
-    lines = list(head_lines(often))
-    doubtful = Estimate(-100.0, -100.0, 0.0)
-    heads = tuple(replace(one, name=one.name._replace(layer=12, head=16), bleu=doubtful) for one in table.heads)
-    assert max(map(len, [*lines, *head_lines(replace(often, bleu=doubtful, heads=heads))])) <= 80
-    assert all(any(line.startswith(f"{head.name} ") for line in lines) for head in table.heads)
-    assert any(line.startswith("det → its ") for line in lines)
-    assert not any(" → its " in line for line in head_lines(table))
-    cross = [head for head in table.heads if head.name.stack == "cross"]
-    found = rank_correlation([head.loss.value for head in cross], [head.gradient for head in cross])
-    assert f"cross-attention {found:.2f}" in " ".join(lines[-1].split())
-
-
-def test_of_too_long_pairs_only_the_others_are_measured(tokenizer: Tokenizer, model: Seq2Seq) -> None:
-    long = SentencePair("Der Mann liest. " * 40, "The man.")
-    assert fitting(model, tokenizer, [long, *PAIRS], most=None) == PAIRS
-    assert fitting(model, tokenizer, [long, *PAIRS], most=2) == PAIRS[:1]
-    with pytest.raises(InputError, match="all 1 pairs have more than"):
-        fitting(model, tokenizer, [long], most=None)
 
 
 def test_rank_correlation_knows_order_alone() -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.inspection.aligners import AligningModel, Alignment
+    from transformer_mt.inspection.aligners import AligningModel
 
 # Pairs of files that are linked at a time.
 _AT_A_TIME = 1_000
@@ -78,7 +78,9 @@ def align(
     from transformer_mt.cli.aligning import both_directions
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.looking import deliver, open_subject
+    from transformer_mt.cli.terminal import result
     from transformer_mt.corpus.pairs import SentencePair
+    from transformer_mt.drawing.alignment_text import alignment_lines
     from transformer_mt.inspection.aligners import align as link
 
     if head is not None and layer is None:
@@ -98,19 +100,7 @@ def align(
     for one in filter(None, (subject, other)):
         _require_fitting(one, pair, places=("SENTENCE", "--target"))
     (found,) = link(_with_heads(subject, layer, head), [pair], reverse=other)
-    deliver(found, looked_at, lambda: _print(found), as_json=as_json, npz=npz, quiet=quiet)
-
-
-def _print(found: "Alignment") -> None:
-    from transformer_mt.cli.terminal import result
-    from transformer_mt.corpus.pairs import words
-
-    result(found.pharaoh())
-    result("  ".join(f"{number} {word}" for number, word in enumerate(words(found.source))))
-    linked = [[str(source) for source, target in found.links if target == j] for j in range(len(found.shares))]
-    numbered = zip(words(found.target), linked, strict=True)
-    marked = (f"{word} ({','.join(of)})" if of else word for word, of in numbered)
-    result("  ".join(f"{number} {word}" for number, word in enumerate(marked)))
+    deliver(found, looked_at, lambda: result(*alignment_lines(found)), as_json=as_json, npz=npz, quiet=quiet)
 
 
 def _with_heads(subject: "AligningModel", layer: str | None, head: str | None) -> "AligningModel":

@@ -1,6 +1,6 @@
 """`tmt attend`: the attention matrices of a sentence, as text, as pictures and as graphs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -28,11 +28,9 @@ from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from transformer_mt.cli.looking import Subject
+    from transformer_mt.drawing.attention_text import Form
     from transformer_mt.inspection.matrices import Matrix
-    from transformer_mt.inspection.rendering import Shading
     from transformer_mt.inspection.views import AttentionView, ViewsOfRuns
     from transformer_mt.names import HeadName
 
@@ -285,14 +283,12 @@ def _aligning_heads(subject: "Subject") -> "Sequence[HeadName]":
 
 def _write_pictures(matrices: "list[list[Matrix]]", choice: Choice, *, svg: Path | None, dot: Path | None) -> None:
     from transformer_mt.cli.output_file import write_output
-    from transformer_mt.inspection.dot import render_dot
+    from transformer_mt.drawing.graph_dot import render_dot
+    from transformer_mt.drawing.matrix_svg import render_svg
     from transformer_mt.inspection.graph import adjacency
-    from transformer_mt.inspection.methods import METHODS
-    from transformer_mt.inspection.svg import render_svg
 
     if svg is not None:
-        meaning = f"A number is {METHODS[choice.method].meaning}."
-        write_output(svg, render_svg(matrices, meaning=meaning).encode())
+        write_output(svg, render_svg(matrices, meaning=_meaning(choice)).encode())
     if dot is not None:
         graphs = [(matrix, adjacency(matrix, threshold=choice.threshold)) for line in matrices for matrix in line]
         write_output(dot, render_dot(graphs).encode())
@@ -302,74 +298,33 @@ def _print(
     subjects: "list[Subject]", views: "list[AttentionView]", matrices: "list[list[Matrix]]", choice: Choice
 ) -> None:
     from transformer_mt.cli.terminal import literal_console, result, result_lines
-    from transformer_mt.inspection.rendering import Scale, shading_for
+    from transformer_mt.drawing.attention_text import agreement_lines, attention_lines
+    from transformer_mt.drawing.numbers import Scale
+    from transformer_mt.drawing.shading import shading_for
 
     console = literal_console()
     shading = shading_for(console, scale=Scale.of(matrix.numbers for line in matrices for matrix in line))
     result(subjects[0].source)
     for subject in subjects:
         result(subject.target if len(subjects) == 1 else f"{subject.run.path}: {subject.target}")
-    for line in matrices:
-        result("")
-        result_lines(_line_of(line, choice, runs=len(subjects), width=console.width, shading=shading))
-    result("")
-    result_lines(
-        _legend([matrix for line in matrices for matrix in line], choice, width=console.width, shading=shading)
-    )
+    form, meaning = _form(choice), _meaning(choice)
+    result_lines(attention_lines(matrices, form, meaning=meaning, width=console.width, shading=shading))
     if len(views) == 1:
-        result(*_agreements(views[0], [matrix for line in matrices for matrix in line]))
+        result(*agreement_lines(views[0], [matrix for line in matrices for matrix in line]))
 
 
-def _agreements(view: "AttentionView", matrices: "list[Matrix]") -> Iterator[str]:
-    """How far each matrix agrees with erasure, where that is known."""
-    for matrix in matrices:
-        if (found := view.agreement(matrix)) is not None:
-            of_several = f"{matrix.key}: " if len(matrices) > 1 else ""
-            first = f"the same word first in {100 * found.first:.0f} % of rows"
-            yield f"{of_several}agreement with erasure: tau {found.correlation:.2f}, 0 is chance; {first}"
+def _form(choice: Choice) -> "Form":
+    from transformer_mt.drawing.attention_text import Graphs, Numbers, Shades
 
-
-def _line_of(matrices: "list[Matrix]", choice: Choice, *, runs: int, width: int, shading: "Shading") -> "list[Text]":
-    """Matrices beside each other, as far as they fit."""
-    from transformer_mt.inspection.graph import adjacency, render_graph
-    from transformer_mt.inspection.rendering import beside, render_compact, render_map
-
-    if choice.compact and runs == 1:
-        panels = [(matrix.name, matrix.numbers) for matrix in matrices]
-        first = matrices[0]
-        return render_compact(
-            panels, title=first.place, rows=first.rows, columns=first.columns, width=width, shading=shading
-        )
-    blocks = []
-    for matrix in matrices:
-        labels = {"rows": matrix.rows, "columns": matrix.columns}
-        if choice.graph:
-            graph = adjacency(matrix, threshold=choice.threshold)
-            blocks.append(render_graph(matrix, graph, width=width, glyphs=shading.glyphs))
-        elif choice.compact:
-            panels = [(matrix.name, matrix.numbers)]
-            blocks.append(render_compact(panels, title=matrix.place, **labels, width=width, shading=shading))
-        else:
-            blocks.append(render_map(matrix.numbers, title=matrix.title, **labels, width=width, shading=shading))
-    return beside(blocks, width=width)
-
-
-def _legend(matrices: "list[Matrix]", choice: Choice, *, width: int, shading: "Shading") -> "list[Text]":
-    """What shades and numbers mean."""
-    from rich.text import Text
-
-    from transformer_mt.inspection.methods import METHODS
-    from transformer_mt.inspection.rendering import render_compact_legend, render_legend, wrap_words
-
-    meaning = shading.glyphs.clean(f"A number is {METHODS[choice.method].meaning}.")
-    lines = wrap_words([Text(word) for word in meaning.split(" ")], width=width)
-    masked = any(matrix.masked for matrix in matrices)
     if choice.graph:
-        return lines
-    if choice.compact:
-        negative = any((number or 0.0) < 0.0 for matrix in matrices for row in matrix.numbers for number in row)
-        return render_compact_legend(width=width, shading=shading, masked=masked, negative=negative) + lines
-    return render_legend(width=width, shading=shading, masked=masked) + lines
+        return Graphs(choice.threshold)
+    return Shades() if choice.compact else Numbers()
+
+
+def _meaning(choice: Choice) -> str:
+    from transformer_mt.inspection.methods import METHODS
+
+    return f"A number is {METHODS[choice.method].meaning}."
 
 
 def _say_how_to_see_more(choice: Choice) -> None:

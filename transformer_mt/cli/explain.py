@@ -69,8 +69,8 @@ def explain(
     """
     from transformer_mt.cli.looking import deliver, open_subject, require_attention
     from transformer_mt.cli.terminal import literal_console, result
+    from transformer_mt.drawing.explanation_text import render_explanation
     from transformer_mt.inspection import explanation
-    from transformer_mt.inspection.explanation_text import render_explanation
 
     chosen = {option: _number(text, option) for option, text in (("--layer", layer), ("--head", head))}
     subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)

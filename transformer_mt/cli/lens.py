@@ -38,8 +38,8 @@ def lens(
     """
     from transformer_mt.cli.looking import deliver, open_subject
     from transformer_mt.cli.terminal import literal_console, note, result
+    from transformer_mt.drawing.lens_text import lens_lines
     from transformer_mt.inspection.lens import look_through
-    from transformer_mt.inspection.lens_table import lens_lines
 
     subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
     found = look_through(subject.model, subject.tokenizer, subject.source, subject.target)

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from transformer_mt.batching import fixed_batches
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
 from transformer_mt.corpus.pharaoh import format_links
-from transformer_mt.encoded_pairs import encode_pairs
+from transformer_mt.encoded_pairs import encode_pairs, fitting
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.alignment import (
     LinkCounts,
@@ -124,12 +124,6 @@ def align(subject: AligningModel, pairs: Pairs, *, reverse: AligningModel | None
 def guessed(model: Seq2Seq, tokenizer: Tokenizer) -> AligningModel | None:
     """The model with all its heads, which is a guess; None for a model without cross-attention."""
     return AligningModel(model, tokenizer, candidates(model)[0]) if cross_heads(model) else None
-
-
-def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:
-    """The pairs with at most `max_length` tokens on either side, `</s>` included."""
-    lengths = (map(len, tokenizer.encode_batch(side)) for side in _sides(pairs))
-    return [pair for pair, *both in zip(pairs, *lengths, strict=True) if max(both) < max_length]
 
 
 def link_counts(subject: AligningModel, pairs: Pairs, *, reverse: AligningModel | None = None) -> LinkCounts:
@@ -344,7 +338,3 @@ def _lower_words(pair: SentencePair) -> tuple[list[str], list[str]]:
         found = words(text)
         both.append([found[number].lower() for number in real_words(text)])
     return both[0], both[1]
-
-
-def _sides(pairs: Pairs) -> tuple[list[str], list[str]]:
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]

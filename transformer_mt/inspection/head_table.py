@@ -150,7 +150,7 @@ class HeadTable:
 
 
 def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTable:
-    """The table of a model over pairs of which none is too long for it: see `fitting`."""
+    """The table of a model over pairs of which none is too long for it."""
     encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
     kept = list(pairs)
     assert len(encoded) == len(kept)
@@ -178,15 +178,6 @@ def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTab
         heads=tuple(HeadFigures(name, looks[name], without[name], gradients[name]) for name in head_names(model)),
         relations=tuple(one for part in collected.values() for one in part.relations(resampling)),
     )
-
-
-def fitting(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, most: int | None) -> list[SentencePair]:
-    """The first `most` pairs (None: all) that are not too long for the model.
-
-    Raises `InputError` where none is left.
-    """
-    encoded = encode_pairs(pairs[:most], tokenizer, max_length=model.max_length)
-    return [pairs[position] for position in encoded.positions.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,4 +340,4 @@ def _plain(value: Estimate | None) -> dict[str, float] | None:
 
 
 def _numbers(value: Estimate | None) -> tuple[float, float, float]:
-    return (np.nan, np.nan, np.nan) if value is None else (value.value, value.low, value.high)
+    return (np.nan, np.nan, np.nan) if value is None else value.numbers

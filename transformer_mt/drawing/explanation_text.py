@@ -8,7 +8,8 @@ from rich.cells import cell_len, set_cell_size
 from torch import Tensor
 
 from transformer_mt.attention.steps import Stage, Step
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.layout import right_aligned
 from transformer_mt.inspection.explanation import Explanation
 from transformer_mt.names import STACKS
 
@@ -131,9 +132,10 @@ def _vectors(explanation: Explanation, step: Step, *, width: int) -> Iterator[st
     size = max(map(cell_len, [f"‖{step.symbol}‖", *lengths]))
     left = width - cell_len(gutter[0]) - size - 5
     decimals, cell = _decimals(step.values), _cell(step.values)
-    yield f"{gutter[0]}  {_right(f'‖{step.symbol}‖', size)}   {step.symbol}"
+    yield f"{gutter[0]}  {right_aligned(f'‖{step.symbol}‖', size)}   {step.symbol}"
     for label, length, vector in zip(gutter[1:], lengths, step.values, strict=True):
-        yield f"{label}  {_right(length, size)}   {_entries(vector, decimals=decimals, cell=cell, width=left)}".rstrip()
+        entries = _entries(vector, decimals=decimals, cell=cell, width=left)
+        yield f"{label}  {right_aligned(length, size)}   {entries}".rstrip()
 
 
 def _entries(vector: Tensor, *, decimals: int, cell: int, width: int) -> str:
@@ -157,7 +159,7 @@ def _table(explanation: Explanation, steps: Sequence[Step], *, width: int) -> It
         if not empty and cell_len(lines[0]) + 2 + size > width:
             yield from (*lines, "")
             lines = list(gutter)
-        lines = [f"{line}  {_right(cell, size)}" for line, cell in zip(lines, cells, strict=True)]
+        lines = [f"{line}  {right_aligned(cell, size)}" for line, cell in zip(lines, cells, strict=True)]
         empty = False
     yield from lines
 
@@ -167,12 +169,12 @@ def _gutter(explanation: Explanation, step: Step) -> list[str]:
     if step.over == "heads":
         cells = ["r", *map(str, explanation.heads)]
         size = max(map(cell_len, cells))
-        return [f"{_INDENT * 2}{_right(cell, size)}" for cell in cells]
+        return [f"{_INDENT * 2}{right_aligned(cell, size)}" for cell in cells]
     labels = ["column", *map(_short, map(escape_controls, explanation.columns))]
     numbers = ["j", *map(str, range(len(explanation.columns)))]
     sizes = max(map(cell_len, numbers)), max(map(cell_len, labels))
     return [
-        f"{_INDENT * 2}{_right(number, sizes[0])}  {label}{' ' * (sizes[1] - cell_len(label))}"
+        f"{_INDENT * 2}{right_aligned(number, sizes[0])}  {label}{' ' * (sizes[1] - cell_len(label))}"
         for number, label in zip(numbers, labels, strict=True)
     ]
 
@@ -217,10 +219,6 @@ def _short(label: str) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def _right(text: str, width: int) -> str:
-    return " " * (width - cell_len(text)) + text
 
 
 def _wrapped(text: str, *, width: int, indent: str = "", more: str = "") -> list[str]:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.inspection.chart import Panel, Series, extent, place, tick_label, ticks
-from transformer_mt.inspection.svg_chart import DARK, LEFT, LIGHT, PANEL, WIDTH, chart_svg, heat_map_svg
-from transformer_mt.inspection.text_chart import ROWS, chart_lines, heat_map_lines
+from transformer_mt.drawing.chart import Panel, Series, extent, place, tick_label, ticks
+from transformer_mt.drawing.chart_svg import DARK, LEFT, LIGHT, PANEL, WIDTH, chart_svg, heat_map_svg
+from transformer_mt.drawing.chart_text import ROWS, chart_lines, heat_map_lines
 
 SVG = "{http://www.w3.org/2000/svg}"
 RISING = Series("a run", ((0, 0.0), (50, 5.0), (100, 10.0)))

@@ -1,41 +1,31 @@
 """Attention maps as text: nothing cut, nothing too wide, nothing that commands a terminal."""
 
 import io
-import math
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.color import Color, ColorSystem
 from rich.console import Console
 from rich.text import Text
 
-from transformer_mt.inspection.escape import escape_controls
-from transformer_mt.inspection.rendering import (
-    ASCII,
-    NARROWEST,
-    UNICODE,
-    Blocks,
-    Colours,
-    Glyphs,
-    Scale,
-    Shading,
-    beside,
-    format_weight,
-    glyphs_for,
-    map_title,
-    render_compact,
-    render_compact_legend,
-    render_legend,
-    render_map,
-    shading_for,
-)
+from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.glyphs import glyphs_for
+from transformer_mt.drawing.layout import NARROWEST
+from transformer_mt.drawing.matrix_text import render_compact, render_map
+from transformer_mt.drawing.numbers import format_weight
+from transformer_mt.drawing.shading import Blocks, Colours, Shading, render_legend
+from transformer_mt.inspection.matrices import map_title
 
 SHADINGS = [Blocks(), Colours()]
+
+
 NUMBER = re.compile(r"(?:1\.0|\.\d\d)")
+
+
 HOSTILE = ["[red]x[/red]", ":smile:", "\x1b[2J", "a\nb\rc", "\u202egnol", "日本語", "e\u0301", "\u0301", "👍🏽", "", "‍"]
+
 
 # No digits and no dots, which would look like numbers.
 labels = st.one_of(
@@ -166,151 +156,6 @@ def test_long_labels_are_folded() -> None:
     ]
 
 
-def test_titles_name_stack_layer_and_head() -> None:
-    title = {stack: map_title(stack, layer=1, layers=2, head=3, heads=4) for stack in ("encoder", "decoder", "cross")}
-    assert title == {
-        "encoder": "encoder self-attention, layer 1 of 2, head 3 of 4",
-        "decoder": "decoder self-attention, layer 1 of 2, head 3 of 4",
-        "cross": "cross-attention, layer 1 of 2, head 3 of 4",
-    }
-    assert map_title("cross", layer=1, layers=2, head=None, heads=4) == "cross-attention, layer 1 of 2, mean of 4 heads"
-
-
-@pytest.mark.parametrize(
-    ("weight", "text"),
-    [
-        (0.0, ".00"),
-        (0.004, ".00"),
-        (0.42, ".42"),
-        (0.994, ".99"),
-        (0.996, "1.0"),
-        (1.0000001, "1.0"),
-        (4.2, "4.2"),
-        (12.3, " 12"),
-        (998.7, "999"),
-        (-0.3, "-.3"),
-        (-0.004, ".00"),
-        (-0.006, "-.0"),
-        (-0.04, "-.0"),
-        (-0.97, " -1"),
-        (-5.2, " -5"),
-        (-98.7, "-99"),
-        (math.nan, "nan"),
-        (math.inf, "+oo"),
-        (-math.inf, "-oo"),
-    ],
-)
-def test_numbers_take_three_characters(weight: float, text: str) -> None:
-    assert format_weight(weight) == text
-
-
-@given(st.floats(-99.4, 999.4))
-def test_a_number_is_within_half_of_its_last_digit(number: float) -> None:
-    text = format_weight(number)
-    assert len(text) == 3
-    digits = len(text.strip().partition(".")[2])
-    assert abs(float(text) - number) <= 0.5 * 10.0**-digits + 1e-9
-    assert text.strip().startswith("-") == (number <= -0.005)
-
-
-def test_shares_are_shaded_by_themselves_and_other_numbers_by_the_largest_of_all() -> None:
-    shares: list[list[float | None]] = [[0.25, 0.75, None], [1.0, 0.0, 0.0]]
-    assert Scale.of([shares]) == Scale(1.0, 1.0)
-    assert Scale.of([shares, [[0.5, -3.0]]]) == Scale(3.0, 1.0)
-    assert Scale.of([[[0.5, 0.75]]]) == Scale(0.75, 1.0)
-    assert Scale.of([[[0.0, 0.0]]]) == Scale(1.0, 1.0)
-    assert Scale.of([[[math.nan, -math.inf, 2.0]]]) == Scale(2.0, 1.0)
-
-
-@pytest.mark.parametrize(("largest", "unit"), [(0.04, 0.01), (0.05, 1.0), (98.0, 1.0), (99.0, 10.0), (54321.0, 1e4)])
-def test_numbers_that_three_characters_cannot_show_are_printed_in_a_unit(largest: float, unit: float) -> None:
-    scale = Scale.of([[[largest, -largest]]])
-    assert scale == Scale(largest, unit)
-    shading = Blocks(scale=scale)
-    assert shading.shaded(-largest).cell_len == 5
-    assert float(shading.printed(largest)) * unit == pytest.approx(largest, rel=0.1)
-    legend = " ".join(plain(render_legend(width=80, shading=shading, masked=False)))
-    assert (f"in units of {unit:g}" in legend) == (unit != 1.0)
-
-
-@pytest.mark.parametrize("shading", SHADINGS)
-def test_a_shade_is_of_the_size_whatever_the_sign(shading: Shading) -> None:
-    scaled = type(shading)(scale=Scale(4.0))
-    assert [scaled.level(x) for x in (4.0, 1.9, -1.9)] == [shading.level(x) for x in (1.0, 0.475, 0.475)]
-
-
-@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
-@pytest.mark.parametrize("kind", [Blocks, Colours])
-@pytest.mark.parametrize("width", [1, 2])
-def test_without_numbers_and_colours_the_sign_can_be_seen(kind: type[Shading], glyphs: Glyphs, width: int) -> None:
-    shading = kind(glyphs)
-    cells = [shading.small_cell(number, width=width) for number in (-1.0, -0.3, 0.3, 1.0, None)]
-    assert {cell.cell_len for cell in cells} == {width}
-    if kind is Blocks:
-        assert len({cell.plain for cell in cells}) == 5
-    else:
-        assert cells[0].style == cells[3].style
-        assert cells[0].plain != cells[3].plain
-
-
-@pytest.mark.parametrize("shading", SHADINGS)
-def test_cells_are_equally_wide_and_masked_ones_are_empty(shading: Shading) -> None:
-    cells = [shading.cell(weight) for weight in (None, 0.0, 0.1, 0.3, 0.6, 1.0)]
-    assert {cell.cell_len for cell in cells} == {5}
-    assert cells[0].plain.strip() == "·"
-    assert not cells[0].style
-    assert cells[1].plain.strip() == ".00"
-
-
-@pytest.mark.parametrize("shading", SHADINGS)
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_more_weight_is_never_a_lighter_shade(shading: Shading, one: float, other: float) -> None:
-    low, high = sorted((one, other))
-    assert shading.level(low) <= shading.level(high)
-
-
-def luminance(color: Color) -> float:
-    """Relative luminance as WCAG 2.1 defines it."""
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in color.get_truecolor())
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-# The least that WCAG 2.1 asks for: 4.5 for any text. Sixteen colours leave less room; their shades differ by terminal.
-@pytest.mark.parametrize(("system", "least"), [(ColorSystem.EIGHT_BIT, 4.5), (ColorSystem.STANDARD, 3.0)])
-def test_numbers_are_readable_on_every_background(system: ColorSystem, least: float) -> None:
-    for style in Colours.styles:
-        assert style.color
-        assert style.bgcolor
-        light = sorted(luminance(color.downgrade(system)) for color in (style.color, style.bgcolor))
-        assert (light[1] + 0.05) / (light[0] + 0.05) >= least
-
-
-def test_backgrounds_get_lighter_with_every_level() -> None:
-    light = [luminance(style.bgcolor) for style in Colours.styles if style.bgcolor]
-    assert light == sorted(set(light))
-    assert len(light) == len(Colours.shares) + 1
-
-
-def test_there_are_no_escape_codes_without_colour() -> None:
-    file = io.StringIO()
-    console = Console(file=file, width=80)
-    shading = shading_for(console)
-    lines = render_map([[0.9, None]], title="t", rows=["a"], columns=["b", "c"], width=80, shading=shading)
-    for line in lines + render_legend(width=80, shading=shading):
-        console.print(line)
-    assert isinstance(shading, Blocks)
-    assert "\x1b" not in file.getvalue()
-
-
-def test_no_color_is_heeded_on_a_terminal() -> None:
-    colourful = Console(file=io.StringIO(), force_terminal=True, color_system="256", no_color=False)
-    plain_terminal = Console(file=io.StringIO(), force_terminal=True, color_system="256", no_color=True)
-    assert isinstance(shading_for(colourful), Colours)
-    assert isinstance(shading_for(plain_terminal), Blocks)
-
-
 def test_colours_reach_the_terminal() -> None:
     lines = render_map([[None, 0.9]], title="t", rows=["a"], columns=["b", "c"], width=80, shading=Colours())
     assert "\x1b[38;5;16;48;5;226m .90 \x1b[0m\n" in shown(lines, width=80, colour=True)
@@ -326,54 +171,12 @@ def test_hostile_labels_are_printed_as_they_are_and_command_nothing(label: str, 
     assert printed.count("\n") == len(lines)
 
 
-@pytest.mark.parametrize("shading", SHADINGS)
-@pytest.mark.parametrize("width", [1, 20, 33, 120])
-def test_the_legend_shows_every_shade_and_fits(shading: Shading, width: int) -> None:
-    lines = render_legend(width=width, shading=shading)
-    assert max(line.cell_len for line in lines) <= max(width, NARROWEST)
-    text = " ".join(plain(lines))
-    assert NUMBER.findall(text) == [format_weight(level) for level in shading.levels]
-    assert text.endswith("and · where nothing may be attended to")
-    unmasked = " ".join(plain(render_legend(width=width, shading=shading, masked=False)))
-    assert text == f"{unmasked} and · where nothing may be attended to"
-
-
 def test_a_width_below_the_narrowest_counts_as_that() -> None:
     one, other = (
         render_map([[0.5] * 3], title="t", rows=["r"], columns=["a", "b", "c"], width=width, shading=Blocks())
         for width in (0, NARROWEST)
     )
     assert plain(one) == plain(other)
-
-
-@given(st.text())
-def test_escaped_text_is_one_printable_line(text: str) -> None:
-    escaped = escape_controls(text)
-    assert len(escaped.splitlines()) <= 1
-    assert all(c.isprintable() or c.isspace() or c in "\u200c\u200d\u00ad" or ord(c) > 0x7F for c in escaped)
-    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", escaped)
-    escaped.encode("utf-8")
-
-
-@given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"])))
-def test_ordinary_text_is_left_alone(text: str) -> None:
-    assert escape_controls(text) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("\x1b[31m", "␛[31m"),
-        ("a\nb\t\x7f", "a␊b␉␡"),
-        ("\x9b1m", "⟨U+009B⟩1m"),
-        ("\u202eabc\u2069", "⟨U+202E⟩abc⟨U+2069⟩"),
-        ("\u2028\ufeff", "⟨U+2028⟩⟨U+FEFF⟩"),
-        ("\ud800", "⟨U+D800⟩"),
-        ("👩\u200d💻 Grüße 日本", "👩\u200d💻 Grüße 日本"),
-    ],
-)
-def test_controls_become_visible(text: str, escaped: str) -> None:
-    assert escape_controls(text) == escaped
 
 
 def test_wide_labels_are_measured_in_cells() -> None:
@@ -484,23 +287,6 @@ def test_compact_maps_lose_no_label_and_are_never_too_wide(
             assert text.count(character) >= escape_controls(label).count(character)
 
 
-def test_the_compact_legend_shows_shades_of_both_signs() -> None:
-    def legend(*, masked: bool, negative: bool) -> str:
-        return " ".join(plain(render_compact_legend(width=80, shading=Blocks(), masked=masked, negative=negative)))
-
-    shades = "shades from ░░ .05 ▒▒ .25 ▓▓ .50 ██ .75"
-    assert legend(masked=False, negative=False) == shades
-    assert legend(masked=False, negative=True) == f"{shades} below zero -- ~~ == ≡≡"
-    assert legend(masked=True, negative=False) == f"{shades} and · where nothing may be attended to"
-
-
-def test_blocks_stand_beside_each_other_as_far_as_they_fit() -> None:
-    blocks = [[Text("aaaa"), Text("a")], [Text("bb")], [Text("cccc")]]
-    assert plain(beside(blocks, width=16)) == ["aaaa   bb   cccc", "a"]
-    assert plain(beside(blocks, width=15)) == ["aaaa   bb", "a", "", "cccc"]
-    assert plain(beside(blocks, width=3)) == ["aaaa", "a", "", "bb", "", "cccc"]
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "cp437", "utf-8"])
 @pytest.mark.parametrize("kind", [Blocks, Colours])
 @given(example=maps(), width=st.integers(NARROWEST, 130))
@@ -536,12 +322,3 @@ def test_a_map_in_ascii() -> None:
         "_\\xd6l #.75 '.20  /",
         "  </s>  .00 +.30 *.60",
     ]
-
-
-def test_glyphs_are_those_of_the_encoding() -> None:
-    assert glyphs_for("utf-8") == UNICODE
-    assert glyphs_for("utf-16-le").shades == UNICODE.shades
-    assert glyphs_for("iso8859-1").shades == ASCII.shades
-    assert glyphs_for("latin-1").clean("▁für 日\x1b") == "_für \\u65e5\\u241b"
-    console = Console(file=io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
-    assert shading_for(console).glyphs == glyphs_for("latin-1")

@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from rich.cells import cell_len
 
-from transformer_mt.inspection.chart import Panel, Points, place, tick_label, ticks
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.chart import Panel, Points, place, tick_label, ticks
+from transformer_mt.drawing.escape import escape_controls
 
 ROWS = 10
 NARROWEST = 40

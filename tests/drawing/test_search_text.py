@@ -1,4 +1,4 @@
-from transformer_mt.inspection.search_text import ASCII, LINES, alternatives_lines, trace_lines
+from transformer_mt.drawing.search_text import ASCII, LINES, alternatives_lines, trace_lines
 from transformer_mt.translation.alternatives import Choice, ChosenAmong
 from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamTrace, Node
 

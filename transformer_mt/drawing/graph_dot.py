@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.numbers import format_weight
 from transformer_mt.inspection.graph import Adjacency
 from transformer_mt.inspection.matrices import Matrix
-from transformer_mt.inspection.rendering import format_weight
 
 # The width, in points, of the line of an edge of weight 1.
 _WIDEST = 4.0

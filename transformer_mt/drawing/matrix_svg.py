@@ -8,9 +8,9 @@ from math import cos, radians, sin
 
 from rich.cells import cell_len
 
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.numbers import Scale, format_weight
 from transformer_mt.inspection.matrices import Matrix
-from transformer_mt.inspection.rendering import Scale, format_weight
 
 # Shades from none to most as (background, ink of numbers); lightness falls in light pictures and rises in dark ones.
 _LIGHT: tuple[tuple[str, str], ...] = (

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 
 from transformer_mt.attention.positions import sinusoids
-from transformer_mt.inspection.chart import Panel, Series
-from transformer_mt.inspection.svg_chart import chart_svg, heat_map_svg
-from transformer_mt.inspection.text_chart import chart_lines, heat_map_lines
+from transformer_mt.drawing.chart import Panel, Series
+from transformer_mt.drawing.chart_svg import chart_svg, heat_map_svg
+from transformer_mt.drawing.chart_text import chart_lines, heat_map_lines
 from transformer_mt.runs.curves import CURVES, Curves
 
 

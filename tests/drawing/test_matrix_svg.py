@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.hostile_text import HOSTILE_TEXTS, hostile_texts
 
+from transformer_mt.drawing.matrix_svg import _DARK, _LIGHT, _SHARES, render_svg
 from transformer_mt.inspection.matrices import Matrix
-from transformer_mt.inspection.svg import _DARK, _LIGHT, _SHARES, render_svg
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "desc", "style", "rect", "g", "path", "text"}

@@ -7,8 +7,8 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from transformer_mt.inspection.columns import joined, padded
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.layout import joined, padded
 from transformer_mt.translation.alternatives import Choice, ChosenAmong
 from transformer_mt.translation.trace import ENDED, BeamTrace
 

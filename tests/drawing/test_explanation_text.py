@@ -11,8 +11,8 @@ import torch
 from rich.cells import cell_len
 from support.tiny import varied_model
 
+from transformer_mt.drawing.explanation_text import in_words, render_explanation
 from transformer_mt.inspection.explanation import Explanation, explain
-from transformer_mt.inspection.explanation_text import in_words, render_explanation
 from transformer_mt.tokenizer import Tokenizer
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from transformer_mt.inspection.columns import GAP, joined, padded
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.layout import GAP, NARROWEST, joined, padded
+from transformer_mt.drawing.numbers import format_weight
 from transformer_mt.inspection.lens import Guess, Lens
-from transformer_mt.inspection.rendering import NARROWEST, format_weight
 
 
 def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:

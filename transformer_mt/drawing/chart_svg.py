@@ -6,8 +6,8 @@ from xml.sax.saxutils import escape
 import numpy as np
 from jaxtyping import Float
 
-from transformer_mt.inspection.chart import Number, Panel, Series, place, tick_label, ticks
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.chart import Number, Panel, Series, place, tick_label, ticks
+from transformer_mt.drawing.escape import escape_controls
 
 WIDTH, PANEL, LEFT, RIGHT, TOP, BOTTOM = 720, 210, 64, 16, 34, 40
 _LINE = 18
