@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.inspection.aligners import AligningModel
+    from transformer_mt.inspection.alignment.aligners import AligningModel
 
 # Pairs of files that are linked at a time.
 _AT_A_TIME = 1_000
@@ -81,7 +81,7 @@ def align(
     from transformer_mt.cli.terminal import result
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.drawing.alignment_text import alignment_lines
-    from transformer_mt.inspection.aligners import align as link
+    from transformer_mt.inspection.alignment.aligners import align as link
 
     if head is not None and layer is None:
         raise InputError(f"--head {head}: of which layer? give --layer too")
@@ -105,7 +105,7 @@ def align(
 
 def _with_heads(subject: "AligningModel", layer: str | None, head: str | None) -> "AligningModel":
     """The model with the heads that `--layer` and `--head` name, if they do."""
-    from transformer_mt.inspection.aligners import cross_heads
+    from transformer_mt.inspection.alignment.aligners import cross_heads
 
     if layer is None:
         return subject
@@ -138,7 +138,7 @@ def _align_files(
     from itertools import islice
 
     from transformer_mt.cli.terminal import result
-    from transformer_mt.inspection.aligners import align as link
+    from transformer_mt.inspection.alignment.aligners import align as link
 
     with closing(_pairs(source, target, [subject, *([reverse] if reverse else [])])) as pairs:
         while part := list(islice(pairs, _AT_A_TIME)):

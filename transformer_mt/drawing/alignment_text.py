@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from transformer_mt.corpus.pairs import words
-from transformer_mt.inspection.aligners import Alignment
+from transformer_mt.inspection.alignment.aligners import Alignment
 
 
 def alignment_lines(found: Alignment) -> Iterator[str]:

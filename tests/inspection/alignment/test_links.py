@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from transformer_mt.corpus.pairs import Link
-from transformer_mt.inspection.alignment import (
+from transformer_mt.inspection.alignment.links import (
     NO_WORD,
     UNKNOWN_SHARE,
     LinkCounts,

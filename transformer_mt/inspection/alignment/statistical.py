@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float, Int
 
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
-from transformer_mt.inspection.alignment import LinkCounts, between_words
-from transformer_mt.inspection.symmetrising import SYMMETRISATIONS
+from transformer_mt.inspection.alignment.links import LinkCounts, between_words
+from transformer_mt.inspection.alignment.symmetrising import SYMMETRISATIONS
 
 # The prior of a word that comes from no word, and the concentration α of the Dirichlet prior on θ; as fast_align has
 # them, like all that follows.

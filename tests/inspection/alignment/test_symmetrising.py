@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.corpus.pairs import Link
-from transformer_mt.inspection.symmetrising import SYMMETRISATIONS, grow_diag, intersection, union
+from transformer_mt.inspection.alignment.symmetrising import SYMMETRISATIONS, grow_diag, intersection, union
 
 links = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12)
 

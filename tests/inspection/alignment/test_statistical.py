@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.inspection.statistical import (
+from transformer_mt.inspection.alignment.statistical import (
     CONCENTRATION,
     NULL,
     StatisticalAligner,
