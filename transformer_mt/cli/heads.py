@@ -92,7 +92,7 @@ def heads(
     from transformer_mt.drawing.heads_text import head_lines
     from transformer_mt.experiments.head_bleu import with_bleu
     from transformer_mt.inspection.faithfulness import faithfulness
-    from transformer_mt.inspection.head_table import measure_heads
+    from transformer_mt.inspection.head_measuring import measure_heads
 
     _refuse_mixtures(bleu=bleu, faithful=faithful, prune=prune, run_dir=run_dir, importance=importance)
     run = open_run(model, SearchOptions({}), device=device, quiet=quiet)
