@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transformer_mt.cli.looking_options import Looking, with_looking_options
 from transformer_mt.cli.options import (
-    DEFAULT_DEVICE,
-    Device,
     Head,
-    Json,
     Layer,
     LookedAt,
     Model,
-    Npz,
-    Quiet,
     Reverse,
     Target,
 )
-from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +28,7 @@ if TYPE_CHECKING:
 _AT_A_TIME = 1_000
 
 
-@with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
+@with_looking_options
 def align(
     sentence: LookedAt = None,
     model: Model = None,
@@ -48,11 +43,7 @@ def align(
         Path | None, typer.Option("--target-file", metavar="FILE", help="Their translations, line by line.")
     ] = None,
     *,
-    search: SearchOptions,
-    device: Device = DEFAULT_DEVICE,
-    as_json: Json = False,
-    npz: Npz = None,
-    quiet: Quiet = False,
+    looking: Looking,
 ) -> None:
     """Translate a sentence and link its words with those of the translation, by attention.
 
@@ -86,21 +77,21 @@ def align(
     if head is not None and layer is None:
         raise InputError(f"--head {head}: of which layer? give --layer too")
     if input is not None or target_file is not None:
-        _refuse_beside_files(sentence=sentence, target=target, npz=npz, both=None not in (input, target_file))
-        search.refuse("the lines of --target-file are the translations; leave one of the two out")
-        run = open_run(model, search, device=device, quiet=quiet)
-        subject, other = both_directions(run, reverse, device=device, quiet=quiet)
+        _refuse_beside_files(sentence=sentence, target=target, npz=looking.npz, both=None not in (input, target_file))
+        looking.search.refuse("the lines of --target-file are the translations; leave one of the two out")
+        run = open_run(model, looking.search, device=looking.device, quiet=looking.quiet)
+        subject, other = both_directions(run, reverse, device=looking.device, quiet=looking.quiet)
         assert input is not None
         assert target_file is not None
-        _align_files(_with_heads(subject, layer, head), other, input, target_file, as_json=as_json)
+        _align_files(_with_heads(subject, layer, head), other, input, target_file, as_json=looking.as_json)
         return
-    looked_at = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
-    subject, other = both_directions(looked_at.run, reverse, device=device, quiet=quiet)
+    looked_at = open_subject(sentence, target, model=model, looking=looking)
+    subject, other = both_directions(looked_at.run, reverse, device=looking.device, quiet=looking.quiet)
     pair = SentencePair(looked_at.source, looked_at.target)
     for one in filter(None, (subject, other)):
         _require_fitting(one, pair, places=("SENTENCE", "--target"))
     (found,) = link(_with_heads(subject, layer, head), [pair], reverse=other)
-    deliver(found, looked_at, lambda: result(*alignment_lines(found)), as_json=as_json, npz=npz, quiet=quiet)
+    deliver(found, [looked_at], lambda: result(*alignment_lines(found)), looking=looking)
 
 
 def _with_heads(subject: "AligningModel", layer: str | None, head: str | None) -> "AligningModel":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import RUNS, Json, Npz, Quiet, Set
+from transformer_mt.cli.options import RUNS, Json, Npz, Quiet, Set, Svg
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def plot(
         bool, typer.Option("--positions", help="Plot the sinusoidal encoding of a configuration's width.")
     ] = False,
     set: Set = None,
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write the picture to a file too.")] = None,
+    svg: Svg = None,
     npz: Npz = None,
     as_json: Json = False,
     quiet: Quiet = False,
