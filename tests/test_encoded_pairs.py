@@ -9,7 +9,7 @@ from torch import Tensor
 from transformer_mt import encoded_pairs
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.encoded_pairs import EncodedPairs, Sentences, encode_pairs
+from transformer_mt.encoded_pairs import EncodedPairs, Sentences, encode_pairs, fitting
 from transformer_mt.errors import InputError
 from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, Sampling, Tokenizer
 
@@ -86,6 +86,12 @@ def test_pairs_over_the_longest_length_are_left_out_and_counted(encoded: Encoded
     position = short.positions.tolist()[-1]
     assert short.batch([len(short) - 1]).pairs == [position]
     assert short.batch([len(short) - 1]).source.equal(encoded.batch([position]).source)
+
+
+@pytest.mark.parametrize("limit", [1, 9, 11, 1_000])
+def test_the_fitting_pairs_are_those_that_are_kept(limit: int) -> None:
+    kept = [] if limit == 1 else encode_pairs(PAIRS, TOKENIZER, max_length=limit).positions.tolist()
+    assert fitting(PAIRS, TOKENIZER, max_length=limit) == [PAIRS[position] for position in kept]
 
 
 def test_a_limit_that_leaves_no_pair_is_one_line() -> None:

@@ -13,7 +13,7 @@ from transformer_mt.config.sections import AttentionConfig, SearchConfig, Tokeni
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_lengths, score_texts
-from transformer_mt.inspection.aligners import AligningModel, link_counts
+from transformer_mt.inspection.alignment.aligners import AligningModel, link_counts
 from transformer_mt.models.build import build_model
 from transformer_mt.names import HeadName
 from transformer_mt.runs.alignment import Aligner

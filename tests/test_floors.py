@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 ROOMS = (
     "errors", "names", "cache", "config", "corpus", "vocabulary", "sentencepiece_model", "segmentation", "whole_words",
     "tokenizer", "batching", "encoded_pairs", "device", "processes", "dropout", "attention", "models", "runs",
-    "translation", "inspection", "evaluation", "training", "experiments", "export", "page", "serve", "cli", "__main__",
+    "translation", "inspection", "drawing", "evaluation", "training", "experiments", "export", "page", "serve", "cli",
+    "__main__",
 )
 # fmt: on
 

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.batching import Batch, Lengths, Rows, mix_seed
 from transformer_mt.cache import kept_table, passing_table
-from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.tokenizer import BOS, EOS, PAD, Sampling, Tokenizer
 
@@ -113,6 +113,13 @@ def encode_pairs(
             "raise them"
         )
     return EncodedPairs(table, too_long=len(pairs) - len(table))
+
+
+def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:
+    """The pairs that `encode_pairs` would keep: with at most `max_length` tokens on a side, `EOS` included."""
+    sides = ([pair.source for pair in pairs], [pair.target for pair in pairs])
+    lengths = (map(len, tokenizer.encode_batch(side)) for side in sides)
+    return [pair for pair, *both in zip(pairs, *lengths, strict=True) if max(both) < max_length]
 
 
 def _encoded_parts(

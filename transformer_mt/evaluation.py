@@ -8,7 +8,8 @@ from itertools import zip_longest
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import Pairs, words
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.aligners import AligningModel, guessed, link_counts
+from transformer_mt.inspection.alignment.aligners import AligningModel, link_counts
+from transformer_mt.inspection.alignment.choice import guessed
 from transformer_mt.translation.translator import Translator
 
 # Every right translation of a sentence that is known.
@@ -155,7 +156,7 @@ def exact_matches(hypotheses: Sequence[str], references: Sequence[References]) -
 
 
 def score_attention(aligning: AligningModel, pairs: Pairs, *, reverse: AligningModel | None = None) -> AttentionScores:
-    """How well the links of those pairs that have some are found; see `inspection.aligners.link_counts`."""
+    """How well the links of those pairs that have some are found; see `inspection.alignment.aligners.link_counts`."""
     counts = link_counts(aligning, pairs, reverse=reverse)
     if not counts.gold:
         return AttentionScores()

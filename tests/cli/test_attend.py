@@ -17,8 +17,8 @@ from transformer_mt.cli.looking import example, showcase
 from transformer_mt.cli.main import run
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
+from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.inspection.maps import AttentionMaps
 from transformer_mt.inspection.methods import METHODS, Weights
 from transformer_mt.models.build import build_model

@@ -1,6 +1,7 @@
 """`tmt heads`, runs without some heads, and `tmt attend --without`."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 from support.command_line import PAIRS, SIZES, Tmt
 
 from transformer_mt.cli.heads import parse_amount
+from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.runs.directory import Run
 
 SOURCE, TARGET = PAIRS[0]
@@ -136,6 +137,20 @@ def test_what_cannot_be_meant_is_one_line(options: tuple[str, ...], message: str
     assert not Path("x").exists()
 
 
+def test_pairs_that_are_too_long_are_left_out_and_some_must_be_left(trained: str, tmt: Tmt) -> None:
+    for name, short in (("long", ""), ("mixed", "Der Hund.")):
+        for language in ("de", "en"):
+            Path(f"{name}.{language}").write_text(f"{'Hund ' * 99}\n{short}\n" * 3, "utf-8")
+    command = ("heads", "--model", trained, "--split", "train", "--data")
+    for faithful in ((), ("--faithful",)):
+        outcome = tmt(*command, "long.de,long.en", "--quiet", *faithful)
+        message = "--split train: no pair is within the model's 96 tokens; give another"
+        assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
+    outcome = tmt(*command, "mixed.de,mixed.en")
+    assert outcome.code == 0
+    assert re.search(r"^tmt: measuring on \d sentences of", outcome.err, re.MULTILINE)
+
+
 @pytest.mark.parametrize(("score", "code"), [("dot", 0), ("none", 2)])
 def test_a_recurrent_model_has_one_head_or_none(score: str, code: int, data: str, tmt: Tmt) -> None:
     sizes = [f"{key}={value}" for key, value in SIZES.items() if key not in TRANSFORMER_KEYS]
@@ -185,6 +200,17 @@ def test_a_given_translation_is_looked_at_without_a_head(trained: str, tmt: Tmt)
     assert whole["stacks"]["encoder"] == off["stacks"]["encoder"]
     assert whole["stacks"]["cross"] != off["stacks"]["cross"]
     assert tmt(*attend, "--without", "encoder.1.1").lines[0] == "without encoder.1.1: the given translation"
+
+
+def test_of_several_runs_each_says_what_the_heads_change(trained: str, own_run: Path, tmt: Tmt) -> None:
+    options = ("attend", SOURCE, "--model", trained, "--model", str(own_run), "--without", "cross.1.1", "--quiet")
+    lines = tmt(*options).lines
+    titles = [f"{run} without cross.1.1:" for run in (trained, str(own_run))]
+    assert [line.partition(":")[0] + ":" for line in lines if " without " in line] == titles
+    assert sum(line.startswith("as usual:") for line in lines) == 2
+    runs = json.loads(tmt(*options, "--json").out)["runs"]
+    assert [run["run"] for run in runs] == [trained, str(own_run)]
+    assert all(run["without"] == ["cross.1.1"] and run["usual"] for run in runs)
 
 
 def test_a_head_that_cannot_be_off_is_named(trained: str, tmt: Tmt) -> None:

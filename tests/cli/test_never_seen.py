@@ -31,6 +31,33 @@ def test_attend_names_them_too(trained: str, tmt: Tmt) -> None:
     assert tmt(*command, KNOWN, "--beam", "1").err == ""
 
 
+@pytest.fixture
+def other(tmt: Tmt) -> str:
+    """A run that has seen other words than the shared one."""
+    for language, text in (("de", "Der Bahnhofsvorsteher ruft."), ("en", "The station master is calling.")):
+        Path(f"own.{language}").write_text(f"{text}\n{text} x\n" * 8, "utf-8")
+    arguments = ("--data", "own.de,own.en", "--run-dir", "other", *settings(training__steps="1"))
+    assert tmt("train", *arguments).code == 0
+    return "other"
+
+
+def test_of_several_runs_it_says_which_one_has_not_seen_which_word(trained: str, other: str, tmt: Tmt) -> None:
+    sentence = "Der Bahnhofsvorsteher schläft."
+    both = ("attend", sentence, "--model", trained, "--model", other, "--target", "The man.")
+    assert tmt(*both).err == (
+        "tmt: one matrix of many; others: --layer N, --head all, --stack NAME, --compact; links of words: tmt align; "
+        "one word step by step: tmt explain\n"
+    ).replace(
+        "tmt: one",
+        f"tmt: {trained}: never seen in training: Bahnhofsvorsteher; the translation guesses\n"
+        f"tmt: {other}: never seen in training: schläft; the translation guesses\ntmt: one",
+    )
+    found = json.loads(tmt(*both, "--json").out)
+    assert list(found) == ["runs"]
+    assert [run["never_seen"] for run in found["runs"]] == [["Bahnhofsvorsteher"], ["schläft"]]
+    assert tmt(*both, "--quiet").err == ""
+
+
 def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tmt: Tmt) -> None:
     assert translate(tmt, trained, "Zwei Züge, zwei Autos; ein Zug.")[1] == (
         "tmt: never seen in training: Zwei, Züge, Autos, ein, Zug; the translation guesses\n"

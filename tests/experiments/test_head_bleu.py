@@ -12,7 +12,7 @@ from typing_extensions import override
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.experiments.head_bleu import bleu, bleu_change, bleu_statistics, with_bleu
-from transformer_mt.inspection.head_table import measure_heads
+from transformer_mt.inspection.head_measuring import measure_heads
 from transformer_mt.inspection.intervals import Estimate, Resampling
 from transformer_mt.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translation, Translator

@@ -44,7 +44,7 @@ from support.hostile import (
 
 from transformer_mt.cli.main import run as tmt
 from transformer_mt.corpus.load import load_corpus
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.runs.words import WORDS
 
 SECONDS, MEMORY = 30, 2**30

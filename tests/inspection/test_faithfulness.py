@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from collections.abc import Collection
 
 import numpy as np
 import pytest
@@ -11,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tiny import tiny_model
 from support.variants import RECURRENT
+from typing_extensions import override
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.faithfulness import Faithfulness, agreement, compare, estimate, faithfulness, kendall
-from transformer_mt.inspection.methods import METHODS
+from transformer_mt.inspection.faithfulness import Faithfulness, compare, faithfulness, kendall
+from transformer_mt.inspection.maps import AttentionMaps
+from transformer_mt.inspection.matrices import layer_matrices
+from transformer_mt.inspection.methods import ALL, METHODS, Gradient
+from transformer_mt.inspection.views import view_attention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import Tokenizer
 
@@ -24,8 +29,11 @@ PAIRS = [
     SentencePair("Ich glaube, dass die Kinder spielen.", "I think that the children are playing."),
     SentencePair("Der Satz.", "The sentence."),
 ]
+
+
 # Integrated gradients take as long as all the others.
 QUICK = ["weights", "values", "rollout", "gradient", "erasure"]
+
 
 rows = st.lists(st.sampled_from([0.0, 1.0, 2.0, math.nan]), min_size=5, max_size=5)
 
@@ -74,40 +82,33 @@ def test_the_first_words_are_compared_where_both_have_numbers() -> None:
     assert scores.first == 0.5
 
 
-@pytest.mark.parametrize("stack", ["cross", "decoder"])
-def test_erasure_agrees_with_itself_and_of_the_encoder_it_says_nothing(
-    stack: str, model: Seq2Seq, tokenizer: Tokenizer
-) -> None:
-    pair = PAIRS[0]
-    erased = METHODS["erasure"]().maps(model, tokenizer, pair.source, pair.target)
-    weights = METHODS["weights"]().maps(model, tokenizer, pair.source, pair.target)
-    assert agreement(erased, erased, stack=stack) == pytest.approx(1.0)
-    found = agreement(weights, erased, stack=stack, layer=2, head=3)
-    assert found is not None
-    assert -1.0 <= found < 1.0
-    assert found != agreement(weights, erased, stack=stack, layer=2)
-    assert found != agreement(weights, erased, stack=stack, layer=3, head=3)
-    assert agreement(weights, erased, stack="encoder") is None
+def test_a_sentence_of_one_word_does_not_count(trained: Seq2Seq, tokenizer: Tokenizer) -> None:
+    for pairs in (PAIRS[:1], [SentencePair("Hund", "dog"), PAIRS[0]]):
+        found = faithfulness(trained, tokenizer, pairs, methods=["rollout"])
+        (row,) = (row for row in found.agreements if row.method == "rollout")
+        assert (found.sentences, row.sentences) == (len(pairs), 1)
+        assert row.correlation.low == row.correlation.value == row.correlation.high
+    assert not faithfulness(trained, tokenizer, [SentencePair("Hund", "dog")], methods=["rollout"]).agreements
 
 
-def test_a_sentence_of_one_word_has_no_agreement(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    maps = METHODS["erasure"]().maps(model, tokenizer, "Hund", "dog")
-    assert agreement(maps, maps) is None
+class EndsChanged(Gradient):
+    """Gradient × input with other numbers in the row and the column of `</s>`."""
 
-
-def test_the_special_symbols_do_not_count(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    erased, gradient = (
-        METHODS[name]().maps(model, tokenizer, "Der alte Satz.", "The old book.") for name in ("erasure", "gradient")
-    )
-    for stack, start in (("cross", None), ("decoder", 0)):
-        before = agreement(gradient, erased, stack=stack)
-        for matrix in (gradient.stacks[stack].weights, gradient.over_words[stack]):
+    @override
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
+        found = super().maps(model, tokenizer, source, target, stacks=stacks)
+        for matrix in (found.stacks["cross"].weights, found.over_words["cross"]):
             matrix[..., -1, :] = 0.0
-            if start is None:
-                matrix[..., :, -1] = 77.0
-            else:
-                matrix[..., :, 0] = 77.0
-        assert agreement(gradient, erased, stack=stack) == before
+            matrix[..., :, -1] = 77.0
+        return found
+
+
+def test_the_end_symbols_do_not_count(trained: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = faithfulness(trained, tokenizer, PAIRS, methods=["gradient"])
+    monkeypatch.setitem(METHODS, "gradient", EndsChanged)
+    assert faithfulness(trained, tokenizer, PAIRS, methods=["gradient"]) == before
 
 
 @pytest.fixture(scope="module")
@@ -130,21 +131,38 @@ def test_every_method_layer_and_head_is_compared(found: Faithfulness) -> None:
     assert found.sentences == 3
     for row in found.agreements:
         for figure in (row.correlation, row.first):
-            assert figure.low <= figure.mean <= figure.high
+            assert figure.low <= figure.value <= figure.high
         assert row.sentences == 3
 
 
 def test_the_figure_of_a_set_is_the_mean_of_its_sentences(
     found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer
 ) -> None:
-    single = []
-    for pair in PAIRS:
-        maps = METHODS["weights"]().maps(trained, tokenizer, pair.source, pair.target)
-        erased = METHODS["erasure"]().maps(trained, tokenizer, pair.source, pair.target)
-        single.append(agreement(maps, erased, layer=2, head=3) or 0.0)
-    (row,) = (row for row in found.agreements if (row.method, row.layer, row.head) == ("weights", 2, 3))
-    assert row.correlation.mean == pytest.approx(sum(single) / 3)
-    assert min(single) <= row.correlation.low < row.correlation.high <= max(single)
+    def figures(pairs: list[SentencePair]) -> list[float]:
+        rows = faithfulness(trained, tokenizer, pairs, methods=["weights"]).agreements
+        return [row.correlation.value for row in rows if row.method == "weights"]
+
+    singles = [figures([pair]) for pair in PAIRS]
+    rows = [row for row in found.agreements if row.method == "weights"]
+    assert len({row.correlation.value for row in rows}) == len(rows) == 8
+    for row, single in zip(rows, zip(*singles, strict=True), strict=True):
+        assert row.correlation.value == pytest.approx(sum(single) / 3)
+        assert min(single) <= row.correlation.low < row.correlation.high <= max(single)
+
+
+def test_a_figure_is_that_of_the_matrix_beside_the_one_of_erasure(
+    found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer
+) -> None:
+    view = view_attention(trained, tokenizer, PAIRS[2].source, PAIRS[2].target, compared=True)
+    matrices = layer_matrices(view.maps, layer="2", head="3")
+    expected = view.agreement(matrices[0])
+    (row,) = (
+        row
+        for row in faithfulness(trained, tokenizer, PAIRS[2:], methods=["weights"]).agreements
+        if (row.method, row.layer, row.head) == ("weights", 2, 3)
+    )
+    assert expected is not None
+    assert (row.correlation.value, row.first.value) == pytest.approx(expected)
 
 
 def test_shuffled_rows_agree_by_chance(model: Seq2Seq, tokenizer: Tokenizer) -> None:
@@ -152,17 +170,7 @@ def test_shuffled_rows_agree_by_chance(model: Seq2Seq, tokenizer: Tokenizer) -> 
     assert row.method == "shuffled"
     assert row.correlation.low < 0.0 < row.correlation.high
     assert row.correlation.high - row.correlation.low < 0.5
-    assert 0.0 < row.first.mean < 0.5
-
-
-def test_an_estimate_is_the_mean_and_where_means_of_as_many_lie() -> None:
-    values = np.random.default_rng(7).normal(3.0, 2.0, size=401)
-    found = estimate(values)
-    assert found.mean == pytest.approx(values.mean())
-    error = values.std() / math.sqrt(401)
-    assert found.low == pytest.approx(values.mean() - 1.96 * error, abs=0.15 * error)
-    assert found.high == pytest.approx(values.mean() + 1.96 * error, abs=0.15 * error)
-    assert estimate(np.array([0.7])) == pytest.approx((0.7, 0.7, 0.7))
+    assert 0.0 < row.first.value < 0.5
 
 
 def test_methods_that_do_not_apply_are_left_out(tokenizer: Tokenizer) -> None:
@@ -197,22 +205,8 @@ def test_the_json_and_the_arrays_have_every_agreement(found: Faithfulness) -> No
     assert len(plain["agreements"]) == len(found.agreements) == len(arrays["agreements.layer"])
     for number, (row, data) in enumerate(zip(found.agreements, plain["agreements"], strict=True)):
         assert (data["method"], data["layer"], data["head"]) == (row.method, row.layer, row.head)
-        assert tuple(data["first"].values()) == row.first == tuple(arrays["agreements.first"][number])
+        assert data["first"] == row.first.to_json()
+        assert row.first.numbers == tuple(arrays["agreements.first"][number])
         assert data["correlation"]["low"] == row.correlation.low == arrays["agreements.correlation"][number, 1]
         assert arrays["agreements.head"][number] == (row.head or 0)
     assert not any(array.dtype.hasobject for array in arrays.values())
-
-
-def test_the_table_has_a_line_for_each_layer_s_mean_and_for_the_best_head(found: Faithfulness) -> None:
-    lines = found.lines()
-    assert max(map(len, lines)) <= 80
-    assert "in 3 sentences" in lines[0]
-    table = [line.split() for line in lines[lines.index("") + 2 :]]
-    assert [cells[0] for cells in table] == [*["weights"] * 3, *["values"] * 3, "rollout", "gradient", "shuffled"]
-    assert [cells[1:3] for cells in table[:2]] == [["1", "mean"], ["2", "mean"]]
-    heads = (row for row in found.agreements if row.method == "values" and row.head)
-    best = max(heads, key=lambda row: row.correlation.mean)
-    assert table[5][1:5] == [str(best.layer), "best:", str(best.head), f"{best.correlation.mean:.2f}"]
-    gradient = next(row for row in found.agreements if row.method == "gradient")
-    shown = [gradient.correlation.mean, gradient.correlation.low, gradient.first.mean, gradient.first.high]
-    assert [table[7][place] for place in (1, 2, 5, 8)] == [f"{number:.2f}" for number in shown]

@@ -10,7 +10,6 @@ from support.variants import RECURRENT, VARIANTS, Variant
 
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.lens import GUESSES, Lens, decided_at, look_through
-from transformer_mt.inspection.lens_table import lens_lines
 from transformer_mt.inspection.tokens import Tokens
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
@@ -80,39 +79,6 @@ def test_a_word_is_decided_with_the_last_of_its_pieces(lens: Lens) -> None:
     written = Tokens((5, 6, 7, 8, 9), ("▁a", "b", "c", "▁d", "</s>"), ("abc", "d", "</s>"), (0, 0, 0, 1, 2))
     assert replace(lens, written=written, decided=(1, 3, 2, None, 2)).words_decided == (3, None, 2)
     assert replace(lens, written=written, decided=(1, None, 2, 1, 2)).words_decided == (None, 1, 2)
-
-
-def test_the_table_says_what_is_likeliest_in_every_layer(lens: Lens) -> None:
-    lens = replace(lens, decided=(2, None, 3, *[1] * (len(lens.decided) - 3)))
-    lines = [*lens_lines(lens, width=200)]
-    assert lines[0].split() == ["writes", "layer", "1", "layer", "2", "layer", "3"]
-    for place, line in enumerate(lines[1 : len(lens.written.pieces) + 1]):
-        assert line.startswith(lens.written.pieces[place])
-        for layer in lens.guesses:
-            assert layer[place][0].piece in line
-        stars = {2: 2, None: 0, 3: 1, 1: 3}[lens.decided[place]]
-        assert line.count("*.") + line.count("*1.") == stars
-        assert line.rstrip().split()[-2].startswith("*") == (stars > 0)
-    said = " ".join(lines[len(lens.written.pieces) + 2 :])
-    assert all(word in said for word in lens.written.words)
-
-
-def test_layers_that_do_not_fit_stand_below(lens: Lens) -> None:
-    narrow = [*lens_lines(lens, width=40)]
-    assert max(map(len, narrow[: narrow.index("")])) <= 40
-    assert sum(line.startswith("writes") for line in narrow) > 1
-    assert sum(line.count("layer ") for line in narrow if line.startswith("writes")) == 3
-
-
-def test_pieces_cannot_command_a_terminal(lens: Lens) -> None:
-    hostile = Tokens(
-        lens.written.ids, ("\x1b[2J", *lens.written.pieces[1:]), ("\u202eevil", *lens.written.words[1:]),
-        lens.written.word_of_piece,
-    )  # fmt: skip
-    text = "\n".join(lens_lines(replace(lens, written=hostile), width=80))
-    assert "\x1b" not in text
-    assert "\u202e" not in text
-    assert "␛[2J" in text
 
 
 def test_json_and_arrays_say_the_same(lens: Lens, tmp_path: Path) -> None:

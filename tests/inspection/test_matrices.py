@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import AttentionMaps, StackMaps
-from transformer_mt.inspection.matrices import Matrix, explaining_matrix, layer_matrices
+from transformer_mt.inspection.matrices import Matrix, explaining_matrix, layer_matrices, map_title
 from transformer_mt.inspection.methods import METHODS, Weights
 from transformer_mt.inspection.tokens import PairTokens, Tokens
 from transformer_mt.names import HeadName
@@ -159,3 +159,13 @@ def test_masked_cells_are_known() -> None:
     mask = torch.tensor([[[True, True, False], [True, True, True]]])
     assert layer_matrices(maps_of(torch.rand(1, 1, 2, 3), mask=mask))[0].masked
     assert not layer_matrices(maps_of(torch.rand(1, 1, 2, 3)))[0].masked
+
+
+def test_titles_name_stack_layer_and_head() -> None:
+    title = {stack: map_title(stack, layer=1, layers=2, head=3, heads=4) for stack in ("encoder", "decoder", "cross")}
+    assert title == {
+        "encoder": "encoder self-attention, layer 1 of 2, head 3 of 4",
+        "decoder": "decoder self-attention, layer 1 of 2, head 3 of 4",
+        "cross": "cross-attention, layer 1 of 2, head 3 of 4",
+    }
+    assert map_title("cross", layer=1, layers=2, head=None, heads=4) == "cross-attention, layer 1 of 2, mean of 4 heads"

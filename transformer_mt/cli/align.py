@@ -7,33 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transformer_mt.cli.looking_options import Looking, with_looking_options
 from transformer_mt.cli.options import (
-    DEFAULT_DEVICE,
-    Device,
     Head,
-    Json,
     Layer,
     LookedAt,
     Model,
-    Npz,
-    Quiet,
     Reverse,
     Target,
 )
-from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.inspection.aligners import AligningModel, Alignment
+    from transformer_mt.inspection.alignment.aligners import AligningModel
 
 # Pairs of files that are linked at a time.
 _AT_A_TIME = 1_000
 
 
-@with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
+@with_looking_options
 def align(
     sentence: LookedAt = None,
     model: Model = None,
@@ -48,11 +43,7 @@ def align(
         Path | None, typer.Option("--target-file", metavar="FILE", help="Their translations, line by line.")
     ] = None,
     *,
-    search: SearchOptions,
-    device: Device = DEFAULT_DEVICE,
-    as_json: Json = False,
-    npz: Npz = None,
-    quiet: Quiet = False,
+    looking: Looking,
 ) -> None:
     """Translate a sentence and link its words with those of the translation, by attention.
 
@@ -78,44 +69,34 @@ def align(
     from transformer_mt.cli.aligning import both_directions
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.looking import deliver, open_subject
+    from transformer_mt.cli.terminal import result
     from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.inspection.aligners import align as link
+    from transformer_mt.drawing.alignment_text import alignment_lines
+    from transformer_mt.inspection.alignment.aligners import align as link
 
     if head is not None and layer is None:
         raise InputError(f"--head {head}: of which layer? give --layer too")
     if input is not None or target_file is not None:
-        _refuse_beside_files(sentence=sentence, target=target, npz=npz, both=None not in (input, target_file))
-        search.refuse("the lines of --target-file are the translations; leave one of the two out")
-        run = open_run(model, search, device=device, quiet=quiet)
-        subject, other = both_directions(run, reverse, device=device, quiet=quiet)
+        _refuse_beside_files(sentence=sentence, target=target, npz=looking.npz, both=None not in (input, target_file))
+        looking.search.refuse("the lines of --target-file are the translations; leave one of the two out")
+        run = open_run(model, looking.search, device=looking.device, quiet=looking.quiet)
+        subject, other = both_directions(run, reverse, device=looking.device, quiet=looking.quiet)
         assert input is not None
         assert target_file is not None
-        _align_files(_with_heads(subject, layer, head), other, input, target_file, as_json=as_json)
+        _align_files(_with_heads(subject, layer, head), other, input, target_file, as_json=looking.as_json)
         return
-    looked_at = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
-    subject, other = both_directions(looked_at.run, reverse, device=device, quiet=quiet)
+    looked_at = open_subject(sentence, target, model=model, looking=looking)
+    subject, other = both_directions(looked_at.run, reverse, device=looking.device, quiet=looking.quiet)
     pair = SentencePair(looked_at.source, looked_at.target)
     for one in filter(None, (subject, other)):
         _require_fitting(one, pair, places=("SENTENCE", "--target"))
     (found,) = link(_with_heads(subject, layer, head), [pair], reverse=other)
-    deliver(found, looked_at, lambda: _print(found), as_json=as_json, npz=npz, quiet=quiet)
-
-
-def _print(found: "Alignment") -> None:
-    from transformer_mt.cli.terminal import result
-    from transformer_mt.corpus.pairs import words
-
-    result(found.pharaoh())
-    result("  ".join(f"{number} {word}" for number, word in enumerate(words(found.source))))
-    linked = [[str(source) for source, target in found.links if target == j] for j in range(len(found.shares))]
-    numbered = zip(words(found.target), linked, strict=True)
-    marked = (f"{word} ({','.join(of)})" if of else word for word, of in numbered)
-    result("  ".join(f"{number} {word}" for number, word in enumerate(marked)))
+    deliver(found, [looked_at], lambda: result(*alignment_lines(found)), looking=looking)
 
 
 def _with_heads(subject: "AligningModel", layer: str | None, head: str | None) -> "AligningModel":
     """The model with the heads that `--layer` and `--head` name, if they do."""
-    from transformer_mt.inspection.aligners import cross_heads
+    from transformer_mt.inspection.alignment.aligners import cross_heads
 
     if layer is None:
         return subject
@@ -148,7 +129,7 @@ def _align_files(
     from itertools import islice
 
     from transformer_mt.cli.terminal import result
-    from transformer_mt.inspection.aligners import align as link
+    from transformer_mt.inspection.alignment.aligners import align as link
 
     with closing(_pairs(source, target, [subject, *([reverse] if reverse else [])])) as pairs:
         while part := list(islice(pairs, _AT_A_TIME)):

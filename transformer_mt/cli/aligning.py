@@ -9,13 +9,8 @@ from transformer_mt.cli.terminal import note
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError, TmtError
-from transformer_mt.inspection.aligners import (
-    DICTIONARY_PAIRS,
-    AligningModel,
-    choose_by_agreement,
-    cross_heads,
-    find_aligner,
-)
+from transformer_mt.inspection.alignment.aligners import AligningModel, cross_heads
+from transformer_mt.inspection.alignment.choice import DICTIONARY_PAIRS, choose_by_agreement, find_aligner
 from transformer_mt.runs.alignment import ALIGNMENT, Aligner
 from transformer_mt.runs.directory import Run
 

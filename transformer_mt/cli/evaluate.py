@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from transformer_mt.cli.load import OpenedRun
     from transformer_mt.corpus.pairs import Pairs
     from transformer_mt.evaluation import AttentionScores, Scores
-    from transformer_mt.inspection.aligners import AligningModel
-    from transformer_mt.inspection.statistical import BaselineScores
+    from transformer_mt.inspection.alignment.aligners import AligningModel
+    from transformer_mt.inspection.alignment.statistical import BaselineScores
 
 # The run's own names for splits are not those of other data.
 USUAL = {"train_split": "", "validation_split": "", "test_split": ""}
@@ -98,7 +98,7 @@ def _aligning(
 ) -> "tuple[AligningModel | None, AligningModel | None]":
     """What links words; nothing where no links are known to compare with, or the model has no cross-attention."""
     from transformer_mt.cli.aligning import both_directions
-    from transformer_mt.inspection.aligners import cross_heads
+    from transformer_mt.inspection.alignment.aligners import cross_heads
 
     if not any(pair.links for pair in pairs):
         if reverse is not None:
@@ -112,7 +112,7 @@ def _aligning(
 def _statistical(run: "OpenedRun", pairs: "Pairs") -> "BaselineScores":
     from transformer_mt.cli.terminal import note
     from transformer_mt.corpus.load import load_corpus
-    from transformer_mt.inspection.statistical import BASELINE_PAIRS, score_baseline
+    from transformer_mt.inspection.alignment.statistical import BASELINE_PAIRS, score_baseline
 
     if not any(pair.links for pair in pairs):
         raise InputError("--baseline: no word links are known to compare with; leave it out, or give --links")

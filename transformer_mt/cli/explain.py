@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, LookedAt, Model, Npz, Quiet, Target
-from transformer_mt.cli.search_options import SearchOptions, with_search_options
+from transformer_mt.cli.looking_options import Looking, with_looking_options
+from transformer_mt.cli.options import LookedAt, Model, Target
 from transformer_mt.errors import InputError
 
 Word = Annotated[
@@ -30,7 +30,7 @@ OneHead = Annotated[
 ]
 
 
-@with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
+@with_looking_options
 def explain(
     sentence: LookedAt = None,
     word: Word = None,
@@ -41,11 +41,7 @@ def explain(
     model: Model = None,
     target: Target = None,
     *,
-    search: SearchOptions,
-    device: Device = DEFAULT_DEVICE,
-    as_json: Json = False,
-    npz: Npz = None,
-    quiet: Quiet = False,
+    looking: Looking,
 ) -> None:
     """Show how an attention head computes one row, step by step with its numbers.
 
@@ -69,11 +65,11 @@ def explain(
     """
     from transformer_mt.cli.looking import deliver, open_subject, require_attention
     from transformer_mt.cli.terminal import literal_console, result
+    from transformer_mt.drawing.explanation_text import render_explanation
     from transformer_mt.inspection import explanation
-    from transformer_mt.inspection.explanation_text import render_explanation
 
     chosen = {option: _number(text, option) for option, text in (("--layer", layer), ("--head", head))}
-    subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
+    subject = open_subject(sentence, target, model=model, looking=looking)
     require_attention(subject)
     found = explanation.explain(
         subject.model,
@@ -90,7 +86,7 @@ def explain(
     def text() -> None:
         result(found.source, found.target, "", *render_explanation(found, width=literal_console().width))
 
-    deliver(found, subject, text, as_json=as_json, npz=npz, quiet=quiet)
+    deliver(found, [subject], text, looking=looking)
 
 
 def _number(text: str | None, option: str) -> int | None:

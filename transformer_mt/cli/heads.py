@@ -88,10 +88,11 @@ def heads(
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.looking import View, save_arrays
     from transformer_mt.cli.terminal import note, result
+    from transformer_mt.drawing.faithfulness_text import faithfulness_lines
+    from transformer_mt.drawing.heads_text import head_lines
     from transformer_mt.experiments.head_bleu import with_bleu
     from transformer_mt.inspection.faithfulness import faithfulness
-    from transformer_mt.inspection.head_lines import head_lines
-    from transformer_mt.inspection.head_table import measure_heads
+    from transformer_mt.inspection.head_measuring import measure_heads
 
     _refuse_mixtures(bleu=bleu, faithful=faithful, prune=prune, run_dir=run_dir, importance=importance)
     run = open_run(model, SearchOptions({}), device=device, quiet=quiet)
@@ -106,7 +107,7 @@ def heads(
         lines = _pruning_lines(view, run_dir)
     elif faithful:
         view = faithfulness(run.translator.model, run.translator.tokenizer, pairs)
-        lines = iter(view.lines())
+        lines = faithfulness_lines(view)
     else:
         table = measure_heads(run.translator.model, run.translator.tokenizer, pairs)
         view = with_bleu(table, run.translator, pairs) if bleu else table
@@ -145,14 +146,18 @@ def _pairs(
     from transformer_mt.cli.evaluate import USUAL
     from transformer_mt.cli.terminal import note
     from transformer_mt.corpus.load import load_corpus
-    from transformer_mt.inspection.head_table import fitting
+    from transformer_mt.encoded_pairs import fitting
 
     source = run.config.data
     corpus = load_corpus(source.model_copy(update={"corpus": data, **USUAL}) if data else source, need=split)
     if data and not quiet:
         note(*corpus.notes)
     pairs = lookup(corpus.splits, split, key="--split")
-    return fitting(run.translator.model, run.translator.tokenizer, pairs, most=most), corpus.name
+    limit = run.translator.model.max_length
+    kept = fitting(pairs[:most], run.translator.tokenizer, max_length=limit)
+    if not kept:
+        raise InputError(f"--split {split}: no pair is within the model's {limit} tokens; give another")
+    return kept, corpus.name
 
 
 def _prune(run: "OpenedRun", pairs: "list[SentencePair]", amount: str, path: Path, *, importance: str) -> "Pruning":

@@ -12,9 +12,10 @@ from typing import Any
 from transformer_mt.cli.looking import save_arrays
 from transformer_mt.cli.options import RUNS
 from transformer_mt.cli.terminal import literal_console, result, result_lines
+from transformer_mt.drawing.history_text import frame_lines
+from transformer_mt.drawing.shading import render_legend, shading_for
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.history import WatchedSentence, frame_lines, read_history
-from transformer_mt.inspection.rendering import render_legend, shading_for
+from transformer_mt.inspection.history import WatchedSentence, read_history
 from transformer_mt.runs.directory import newest_run
 from transformer_mt.runs.trained import find_run
 

@@ -1,20 +1,16 @@
 """`tmt lens`: what the decoder would say after each of its layers."""
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, LookedAt, Model, Npz, Quiet, Target
-from transformer_mt.cli.search_options import SearchOptions, with_search_options
+from transformer_mt.cli.looking_options import Looking, with_looking_options
+from transformer_mt.cli.options import LookedAt, Model, Target
 
 
-@with_search_options("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
+@with_looking_options
 def lens(
     sentence: LookedAt = None,
     model: Model = None,
     target: Target = None,
     *,
-    search: SearchOptions,
-    device: Device = DEFAULT_DEVICE,
-    as_json: Json = False,
-    npz: Npz = None,
-    quiet: Quiet = False,
+    looking: Looking,
 ) -> None:
     """Translate a sentence and print what the decoder would say after each of its layers, with probabilities.
 
@@ -38,15 +34,15 @@ def lens(
     """
     from transformer_mt.cli.looking import deliver, open_subject
     from transformer_mt.cli.terminal import literal_console, note, result
+    from transformer_mt.drawing.lens_text import lens_lines
     from transformer_mt.inspection.lens import look_through
-    from transformer_mt.inspection.lens_table import lens_lines
 
-    subject = open_subject(sentence, target, model=model, search=search, device=device, quiet=quiet)
+    subject = open_subject(sentence, target, model=model, looking=looking)
     found = look_through(subject.model, subject.tokenizer, subject.source, subject.target)
 
     def text() -> None:
         result(found.source, found.target, "", *lens_lines(found, width=literal_console().width))
 
-    deliver(found, subject, text, as_json=as_json, npz=npz, quiet=quiet)
-    if subject.run.config.model.decoder_layers > len(found.guesses) and not quiet:
+    deliver(found, [subject], text, looking=looking)
+    if subject.run.config.model.decoder_layers > len(found.guesses) and not looking.quiet:
         note("only the last layer can be read: no residual path joins the layers of this model")

@@ -8,8 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.translation.translator import Translation
 
 STDIN = Path("-")

@@ -5,7 +5,7 @@ Imports torch: only for use inside commands.
 
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +15,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from transformer_mt.cli.load import OpenedRun, open_run
+from transformer_mt.cli.looking_options import Looking
 from transformer_mt.cli.never_seen import NeverSeen
 from transformer_mt.cli.output_file import write_output
-from transformer_mt.cli.search_options import SearchOptions
 from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import words
@@ -77,15 +77,20 @@ class Subject:
         """While this is open, the model is without those heads."""
         return without_heads(self.model, self.without)
 
-    def comparison(self) -> list[str]:
-        """What the heads that are off change, in lines; none where all are on."""
+    def comparison(self, *, named: bool) -> list[str]:
+        """What the heads that are off change, in lines, with the run's name if it is to be `named`; none where all are
+        on."""
         if not self.without:
             return []
-        title = f"without {', '.join(map(str, self.without))}:"
+        title = f"{f'{self.run.path} ' if named else ''}without {', '.join(map(str, self.without))}:"
         if self.usual is None:
             return [f"{title} the given translation", ""]
         width = max(len(title), len(_USUAL))
         return [f"{title:<{width}} {self.target}", f"{_USUAL:<{width}} {self.usual}", ""]
+
+    def off_as_json(self) -> dict[str, Any]:
+        """The heads that are off, and the usual translation; nothing where all are on."""
+        return {"without": list(map(str, self.without)), "usual": self.usual} if self.without else {}
 
 
 def parse_heads(texts: Iterable[str], *, option: str) -> tuple[HeadName, ...]:
@@ -99,9 +104,7 @@ def open_subject(
     target: str | None,
     *,
     model: Path | None,
-    search: SearchOptions,
-    device: str,
-    quiet: bool,
+    looking: Looking,
     without: Iterable[str] = (),
 ) -> Subject:
     """The sentence, or one of the run's corpus, with the given translation, or the model's own without those heads.
@@ -110,8 +113,8 @@ def open_subject(
     """
     names = parse_heads(without, option="--without")
     if target is not None:
-        search.refuse("--target gives the translation, so none is looked for; leave one of the two out")
-    run = open_run(model, search, device=device, quiet=quiet)
+        looking.search.refuse("--target gives the translation, so none is looked for; leave one of the two out")
+    run = open_run(model, looking.search, device=looking.device, quiet=looking.quiet)
     text = sentence if sentence is not None else example(run.config.data)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
@@ -132,22 +135,30 @@ def require_attention(subject: Subject) -> None:
         raise InputError(f"{subject.run.path}: this model has no attention to show; give one that has with --model")
 
 
-def deliver(
-    view: View, subject: Subject, text: Callable[[], None], *, as_json: bool, npz: Path | None, quiet: bool
-) -> None:
-    """Print the view, as JSON or by calling `text`; write its numbers where asked to; name words never seen."""
-    unseen = NeverSeen(subject.run.path)
-    never_seen = unseen.look_at(subject.source)
-    if npz is not None:
-        save_arrays(view, npz)
-    if as_json:
-        compared = {"without": list(map(str, subject.without)), "usual": subject.usual} if subject.without else {}
-        result(json.dumps(view.to_json() | compared | {"never_seen": never_seen}, ensure_ascii=False))
+def deliver(view: View, subjects: Sequence[Subject], text: Callable[[], None], *, looking: Looking) -> None:
+    """Print the view, as JSON or by calling `text`; write its numbers where asked to; name words never seen.
+
+    What is said of a subject stands in the object itself, of several in that of each of its `runs`.
+    """
+    several = len(subjects) > 1
+    unseen = [NeverSeen(subject.run.path, named=several) for subject in subjects]
+    said = [
+        subject.off_as_json() | {"never_seen": one.look_at(subject.source)}
+        for subject, one in zip(subjects, unseen, strict=True)
+    ]
+    if looking.npz is not None:
+        save_arrays(view, looking.npz)
+    if looking.as_json:
+        found = view.to_json()
+        found |= {"runs": [run | more for run, more in zip(found["runs"], said, strict=True)]} if several else said[0]
+        result(json.dumps(found, ensure_ascii=False))
     else:
-        result(*subject.comparison())
+        for subject in subjects:
+            result(*subject.comparison(named=several))
         text()
-    if not quiet:
-        unseen.say()
+    if not looking.quiet:
+        for one in unseen:
+            one.say()
 
 
 def save_arrays(view: View, path: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from transformer_mt.cli.entry import INTERRUPTED
+from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import EnvironmentProblem, TmtError, is_out_of_memory
-from transformer_mt.inspection.escape import escape_controls
 
 PIPE_CLOSED = 141
 BAD_ENVIRONMENT = 3

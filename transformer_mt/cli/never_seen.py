@@ -10,9 +10,10 @@ NAMED = 9
 
 
 class NeverSeen:
-    """Gathers the words of sentences that the training data of a run did not have."""
+    """Gathers the words of sentences that the training data of a run did not have; of several, each is `named`."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, *, named: bool = False) -> None:
+        self._place = f"{run}: " if named else ""
         self._words = Run(run).seen_words()
         self._found: dict[str, None] = {}
 
@@ -32,5 +33,5 @@ class NeverSeen:
         named, more = list(self._found)[:NAMED], len(self._found) - NAMED
         shown = ", ".join(named) + (f" and {more} more" if more > 0 else "")
         how = "never seen" if self._words.complete else "rare or never seen"
-        note(f"{how} in training: {shown}; the translation guesses")
+        note(f"{self._place}{how} in training: {shown}; the translation guesses")
         self._found.clear()

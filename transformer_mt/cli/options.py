@@ -57,6 +57,7 @@ LookedAt = Annotated[
 Npz = Annotated[
     Path | None, typer.Option("--npz", metavar="FILE", help="Write the numbers to a file for numpy.load too.")
 ]
+Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write what is shown as a picture too.")]
 History = Annotated[
     bool, typer.Option("--history", help="Play what tmt train --watch kept, validation after validation.")
 ]

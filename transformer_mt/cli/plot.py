@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import RUNS, Json, Npz, Quiet, Set
+from transformer_mt.cli.options import RUNS, Json, Npz, Quiet, Set, Svg
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import Config
-    from transformer_mt.inspection.plots import Plot
+    from transformer_mt.drawing.plots import Plot
 
 # Positions that are shown on a screen.
 SHOWN = 24
@@ -28,7 +28,7 @@ def plot(
         bool, typer.Option("--positions", help="Plot the sinusoidal encoding of a configuration's width.")
     ] = False,
     set: Set = None,
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write the picture to a file too.")] = None,
+    svg: Svg = None,
     npz: Npz = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -52,7 +52,7 @@ def plot(
     from transformer_mt.cli.looking import save_arrays
     from transformer_mt.cli.output_file import write_output
     from transformer_mt.cli.terminal import literal_console, prints, result
-    from transformer_mt.inspection.text_chart import FINE
+    from transformer_mt.drawing.chart_text import FINE
 
     if schedule and positions:
         raise InputError("--positions: --schedule plots something else; give one of them")
@@ -71,7 +71,7 @@ def plot(
 
 def _plot(subjects: list[Path], *, schedule: bool, positions: bool, overrides: list[str], quiet: bool) -> "Plot":
     from transformer_mt.cli.terminal import note
-    from transformer_mt.inspection.plots import plot_positions, plot_runs
+    from transformer_mt.drawing.plots import plot_positions, plot_runs
     from transformer_mt.runs.curves import read_curves
     from transformer_mt.runs.directory import Run, newest_run
     from transformer_mt.training.schedule_plot import plot_schedules

@@ -12,8 +12,8 @@ from typing import Any
 
 from transformer_mt.cli.lines import Source
 from transformer_mt.cli.signals import STOPPING
+from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import TmtError
-from transformer_mt.inspection.escape import escape_controls
 from transformer_mt.runs.reading import read_regular
 
 QUIT = ":quit"

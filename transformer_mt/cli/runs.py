@@ -126,7 +126,7 @@ def _size_and_change(path: Path) -> tuple[int, float]:
 
 def _table(found: list[dict[str, Any]]) -> Iterator[str]:
     """Columns as wide as what stands in them, then a line for each damaged run."""
-    from transformer_mt.inspection.escape import escape_controls
+    from transformer_mt.drawing.escape import escape_controls
 
     damaged = [one for one in found if "error" in one]
     rows = [[*map(escape_controls, _row(one))] for one in found if one not in damaged]

@@ -1,7 +1,7 @@
 """The options of search, which stand here once and arrive in a command as one argument."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any
@@ -48,6 +48,11 @@ class SearchOptions:
 
     given: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "SearchOptions":
+        """Those of the values that are there."""
+        return cls({name: value for name, value in values.items() if value is not None})
+
     def applied_to(self, configured: SearchConfig) -> SearchConfig:
         """The run's search, changed by what was given.
 
@@ -83,21 +88,32 @@ def _name(key: str) -> str:
 
 def with_search_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command these options of search where its signature has the parameter `search`."""
+    return with_options("search", search_parameters(*names), SearchOptions.of)
+
+
+def search_parameters(*names: str) -> list[inspect.Parameter]:
+    """These options of search as parameters of a command."""
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OPTIONS[name])
+        for name in names
+    ]
+
+
+def with_options(
+    name: str, added: Sequence[inspect.Parameter], gather: Callable[[dict[str, Any]], Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options where its signature has the parameter `name`, which gets what `gather` makes."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def wrapper(**arguments: Any) -> None:
-            given = {name: value for name in names if (value := arguments.pop(name)) is not None}
-            command(search=SearchOptions(given), **arguments)
+            values = {parameter.name: arguments.pop(parameter.name) for parameter in added}
+            command(**{name: gather(values)}, **arguments)
 
-        added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OPTIONS[name])
-            for name in names
-        ]
         parameters = [
             one
             for own in inspect.signature(command).parameters.values()
-            for one in (added if own.name == "search" else [own.replace(kind=inspect.Parameter.KEYWORD_ONLY)])
+            for one in (added if own.name == name else [own.replace(kind=inspect.Parameter.KEYWORD_ONLY)])
         ]
         # Typer reads both.
         wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -5,8 +5,8 @@ from itertools import tee
 
 from transformer_mt.cli.lines import NO_EXTRA, Extra, Record
 from transformer_mt.cli.terminal import literal_console, prints
+from transformer_mt.drawing.search_text import ASCII, LINES, alternatives_lines, trace_lines
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.search_text import ASCII, LINES, alternatives_lines, trace_lines
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.trace import BeamRecorder, observing_search
 from transformer_mt.translation.translator import Translation, Translator

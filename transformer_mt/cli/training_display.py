@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.inspection.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport, WindowReport
 from transformer_mt.training.trainer import Trainer

@@ -1,6 +1,6 @@
 """How far a picture of attention agrees with what happens when words are taken out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -8,8 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.encoded_pairs import fitting
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.maps import AttentionMaps, StackMaps
+from transformer_mt.inspection.intervals import Estimate, Resampling, sure
+from transformer_mt.inspection.maps import StackMaps
 from transformer_mt.inspection.methods import METHODS, Erasure, Method
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.names import lookup
@@ -19,7 +21,6 @@ REFERENCE = "erasure"
 # The name of the baseline beside the methods: the rows of erasure itself, shuffled.
 SHUFFLED = "shuffled"
 
-_RESAMPLES = 1_000
 _SEED = 1
 
 Matrix = Float[np.ndarray, "W V"]
@@ -40,14 +41,6 @@ class Scores(NamedTuple):
     first: float
 
 
-class Estimate(NamedTuple):
-    """A mean over sentences, and the ends of its 95 % interval: percentiles of the bootstrap over sentences."""
-
-    mean: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """How far a method agrees with erasure.
@@ -65,6 +58,9 @@ class Agreement:
     sentences: int
 
 
+_ESTIMATES = ("correlation", "first")
+
+
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
     """The agreement of every method with erasure over a set of sentences; the method `shuffled` is chance."""
@@ -74,39 +70,21 @@ class Faithfulness:
 
     def to_json(self) -> dict[str, Any]:
         """Ready for `json.dumps`: `sentences`, and `agreements` with the fields of `Agreement`; an estimate is an
-        object with `mean`, `low` and `high`."""
-        estimates = ("correlation", "first")
+        object of value, low and high."""
         agreements = [
             {field.name: getattr(agreement, field.name) for field in fields(agreement)}
-            | {name: getattr(agreement, name)._asdict() for name in estimates}
+            | {name: getattr(agreement, name).to_json() for name in _ESTIMATES}
             for agreement in self.agreements
         ]
         return {"sentences": self.sentences, "agreements": agreements}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """A column for each field of `Agreement`, for `numpy.savez`: 0 for no layer or head; mean, low and high of an
+        """A column for each field of `Agreement`, for `numpy.savez`: 0 for no layer or head; value, low and high of an
         estimate side by side."""
         columns = {field.name: [getattr(row, field.name) for row in self.agreements] for field in fields(Agreement)}
         columns |= {name: [number or 0 for number in columns[name]] for name in ("layer", "head")}
+        columns |= {name: [one.numbers for one in columns[name]] for name in _ESTIMATES}
         return {f"agreements.{name}": np.array(column) for name, column in columns.items()}
-
-    def lines(self) -> list[str]:
-        """A table of at most 80 columns: methods, the mean over heads of each layer, and each method's best head."""
-        rows = [agreement for agreement in self.agreements if agreement.head is None]
-        rows += [self._best_head(method) for method in dict.fromkeys(a.method for a in self.agreements if a.head)]
-        order = [agreement.method for agreement in self.agreements]
-        return [
-            f"Agreement with erasure in {self.sentences} sentences: a target word's row over the",
-            "source words, beside how far its ln p falls without each of them. tau is",
-            "Kendall's, 0 is chance; first: how often both have the same word first.",
-            "Intervals of 95 % over sentences; best heads are the best on these very ones.",
-            "",
-            f"{'method':12}{'layer':>5}{'head':>10}{'tau':>7}{'interval':>14}{'first':>8}{'interval':>14}",
-            *map(_line, sorted(rows, key=lambda row: order.index(row.method))),
-        ]
-
-    def _best_head(self, method: str) -> Agreement:
-        return max((a for a in self.agreements if a.method == method and a.head), key=lambda a: a.correlation)
 
 
 def faithfulness(
@@ -125,36 +103,17 @@ def faithfulness(
     """
     chosen = {name: lookup(METHODS, name, key="methods")() for name in methods if name != REFERENCE}
     applied = {name: method for name, method in chosen.items() if method.applies_to(model)}
-    found: dict[Which, list[Scores | None]] = {}
-    random, sentences = np.random.default_rng(_SEED), 0
-    for pair in pairs:
-        if max(len(tokenizer.encode(text)) for text in (pair.source, pair.target)) < model.max_length:
-            sentences += 1
-            reference, matrices = _matrices_of(model, tokenizer, pair, applied)
-            matrices[Which(SHUFFLED, None, None)] = random.permuted(reference, axis=1)
-            for which, matrix in matrices.items():
-                found.setdefault(which, []).append(compare(matrix, reference))
-    if not sentences:
+    kept = fitting(pairs, tokenizer, max_length=model.max_length)
+    if not kept:
         raise InputError(f"faithfulness: no pair is within the model's {model.max_length} tokens; give shorter ones")
-    defined = {which: [score for score in scores if score is not None] for which, scores in found.items()}
-    return Faithfulness(tuple(_agreement(which, scores) for which, scores in defined.items() if scores), sentences)
-
-
-def agreement(
-    maps: AttentionMaps, reference: AttentionMaps, *, stack: str = "cross", layer: int = 1, head: int | None = None
-) -> float | None:
-    """How far one matrix of a sentence agrees with that of erasure: the mean of Kendall's τ_b over the rows of words.
-
-    Both are over pieces, as methods give them, and compared over words. None where there is nothing to compare: in the
-    encoder's stack, of which erasure says nothing, and where no row has a τ.
-    """
-    if stack not in maps.stacks or stack not in reference.stacks:
-        return None
-    words, erased = maps.by_words().stacks[stack], reference.by_words().stacks[stack]
-    found = compare(
-        _without_specials(words, stack, layer=layer, head=head), _without_specials(erased, stack, layer=1, head=None)
-    )
-    return found and found.correlation
+    found: dict[Which, list[Scores | None]] = {}
+    random = np.random.default_rng(_SEED)
+    for pair in kept:
+        reference, matrices = _matrices_of(model, tokenizer, pair, applied)
+        matrices[Which(SHUFFLED, None, None)] = random.permuted(reference, axis=1)
+        for which, matrix in matrices.items():
+            found.setdefault(which, []).append(compare(matrix, reference))
+    return Faithfulness(tuple(_agreements(found, Resampling(len(kept)))), len(kept))
 
 
 def compare(first: Matrix, second: Matrix) -> Scores | None:
@@ -199,8 +158,8 @@ def _matrices_of(
     for name, method in methods.items():
         maps = words(method)
         for which in _all(name, maps, whole=method.whole):
-            matrices[which] = _without_specials(maps, "cross", layer=which.layer or 1, head=which.head)
-    return _without_specials(words(Erasure()), "cross", layer=1, head=None), matrices
+            matrices[which] = _without_ends(maps, layer=which.layer or 1, head=which.head)
+    return _without_ends(words(Erasure()), layer=1, head=None), matrices
 
 
 def _all(method: str, maps: StackMaps, *, whole: bool) -> list[Which]:
@@ -211,29 +170,19 @@ def _all(method: str, maps: StackMaps, *, whole: bool) -> list[Which]:
     return [Which(method, layer, head or None) for layer in range(1, layers + 1) for head in range(heads + 1)]
 
 
-def _without_specials(maps: StackMaps, stack: str, *, layer: int, head: int | None) -> Matrix:
-    """A matrix over words without its `</s>` and `<s>`; NaN where a row may not look. Layer and head count from 1."""
-    matrix = np.array(maps.matrix(layer - 1, None if head is None else head - 1), dtype=np.float64)
-    return matrix[:-1, 1:] if stack == "decoder" else matrix[:-1, :-1]
+def _without_ends(maps: StackMaps, *, layer: int, head: int | None) -> Matrix:
+    """A matrix over words without the row and the column of `</s>`; NaN where the model lacks the head.
+
+    Layer and head count from 1.
+    """
+    return np.array(maps.matrix(layer - 1, None if head is None else head - 1), dtype=np.float64)[:-1, :-1]
 
 
-def _agreement(which: Which, scores: Sequence[Scores]) -> Agreement:
-    correlation, first = (estimate(column) for column in np.array(scores).T)
-    return Agreement(*which, correlation, first, sentences=len(scores))
-
-
-def estimate(values: Float[np.ndarray, " N"]) -> Estimate:
-    """The mean, and where 95 % of the means of as many values lie that are drawn from these with replacement."""
-    drawn = np.random.default_rng(_SEED).integers(len(values), size=(_RESAMPLES, len(values)))
-    low, high = np.percentile(values[drawn].mean(axis=1), [2.5, 97.5])
-    return Estimate(float(values.mean()), float(low), float(high))
-
-
-def _line(row: Agreement) -> str:
-    layer = "" if row.layer is None else row.layer
-    head = f"best: {row.head}" if row.head else "mean" if row.layer else ""
-    tau, first = (
-        f"{figure.mean:.2f}{f'{figure.low:.2f} to {figure.high:.2f}':>{width}}"
-        for figure, width in ((row.correlation, 15), (row.first, 14))
-    )
-    return f"{row.method:12}{layer:>5}{head:>10}{tau:>21}{first:>22}"
+def _agreements(found: Mapping[Which, Sequence[Scores | None]], resampling: Resampling) -> Iterator[Agreement]:
+    """Of each matrix that has a score in any sentence."""
+    for which, scores in found.items():
+        numbers = np.array([score or (np.nan, np.nan) for score in scores])
+        is_defined = ~np.isnan(numbers)
+        if sentences := int(is_defined[:, 0].sum()):
+            correlation, first = map(sure, resampling.ratios(np.nan_to_num(numbers), is_defined.astype(float)).T)
+            yield Agreement(*which, correlation=correlation, first=first, sentences=sentences)

@@ -23,6 +23,11 @@ class Estimate:
         """How far the interval reaches to its farther side."""
         return max(self.high - self.value, self.value - self.low)
 
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """Value, low and high."""
+        return self.value, self.low, self.high
+
     def to_json(self) -> dict[str, float]:
         """Keys: value, low and high."""
         return {"value": self.value, "low": self.low, "high": self.high}

@@ -8,8 +8,11 @@ import torch
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import AttentionMaps, StackMaps
 from transformer_mt.inspection.methods import METHODS
-from transformer_mt.inspection.rendering import head_title, layer_title
 from transformer_mt.names import STACKS, HeadName, lookup
+
+# A row of a map; None where a query may not attend.
+Weights = Sequence[float | None]
+Labels = Sequence[str]
 
 ALL, MEAN = "all", "mean"
 # What stands along the sides of a stack's matrices.
@@ -140,3 +143,18 @@ def _numbers(text: str, there: Sequence[int], *, option: str, words: tuple[str, 
     without_gap = there and list(there) == list(range(1, len(there) + 1))
     numbers = f"a number from 1 to {len(there)}" if without_gap else ", ".join(map(str, there))
     raise InputError(f"{option}: there is no {text!r}; give {' or '.join(filter(None, [numbers, *words]))}")
+
+
+def map_title(stack: str, *, layer: int, layers: int, head: int | None, heads: int) -> str:
+    """For example `cross-attention, layer 3 of 3, head 2 of 4`; counted from 1, None for the mean over heads."""
+    return f"{layer_title(stack, layer=layer, layers=layers)}, {head_title(head, heads=heads)}"
+
+
+def layer_title(stack: str, *, layer: int, layers: int) -> str:
+    """The first part of `map_title`."""
+    return f"{STACKS[stack]}, layer {layer} of {layers}"
+
+
+def head_title(head: int | None, *, heads: int) -> str:
+    """The second part of `map_title`."""
+    return f"mean of {heads} heads" if head is None else f"head {head} of {heads}"

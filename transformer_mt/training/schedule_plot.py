@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from transformer_mt.config.sections import Config
-from transformer_mt.inspection.chart import Series
-from transformer_mt.inspection.plots import SchedulesPlot
+from transformer_mt.drawing.chart import Series
+from transformer_mt.drawing.plots import SchedulesPlot
 from transformer_mt.training.schedules import configured_schedule
 
 # Steps at which a curve is measured, besides its ends and the end of its warm-up.

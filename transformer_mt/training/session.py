@@ -18,7 +18,7 @@ from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.inspection.aligners import DICTIONARY_PAIRS, find_aligner
+from transformer_mt.inspection.alignment.choice import DICTIONARY_PAIRS, find_aligner
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
 from transformer_mt.processes import Processes, SingleProcess

@@ -1,0 +1,324 @@
+"""Attention maps as text: nothing cut, nothing too wide, nothing that commands a terminal."""
+
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.glyphs import glyphs_for
+from transformer_mt.drawing.layout import NARROWEST
+from transformer_mt.drawing.matrix_text import render_compact, render_map
+from transformer_mt.drawing.numbers import format_weight
+from transformer_mt.drawing.shading import Blocks, Colours, Shading, render_legend
+from transformer_mt.inspection.matrices import map_title
+
+SHADINGS = [Blocks(), Colours()]
+
+
+NUMBER = re.compile(r"(?:1\.0|\.\d\d)")
+
+
+HOSTILE = ["[red]x[/red]", ":smile:", "\x1b[2J", "a\nb\rc", "\u202egnol", "日本語", "e\u0301", "\u0301", "👍🏽", "", "‍"]
+
+
+# No digits and no dots, which would look like numbers.
+labels = st.one_of(
+    st.text(st.characters(exclude_categories=["N"], exclude_characters=".·│"), max_size=30), st.sampled_from(HOSTILE)
+)
+
+
+@st.composite
+def maps(draw: st.DrawFn) -> tuple[list[list[float | None]], list[str], list[str]]:
+    rows = draw(st.lists(labels, min_size=1, max_size=5))
+    columns = draw(st.lists(labels, min_size=1, max_size=17))
+    weight = st.one_of(st.none(), st.floats(0, 1))
+    cells = draw(
+        st.lists(st.lists(weight, min_size=len(columns), max_size=len(columns)), min_size=len(rows), max_size=len(rows))
+    )
+    return cells, rows, columns
+
+
+def plain(lines: list[Text]) -> list[str]:
+    return [line.plain for line in lines]
+
+
+def shown(lines: list[Text], *, width: int, colour: bool, no_color: bool = False) -> str:
+    file = io.StringIO()
+    console = Console(
+        file=file,
+        width=width,
+        force_terminal=colour,
+        color_system="truecolor" if colour else None,
+        no_color=no_color,
+    )
+    for line in lines:
+        console.print(line)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+@given(example=maps(), width=st.integers(NARROWEST, 130))
+def test_no_line_is_too_wide_and_every_number_appears_in_order(
+    shading: Shading, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+) -> None:
+    weights, rows, columns = example
+    lines = render_map(weights, title="a title", rows=rows, columns=columns, width=width, shading=shading)
+    assert max(line.cell_len for line in lines) <= width
+    found = [re.findall(r"\.\d\d|1\.0|·", line) for line in plain(lines)]
+    found = [numbers for numbers in found if numbers]
+    blocks = len(found) // len(rows)
+    for i, row in enumerate(weights):
+        across = [number for block in range(blocks) for number in found[block * len(rows) + i]]
+        assert across == ["·" if weight is None else format_weight(weight) for weight in row]
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+@given(example=maps(), width=st.integers(NARROWEST, 130))
+def test_what_a_console_prints_is_those_lines(
+    shading: Shading, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+) -> None:
+    weights, rows, columns = example
+    lines = render_map(weights, title="a title", rows=rows, columns=columns, width=width, shading=shading)
+    printed = shown(lines, width=width, colour=False).split("\n")
+    assert [line.rstrip() for line in printed[:-1]] == [line.rstrip() for line in plain(lines)]
+
+
+@given(example=maps(), width=st.integers(NARROWEST, 130))
+def test_every_character_of_every_label_appears(
+    example: tuple[list[list[float | None]], list[str], list[str]], width: int
+) -> None:
+    weights, rows, columns = example
+    text = "".join(plain(render_map(weights, title="", rows=rows, columns=columns, width=width, shading=Blocks())))
+    for label in rows + columns:
+        for character in escape_controls(label):
+            assert text.count(character) >= escape_controls(label).count(character)
+
+
+def test_the_map_of_a_small_pair() -> None:
+    lines = render_map(
+        [[0.75, 0.2, 0.05], [0.004, 0.996, None], [0.25, 0.25, 0.5]],
+        title=map_title("cross", layer=3, layers=3, head=2, heads=4),
+        rows=["▁Can", "▁you", "</s>"],
+        columns=["▁Kannst", "▁du", "</s>"],
+        width=80,
+        shading=Blocks(),
+    )
+    assert plain(lines) == [
+        "cross-attention, layer 3 of 3, head 2 of 4",
+        "      ▁Kannst",
+        "      │    ▁du  </s>",
+        "▁Can █.75 ░.20 ░.05",
+        "▁you  .00 █1.0  ·",
+        "</s> ▒.25 ▒.25 ▓.50",
+    ]
+
+
+def test_columns_that_do_not_fit_make_even_blocks() -> None:
+    lines = render_map(
+        [[0.2] * 5], title="t", rows=["a"], columns=["b", "c", "d", "e", "f"], width=24, shading=Blocks()
+    )
+    assert plain(lines) == [
+        "t",
+        "",
+        "columns 1–2 of 5",
+        "   b    c",
+        "a ░.20 ░.20",
+        "",
+        "columns 3–5 of 5",
+        "   d    e    f",
+        "a ░.20 ░.20 ░.20",
+    ]
+
+
+def test_long_labels_are_folded() -> None:
+    lines = render_map(
+        [[0.6]],
+        title="one two three four five",
+        rows=["Donaudampfschiff"],
+        columns=["Rindfleischetikettierung"],
+        width=20,
+        shading=Blocks(),
+    )
+    assert plain(lines) == [
+        "one two three four",
+        "five",
+        "        Rindfleische",
+        "        tikettierung",
+        "Donaud ▓.60",
+        "ampfsc",
+        "  hiff",
+    ]
+
+
+def test_colours_reach_the_terminal() -> None:
+    lines = render_map([[None, 0.9]], title="t", rows=["a"], columns=["b", "c"], width=80, shading=Colours())
+    assert "\x1b[38;5;16;48;5;226m .90 \x1b[0m\n" in shown(lines, width=80, colour=True)
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+@pytest.mark.parametrize("shading", SHADINGS)
+def test_hostile_labels_are_printed_as_they_are_and_command_nothing(label: str, shading: Shading) -> None:
+    lines = render_map([[0.5]], title=label, rows=[label], columns=[label], width=80, shading=shading)
+    printed = shown(lines, width=80, colour=False)
+    assert printed.count(escape_controls(label)) >= 3
+    assert not set(printed) & {"\x1b", "\r", "\u202e", "\x07"}
+    assert printed.count("\n") == len(lines)
+
+
+def test_a_width_below_the_narrowest_counts_as_that() -> None:
+    one, other = (
+        render_map([[0.5] * 3], title="t", rows=["r"], columns=["a", "b", "c"], width=width, shading=Blocks())
+        for width in (0, NARROWEST)
+    )
+    assert plain(one) == plain(other)
+
+
+def test_wide_labels_are_measured_in_cells() -> None:
+    lines = render_map([[0.5, 0.5]], title="t", rows=["日本"], columns=["日本語", "x"], width=40, shading=Blocks())
+    assert plain(lines) == ["t", "      日本語", "      │    x", "日本 ▓.50 ▓.50"]
+    assert cell_len(lines[1].plain) == 12
+
+
+def numbers_by_row(lines: list[Text]) -> list[int]:
+    """How many numbers stand on each line that has any."""
+    return [len(found) for line in plain(lines) if (found := NUMBER.findall(line))]
+
+
+@pytest.mark.parametrize("columns", [4, 7])
+def test_columns_that_fit_exactly_make_one_block_and_one_cell_less_makes_two(columns: int) -> None:
+    label, cell = 2, 5
+    exact = label + 1 + columns * cell  # the label, a space, the cells
+    for width, blocks in ((exact, 1), (exact - 1, 2)):
+        lines = render_map(
+            [[0.5] * columns], title="", rows=["ab"], columns=["x"] * columns, width=width, shading=Blocks()
+        )
+        assert len(numbers_by_row(lines)) == blocks
+
+
+def test_labels_that_leave_one_cell_between_them_share_a_line_and_longer_ones_do_not() -> None:
+    def header(*columns: str) -> list[str]:
+        lines = render_map([[0.5] * 3], title="t", rows=["r"], columns=columns, width=40, shading=Blocks())
+        return plain(lines)[1:-1]
+
+    assert header("abcd", "efgh", "i") == ["   abcd efgh i"]
+    assert header("abcde", "fghi", "j") == ["   abcde", "   │    fghi j"]
+
+
+def test_a_label_is_folded_only_when_it_does_not_fit_beside_the_map_or_up_to_the_edge() -> None:
+    def labels(row: str, column: str) -> list[str]:
+        return plain(render_map([[0.5]], title="t", rows=[row], columns=[column], width=24, shading=Blocks()))[1:]
+
+    column = "x" * (24 - len("abcdef") - 2)  # the row's label, a space, the shade, then up to the edge
+    assert labels("abcdef", column) == [f"        {column}", "abcdef ▓.50"]
+    assert labels("abcdefg", column) == [f"        {column}", "abcdef ▓.50", "     g"]
+    assert labels("abcdef", f"{column}y") == [f"        {column}", "        y", "abcdef ▓.50"]
+
+
+def test_a_title_that_fits_exactly_is_one_line() -> None:
+    def title_lines(title: str) -> list[str]:
+        return plain(render_map([[0.5]], title=title, rows=["r"], columns=["c"], width=20, shading=Blocks()))[:-2]
+
+    assert title_lines("a title of 20 cells!") == ["a title of 20 cells!"]
+    assert title_lines("a title of 21 cells !") == ["a title of 21 cells", "!"]
+
+
+def compact(count: int, columns: int, *, width: int, shading: Shading | None = None) -> list[str]:
+    """As many maps of two rows, each of which looks at a column of its own."""
+    panels = [(f"head {i}", [[float(j == i % columns) for j in range(columns)]] * 2) for i in range(count)]
+    labels = [chr(ord("a") + j % 26) for j in range(columns)]
+    lines = render_compact(
+        panels, title="t", rows=["one", "two"], columns=labels, width=width, shading=shading or Blocks()
+    )
+    assert max(line.cell_len for line in lines) <= width
+    return plain(lines)
+
+
+def test_compact_maps_stand_beside_each_other_with_labels_once() -> None:
+    assert compact(2, 3, width=40) == [
+        "t",
+        "    a b c",
+        "one ██     │   ██",
+        "two ██     │   ██",
+        "    head 0 │ head 1",
+    ]
+
+
+def test_compact_cells_are_narrow_where_all_maps_then_stand_on_one_line() -> None:
+    wide, narrow = (compact(4, 11, width=width) for width in (4 + 4 * 22 + 3 * 3, 4 + 4 * 22 + 3 * 3 - 1))
+    assert (sum("██" in line for line in wide), sum("██" in line for line in narrow)) == (2, 0)
+    assert sum("head 3" in line for line in narrow) == 1
+
+
+def test_compact_maps_that_do_not_fit_go_on_below() -> None:
+    lines = compact(8, 11, width=40)
+    captions = [line for line in lines if "head" in line]
+    assert [line.count("head") for line in captions] == [2, 2, 2, 2]
+    assert " ".join(captions).replace("│", "").split()[1::2] == list("01234567")
+    assert lines.count("") == 3
+
+
+def test_a_compact_map_wider_than_a_line_is_folded() -> None:
+    lines = compact(1, 70, width=40)
+    assert [line for line in lines if "columns" in line] == [
+        "columns 1–35 of 70",
+        "columns 36–70 of 70",
+    ]
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+@given(example=maps(), width=st.integers(NARROWEST, 130))
+def test_compact_maps_lose_no_label_and_are_never_too_wide(
+    shading: Shading, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+) -> None:
+    weights, rows, columns = example
+    lines = render_compact(
+        [("one", weights), ("other", weights)], title="t", rows=rows, columns=columns, width=width, shading=shading
+    )
+    assert max(line.cell_len for line in lines) <= width
+    text = "".join(plain(lines))
+    for label in rows + columns:
+        for character in escape_controls(label):
+            assert text.count(character) >= escape_controls(label).count(character)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "cp437", "utf-8"])
+@pytest.mark.parametrize("kind", [Blocks, Colours])
+@given(example=maps(), width=st.integers(NARROWEST, 130))
+def test_everything_can_be_encoded_and_nothing_is_cut(
+    kind: type[Shading], encoding: str, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+) -> None:
+    weights, rows, columns = example
+    shading = kind(glyphs_for(encoding))
+    options = {"rows": rows, "columns": columns, "width": width, "shading": shading}
+    lines = render_map(weights, title="▁title …", **options) + render_legend(width=width, shading=shading)
+    lines += render_compact([("▁", weights)] * 2, title="…", **options)
+    assert max(line.cell_len for line in lines) <= width
+    text = "".join(plain(lines))
+    text.encode(encoding)
+    for label in rows + columns:
+        visible = shading.glyphs.clean(label)
+        assert all(text.count(character) >= visible.count(character) for character in visible)
+
+
+def test_a_map_in_ascii() -> None:
+    lines = render_map(
+        [[0.75, 0.2, None], [0.004, 0.3, 0.6]],
+        title="a title",
+        rows=["▁Öl", "</s>"],
+        columns=["▁Kannst", "▁du", "</s>"],
+        width=80,
+        shading=Blocks(glyphs_for("ascii")),
+    )
+    assert plain(lines) == [
+        "a title",
+        "        _Kannst",
+        "        |    _du  </s>",
+        "_\\xd6l #.75 '.20  /",
+        "  </s>  .00 +.30 *.60",
+    ]

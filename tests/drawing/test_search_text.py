@@ -1,0 +1,63 @@
+from transformer_mt.drawing.search_text import ASCII, LINES, alternatives_lines, trace_lines
+from transformer_mt.translation.alternatives import Choice, ChosenAmong
+from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamTrace, Node
+
+TREE = BeamTrace(
+    ("▁So",),
+    (
+        Node(1, None, "▁we", -0.5, -0.4, None),
+        Node(1, None, "▁I", -2.0, -1.5, DROPPED),
+        Node(2, 0, "▁go", -0.75, -0.6, None),
+        Node(3, 2, ".", -1.0, -0.7, None),
+        Node(3, 2, "</s>", -1.5, -0.9, ENDED),
+        Node(4, 3, "</s>", -1.25, -0.8, ENDED),
+        Node(4, 3, "\x1b[2J", -9.0, -6.0, BEATEN),
+    ),
+)
+
+
+def test_what_does_not_branch_stands_on_one_line_and_ends_with_its_fate() -> None:
+    assert [*trace_lines(TREE, width=80, branches=LINES)] == [
+        "begins with ▁So",
+        "├─ ▁we ▁go  -0.75",
+        "│  ├─ .  -1.00",
+        "│  │  ├─ </s>  -1.25, score -0.800: the best",
+        "│  │  └─ ␛[2J  -9.00, beaten after step 4",
+        "│  └─ </s>  -1.50, score -0.900",
+        "└─ ▁I  -2.00, dropped after step 1",
+    ]
+
+
+def test_without_line_characters_the_tree_is_ascii() -> None:
+    lines = [*trace_lines(TREE, width=80, branches=ASCII)]
+    assert lines[1] == "+- ▁we ▁go  -0.75"
+    assert lines[-1] == "`- ▁I  -2.00, dropped after step 1"
+    assert not {*"├└│"} & {*"".join(lines)}
+
+
+def test_long_runs_are_folded_under_their_branch() -> None:
+    nodes = [Node(i + 1, i - 1 if i else None, f"▁word{i}", -1.0, -1.0, None) for i in range(20)]
+    path = BeamTrace((), (*nodes, Node(21, 19, "</s>", -2.0, -1.0, ENDED)))
+    lines = [*trace_lines(path, width=40, branches=LINES)]
+    assert max(map(len, lines)) <= 40
+    assert lines[0].startswith("└─ ▁word0 ")
+    assert all(line.startswith("   ") for line in lines[1:])
+    assert " ".join(lines).split()[1:21] == [f"▁word{i}" for i in range(20)]
+
+
+def test_a_tree_deeper_than_pythons_stack_is_printed() -> None:
+    nodes: list[Node] = []
+    for step in range(1, 2_000):
+        parent = len(nodes) - 2 if nodes else None
+        nodes += [Node(step, parent, "a", -1.0, -1.0, None), Node(step, parent, "b", -2.0, -2.0, DROPPED)]
+    nodes.append(Node(2_000, len(nodes) - 2, "</s>", -1.0, -1.0, ENDED))
+    assert len([*trace_lines(BeamTrace((), tuple(nodes)), width=80, branches=LINES)]) >= 2_000
+
+
+def test_alternatives_stand_in_columns_and_command_no_terminal() -> None:
+    found = [
+        ChosenAmong(Choice("▁The", 0.9), (Choice("▁A", 0.05), Choice("▁My", 0.001))),
+        ChosenAmong(Choice("\x1b", 0.123), (Choice("日本", 0.1), Choice("x", 0.0))),
+    ]
+    assert alternatives_lines(found) == ["0.900 ▁The  0.050 ▁A    0.001 ▁My", "0.123 ␛     0.100 日本  0.000 x"]
+    assert alternatives_lines([]) == []

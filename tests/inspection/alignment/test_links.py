@@ -1,0 +1,160 @@
+"""From attention weights to links, step by step, and how wrong links are."""
+
+from collections.abc import Set as AbstractSet
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from transformer_mt.corpus.pairs import Link
+from transformer_mt.inspection.alignment.links import (
+    NO_WORD,
+    UNKNOWN_SHARE,
+    LinkCounts,
+    between_words,
+    linked,
+    piece_words,
+    shares,
+    supported,
+    word_weights,
+)
+from transformer_mt.tokenizer import Tokenizer
+
+links = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
+weights = arrays.arrays(np.float64, arrays.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.floats(0, 1))
+
+
+def rate(predicted: AbstractSet[Link], gold: AbstractSet[Link]) -> float:
+    return LinkCounts.of(predicted, gold).error_rate
+
+
+def cells(mask: np.ndarray) -> set[tuple[int, int]]:
+    return set(zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True))
+
+
+def test_a_source_word_gets_the_sum_of_its_pieces_and_a_target_word_the_mean() -> None:
+    pieces = torch.tensor([[[0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]])
+    found = word_weights(pieces, [0, 1, 1], [4, 4, 7], sources=[0, 1], targets=[4, 7])
+    np.testing.assert_allclose(found, [[[0.25, 0.75], [1.0, 0.0]]])
+
+
+def test_pieces_of_no_word_count_nowhere_and_words_without_pieces_have_zeros() -> None:
+    pieces = torch.tensor([[[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]]])
+    found = word_weights(pieces, [0, 2, NO_WORD], [0, NO_WORD], sources=[0, 1, 2], targets=[0, 3])
+    np.testing.assert_allclose(found, [[[0.1, 0.0, 0.2], [0.0, 0.0, 0.0]]])
+
+
+@pytest.mark.parametrize(("sources", "targets"), [([], [0]), ([0], []), ([], [])])
+def test_without_words_there_are_no_links(sources: list[int], targets: list[int]) -> None:
+    found = word_weights(torch.ones(2, 1, 1), [0], [0], sources=sources, targets=targets)
+    assert found.shape == (2, len(targets), len(sources))
+    words = (["x"] * len(side) for side in (sources, targets))
+    assert not linked(supported(shares(found), *words, {("x", "x"): 1.0}), row=0.3, column=0.4).any()
+
+
+@given(weights)
+def test_shares_are_those_of_the_formula_and_sum_to_one(found: np.ndarray) -> None:
+    numbers = shares(found)
+    for t, row in enumerate(found):
+        raw = [weight / (sum(found[:, s]) + 0.2) for s, weight in enumerate(row)]
+        assert numbers[t] == pytest.approx([one / sum(raw) if sum(raw) else 0.0 for one in raw])
+
+
+def test_what_everybody_looks_at_explains_nobody() -> None:
+    found = shares(np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4], [0.9, 0.05, 0.05]]))
+    assert found.argmax(axis=1).tolist() == [1, 2, 0]
+
+
+def test_the_only_word_of_a_target_still_sees_what_it_looks_at_most() -> None:
+    assert shares(np.array([[0.2, 0.5, 0.3]])).argmax() == 1
+
+
+def test_neighbours_that_are_linked_decide_between_equals() -> None:
+    found = np.array([[0.8, 0.1, 0.1], [0.1, 0.45, 0.45], [0.1, 0.1, 0.8]])
+    assert cells(linked(supported(found, (), (), {}), row=0.3, column=0.9)) == {(0, 0), (1, 1), (2, 2)}
+    alone = supported(np.array([[0.5, 0.5]]), (), (), {})
+    np.testing.assert_allclose(alone, [[0.5, 0.5]])
+
+
+def test_support_is_that_of_the_formula() -> None:
+    found = np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
+    dictionary = {("hund", "dog"): 0.9}
+    raw = [
+        [(0.7 + 0.06) * UNKNOWN_SHARE, 0.3 * UNKNOWN_SHARE],
+        [(0.4) * UNKNOWN_SHARE, (0.6 + 0.07 + 0.0) * 0.9],
+        [0.5 * UNKNOWN_SHARE, (0.5 + 0.04) * UNKNOWN_SHARE],
+    ]
+    raw[1][0] += 0.1 * 0.5 * UNKNOWN_SHARE
+    expected = [[one / sum(row) for one in row] for row in raw]
+    np.testing.assert_allclose(supported(found, ["der", "hund"], ["the", "dog", "x"], dictionary), expected)
+
+
+def test_every_target_word_links_its_best_and_a_source_word_left_over_its_own() -> None:
+    found = np.array([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
+    assert cells(linked(found, row=0.3, column=0.5)) == {(0, 0), (1, 2), (0, 1)}
+    assert cells(linked(found, row=0.65, column=0.7)) == {(0, 0), (1, 2)}
+    assert cells(linked(found, row=0.65, column=0.9)) == {(1, 2)}
+
+
+def test_the_first_of_equal_words_is_linked_and_nothing_without_weight() -> None:
+    assert cells(linked(np.array([[0.5, 0.5], [0.0, 0.0]]), row=0.3, column=1.0)) == {(0, 0)}
+
+
+@given(weights, st.floats(0, 1), st.floats(0, 1))
+def test_links_are_the_largest_of_their_row_or_column(found: np.ndarray, row: float, column: float) -> None:
+    mask = linked(found, row=row, column=column)
+    for t, s in product(*map(range, found.shape)):
+        largest = found[t, s] == max(found[t]) and found[t, s] > row
+        most = found[t, s] == max(found[:, s]) and found[t, s] > column * sum(found[:, s]) - 1e-12
+        assert not mask[t, s] or largest or most
+    assert all(mask[t].any() == bool(max(found[t]) > row) for t in range(len(found)) if column == 1.0)
+
+
+def test_error_rate_by_hand() -> None:
+    gold = {(0, 0), (1, 1), (2, 2), (3, 2)}
+    assert rate(gold, gold) == 0.0
+    assert rate({(0, 1), (1, 0)}, gold) == 1.0
+    assert rate({(0, 0), (1, 1), (2, 3)}, gold) == pytest.approx(1 - 4 / 7)
+    assert rate(set(), gold) == 1.0
+    assert rate(gold, set()) == 1.0
+    assert rate(set(), set()) == 0.0
+
+
+@given(links, links)
+def test_error_rate_is_that_of_och_and_ney_and_one_minus_f1(
+    a: frozenset[tuple[int, int]], s: frozenset[tuple[int, int]]
+) -> None:
+    counts = LinkCounts.of(a, s)
+    found = counts.error_rate
+    assert 0.0 <= found <= 1.0
+    assert found == rate(s, a)
+    if a or s:
+        sure = possible = sum(link in s for link in a)
+        assert found == pytest.approx(1 - (sure + possible) / (len(a) + len(s)))
+    if a & s:
+        assert counts.precision == len(a & s) / len(a)
+        assert counts.recall == len(a & s) / len(s)
+        harmonic = 2 * counts.precision * counts.recall / (counts.precision + counts.recall)
+        assert found == pytest.approx(1 - harmonic)
+
+
+def test_counts_add_up_and_nothing_is_perfect() -> None:
+    total = LinkCounts(1, 2, 3) + LinkCounts(5, 7, 11)
+    assert total == LinkCounts(6, 9, 14)
+    assert (LinkCounts().precision, LinkCounts().recall) == (1.0, 1.0)
+
+
+def test_links_of_punctuation_do_not_count() -> None:
+    assert between_words([(0, 0), (1, 2), (2, 1), (3, 3)], "Ja , das .", "Yes , it !") == {(0, 0)}
+
+
+def test_pieces_know_their_words_and_punctuation_is_none(tokenizer: Tokenizer) -> None:
+    text = "Kannst du mir helfen, diesen Satz zu übersetzen?"
+    belongs = piece_words(tokenizer, text)
+    assert len(belongs) == len(tokenizer.encode(text)) + 1
+    assert belongs[-1] == NO_WORD
+    assert sorted(set(belongs)) == [NO_WORD, 0, 1, 2, 3, 5, 6, 7, 8]
