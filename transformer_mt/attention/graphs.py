@@ -31,6 +31,10 @@ class Graph(ABC):
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         """True where the query position may attend to the key position."""
 
+    def is_complete(self, queries: int) -> bool:
+        """Whether the last so many of any number of positions all have every position for a neighbour."""
+        return False
+
     def mask(self, queries: int, keys: int, *, device: torch.device) -> Bool[Tensor, "Q K"]:
         """The dense mask of the last `queries` of `keys` positions, which is what a cached decoder asks for."""
         query = torch.arange(keys - queries, keys, device=device)
@@ -54,6 +58,10 @@ class Combined(Graph):
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         return self.combine(self.left.neighbours(query, key), self.right.neighbours(query, key))
 
+    @override
+    def is_complete(self, queries: int) -> bool:
+        return self.combine(self.left.is_complete(queries), self.right.is_complete(queries))
+
 
 class Complete(Graph):
     """N_i = all positions: self-attention (Vaswani et al. 2017), and the bipartite graph of cross-attention."""
@@ -64,6 +72,10 @@ class Complete(Graph):
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         return (query == query) & (key == key)
 
+    @override
+    def is_complete(self, queries: int) -> bool:
+        return True
+
 
 class Causal(Graph):
     """N_i = {j : j ≤ i}: a decoder sees nothing of the future (Vaswani et al. 2017, §3.2.3)."""
@@ -73,6 +85,10 @@ class Causal(Graph):
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         return key <= query
+
+    @override
+    def is_complete(self, queries: int) -> bool:
+        return queries == 1  # the last position, which has no future
 
 
 class Band(Graph):

@@ -48,13 +48,13 @@ class SummedKeyValues(KeyValues):
     @override
     def append(self, other: KeyValues) -> Self:
         """The new positions summed up, and those of `other` as the new ones."""
-        return type(self)(other.keys, other.values, other.mask, self.total(), self.length)
+        return type(self)(other.keys, other.values, other.mask, sums=self.total(), before=self.length)
 
     @override
     def select(self, rows: Int[Tensor, " N"]) -> Self:
         mask = None if self.mask is None else self.mask[rows]
         sums = None if self.sums is None else self.sums[rows]
-        return type(self)(self.keys[rows], self.values[rows], mask, sums, self.before)
+        return type(self)(self.keys[rows], self.values[rows], mask, sums=sums, before=self.before)
 
     def total(self) -> Float[Tensor, "B H d d1"]:
         """Σ φ(k_j)ᵀ [v_j, 1] over all positions."""

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Self
 
@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.attention.observing import Attended, current_observer
-from transformer_mt.attention.positions import AttentionPosition
+from transformer_mt.attention.positions import AttentionPosition, NoAttentionPosition
 from transformer_mt.attention.projections import Projections, keep_outputs, kept_parts, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Mask, Queries, Scores, Values
@@ -36,34 +36,73 @@ from transformer_mt.dropout import Dropout
 
 # From so many queries on, whole blocks of a sparse graph are empty and worth skipping.
 LONG = 512
+# Up to so many queries, as in a step of a search, calling the kernels one by one takes longer than what they compute.
+FEW = 32
+
+
+@dataclass(eq=False, slots=True)
+class Room:
+    """Memory for the keys and values of more positions than there are, of which the first `taken` belong to someone."""
+
+    keys: Float[Tensor, "B Hk N dk"]
+    values: Float[Tensor, "B H N d"]
+    taken: int
 
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
     """The keys and values that queries attend to, and which positions are real (None: all of them).
 
-    In a decoder this is the key–value cache.
+    In a decoder this is the key–value cache, which grows in its `room`. `neighbours`, where they are given, stand in
+    place of the graph: the positions that each query attends to.
     """
 
     keys: Float[Tensor, "B Hk K dk"]
     values: Values
     mask: Bool[Tensor, "B K"] | None = None
+    neighbours: Bool[Tensor, "B Q K"] | None = None
+    room: Room | None = None
 
     @property
     def length(self) -> int:
         """The number of positions, padding included."""
         return self.keys.shape[2]
 
-    def append(self, other: "KeyValues") -> Self:
-        """These positions, then those of `other`. Neither has a mask: a decoder has read only real tokens."""
+    def append(self, other: "KeyValues") -> "KeyValues":
+        """These positions, then those of `other`. Neither has a mask: a decoder has read only real tokens.
+
+        Both stay as they are. Where nobody wants gradients, the new positions are written behind the old ones, into
+        room that grows by doubling; who comes second to the same room gets another.
+        """
         assert self.mask is None
         assert other.mask is None
-        keys = torch.cat((self.keys, other.keys), dim=2)
-        return type(self)(keys, torch.cat((self.values, other.values), dim=2))
+        if torch.is_grad_enabled():
+            return KeyValues(*(torch.cat(both, dim=2) for both in zip(self._both, other._both, strict=True)))
+        room, start, end = self.room, self.length, self.length + other.length
+        if room is None or room.taken != start or room.keys.shape[2] < end:
+            room = Room(*(roomier(x, size=2 * end) for x in self._both), taken=start)
+        room.keys[:, :, start:end] = other.keys
+        room.values[:, :, start:end] = other.values
+        room.taken = end
+        return KeyValues(room.keys[:, :, :end], room.values[:, :, :end], room=room)
 
     def select(self, rows: Int[Tensor, " N"]) -> Self:
         """The keys and values of the sentences `rows`."""
-        return type(self)(self.keys[rows], self.values[rows], None if self.mask is None else self.mask[rows])
+        return type(self)(*(rows_of(x, rows) for x in self._both), None if self.mask is None else self.mask[rows])
+
+    def among(self, neighbours: Bool[Tensor, "B Q K"] | None) -> "KeyValues":
+        """The same for queries with these neighbours, or with those that the graph says."""
+        return self if neighbours is None else replace(self, neighbours=neighbours)
+
+    def pick(self, sentences: Int[Tensor, " N"], positions: Int[Tensor, "N L"]) -> "KeyValues":
+        """The keys and values of `sentences`, and of each only those at its `positions`, in their order."""
+        keys, values = (self.room.keys, self.room.values) if self.room else self._both
+        places = sentences[:, None] * keys.shape[2] + positions
+        return KeyValues(picked(keys, places), picked(values, places))
+
+    @property
+    def _both(self) -> tuple[Tensor, Tensor]:
+        return self.keys, self.values
 
 
 class Attention(nn.Module, Explained):
@@ -96,6 +135,11 @@ class Attention(nn.Module, Explained):
 
         In self-attention the states are the last Q positions of the keys.
         """
+
+    @property
+    def is_unordered(self) -> bool:
+        """Whether a last query reads all keys alike, wherever among them they stand."""
+        return False
 
     def values(self, states: Float[Tensor, "B K D"]) -> Values:
         """V = X W_v, split into heads."""
@@ -152,9 +196,10 @@ class MultiHeadAttention(Attention):
     def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
         queries, keys = self.position.rotate(self.projections.queries(states), key_values.keys)
         mask = self.mask(states.shape[1], key_values)
-        # On a CPU the plain products are faster than the fused kernel, three times in bfloat16 on short sentences.
         fusable = self.score.scale is not None and not self.position.adds_terms
-        if not fusable or states.device.type == "cpu" or current_observer():
+        # On a CPU the plain products train faster than the fused kernel, three times in bfloat16 on short sentences.
+        slow = states.device.type == "cpu" and (torch.is_grad_enabled() or states.shape[1] > FEW)
+        if not fusable or slow or current_observer():
             attend = self.attend
         elif not self.graph.dense and states.shape[1] >= LONG and not self._drops():
             attend = self.attend_blocks
@@ -162,12 +207,22 @@ class MultiHeadAttention(Attention):
             attend = self.attend_fused
         return self.output(attend(queries, keys, key_values.values, mask))
 
-    def mask(self, queries: int, key_values: KeyValues) -> Mask:
-        """True where a query may attend: a neighbour in the graph, and no padding."""
-        mask = self.graph.mask(queries, key_values.length, device=key_values.keys.device)[None, None]
-        return mask if key_values.mask is None else mask & key_values.mask[:, None, None, :]
+    @property
+    @override
+    def is_unordered(self) -> bool:
+        return isinstance(self.position, NoAttentionPosition) and self.graph.is_complete(1)
 
-    def attend(self, queries: Queries, keys: Keys, values: Values, mask: Mask) -> Heads:
+    def mask(self, queries: int, key_values: KeyValues) -> Mask | None:
+        """True where a query may attend: a neighbour in the graph, and no padding; None where it may everywhere."""
+        if key_values.neighbours is not None:
+            return key_values.neighbours[:, None]
+        real = None if key_values.mask is None else key_values.mask[:, None, None, :]
+        if self.graph.is_complete(queries):
+            return real
+        mask = self.graph.mask(queries, key_values.length, device=key_values.keys.device)[None, None]
+        return mask if real is None else mask & real
+
+    def attend(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:
         """softmax(e(Q, K)) V, step by step, with what positions add to the scores and to the values."""
         scores = self.position.add_to_scores(self.score(queries, keys), queries)
         weights = masked_softmax(scores, mask)
@@ -177,7 +232,7 @@ class MultiHeadAttention(Attention):
             observer(self, Attended(queries, keys, values, scores, weights, heads))
         return heads
 
-    def attend_fused(self, queries: Queries, keys: Keys, values: Values, mask: Mask) -> Heads:
+    def attend_fused(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:
         """The same in one kernel, for scores that are scaled dot products and positions that add no terms."""
         dropout = self.dropout.probability if self._drops() else 0.0
         keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
@@ -185,11 +240,12 @@ class MultiHeadAttention(Attention):
             queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=self.score.scale
         )
 
-    def attend_blocks(self, queries: Queries, keys: Keys, values: Values, mask: Mask) -> Heads:
+    def attend_blocks(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:
         """The same without dropout, leaving out each block of 128 × 128 scores in which the graph has no edge.
 
         Dong et al. 2024, "Flex Attention".
         """
+        assert mask is not None, "no block of a complete graph can be left out"
         allowed = mask[:, 0].expand(len(queries), -1, -1)
         blocks = create_block_mask(
             lambda sentence, _, query, key: allowed[sentence, query, key],
@@ -256,6 +312,11 @@ class NoHeads(Attention):
         self.graph = layer.graph
         self.output_projection = _Bias(layer.output_projection)
 
+    @property
+    @override
+    def is_unordered(self) -> bool:
+        return True
+
     @override
     def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
         """Keys and values of no head."""
@@ -296,11 +357,32 @@ def _compiled() -> Callable[..., Tensor]:
     return torch.compile(_uncompiled, dynamic=True)
 
 
-def masked_softmax(scores: Scores, mask: Mask) -> Scores:
+def roomier(x: Float[Tensor, "B H K d"], *, size: int) -> Float[Tensor, "B H N d"]:
+    """The same positions and, behind them, so many that those are `size` in all, of any value."""
+    room = x.new_empty(x.shape[0], size, x.shape[1], x.shape[3]).transpose(1, 2)  # B N H d -> B H N d
+    room[:, :, : x.shape[2]] = x
+    return room
+
+
+def rows_of(x: Float[Tensor, "B H K d"], rows: Int[Tensor, " N"]) -> Float[Tensor, "N H K d"]:
+    """x[rows], where the heads of a position lie side by side in memory, as a projection writes them."""
+    return x.transpose(1, 2).index_select(0, rows).transpose(1, 2)
+
+
+def picked(x: Float[Tensor, "B H K d"], places: Int[Tensor, "N L"]) -> Float[Tensor, "N H L d"]:
+    """Those positions of x that stand at `places` when the sentences' positions are counted one after the other."""
+    batch, heads, length, width = x.shape
+    rows = x.transpose(1, 2).reshape(batch * length, heads * width).index_select(0, places.flatten())
+    return rows.view(*places.shape, heads, width).transpose(1, 2)
+
+
+def masked_softmax(scores: Scores, mask: Mask | None) -> Scores:
     """Softmax over the keys where `mask` is True; a row without any is zero, forward and backward.
 
     The masked scores are set to the lowest finite number, not −∞: an empty row then has a softmax, which the last
     step clears, and no NaN arises in either direction.
     """
+    if mask is None:
+        return scores.softmax(dim=-1)
     lowest = torch.finfo(scores.dtype).min
     return scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)

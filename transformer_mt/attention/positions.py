@@ -6,7 +6,7 @@ A position acts either on the embeddings or inside every self-attention. To add 
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar
 
 import torch
@@ -49,14 +49,15 @@ class NoEmbeddingPosition(EmbeddingPosition):
 class Sinusoidal(EmbeddingPosition):
     """x_i = √D e_i + pe_i; pe_{i,2t} = sin(i / 10000^{2t/D}), pe_{i,2t+1} = cos(i / 10000^{2t/D}).
 
-    Vaswani et al. 2017, §3.5. Computed afresh for the positions asked for: there is no table to outgrow.
+    Vaswani et al. 2017, §3.5. There is no table to outgrow: what was computed for a sentence is kept for the next.
     """
 
     @override
     def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
         _, length, width = embeddings.shape
-        encoding = sinusoids(start, length, width=width, device=embeddings.device)
-        return embeddings + encoding.to(embeddings.dtype)
+        size = 2 ** (start + length - 1).bit_length()
+        encoding = _kept_sinusoids(size, width, embeddings.device, embeddings.dtype)
+        return embeddings + encoding[start : start + length]
 
     @override
     def explain(self, embedding: Float[Tensor, " D"], *, number: int) -> list[Step]:
@@ -257,6 +258,13 @@ def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> F
     """The sinusoidal encodings of `length` positions from `start` on."""
     turns = angles(start, length, width=width, device=device)
     return torch.stack((turns.sin(), turns.cos()), dim=-1).flatten(1)[:, :width]  # N D/2 2 -> N D
+
+
+@lru_cache(maxsize=8)
+def _kept_sinusoids(length: int, width: int, device: torch.device, dtype: torch.dtype) -> Float[Tensor, "N D"]:
+    """Those of the first positions, made once for each length that is asked for."""
+    with torch.inference_mode(False):  # for those that train, too
+        return sinusoids(0, length, width=width, device=device).to(dtype)
 
 
 def rotated(x: Float[Tensor, "B H N d"], *, start: int) -> Float[Tensor, "B H N d"]:

@@ -3,6 +3,8 @@
 What takes long to import, or may fail to, is imported where a failure is caught.
 """
 
+import atexit
+import gc
 import os
 import sys
 import time
@@ -21,12 +23,16 @@ OUR_FAULT = 70
 # torch alone maps 0.7 GiB; with less than this, libraries end the process before anybody can say why.
 ADDRESS_SPACE = 2**30
 LONGEST_REASON = 200
+# So many new objects before garbage is looked for; Python's own 700 are for programs that are smaller.
+OBJECTS = 50_000
 # In this file a launcher wants to find why one of its processes failed.
 ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
 
 
 def main() -> NoReturn:
     """Run `tmt` with the arguments of the process and exit."""
+    # What imports make stays: to look through it again and again for what could go takes longer than some imports.
+    gc.set_threshold(OBJECTS)
     _open_streams()
     code = run(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
@@ -34,7 +40,9 @@ def main() -> NoReturn:
             stream.flush()
         except OSError:  # nobody reads any more: let Python's own flush at the end go to nowhere
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    sys.exit(code)
+    # Python would take torch apart piece by piece, for as long as it takes to translate a sentence.
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def run(arguments: list[str]) -> int:

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from typing_extensions import override
 
 from transformer_mt.attention.build import build_attention, with_projections
 from transformer_mt.attention.positions import EmbeddingPosition, NoEmbeddingPosition, build_embedding_position
@@ -29,6 +32,27 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
     Raises `InputError` for a name that is in no table and for sizes and choices that do not fit together.
     """
     return MODELS[config.kind](config, vocabulary_size)
+
+
+# torch's functions that fill tensors with random numbers, as far as our models call them.
+_FILLING = (Tensor.normal_, Tensor.uniform_, nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_)
+
+
+class Unfilled(TorchFunctionMode):
+    """While it is open, the weights of new models are whatever their memory held, as those to come will replace them.
+
+    Drawing them takes longer than reading them, and for weights without memory, those on the device `meta`, torch would
+    first import its compiler.
+    """
+
+    @override
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _FILLING:
+            return args[0] if args else kwargs["tensor"]
+        return (torch.empty if func is torch.randn else func)(*args, **kwargs)
 
 
 def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:

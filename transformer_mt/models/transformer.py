@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 from jaxtyping import Float, Int
@@ -15,6 +15,7 @@ from transformer_mt.attention.positions import EmbeddingPosition
 from transformer_mt.attention.steps import Step
 from transformer_mt.dropout import Dropout
 from transformer_mt.models.blocks import Layers, Norm, Residual
+from transformer_mt.models.hypotheses import Hypotheses, Seating
 from transformer_mt.models.seq2seq import Mask, Memory, Seq2Seq, State, States, Surroundings
 from transformer_mt.tokenizer import PAD
 
@@ -86,6 +87,10 @@ class LayerState:
         """The state of the hypotheses `rows`."""
         return type(self)(self.target and self.target.select(rows), self.memory.select(rows))
 
+    def pick(self, sentences: Int[Tensor, " N"], positions: Int[Tensor, "N T"]) -> Self:
+        """The state of `sentences`, and of what they have read that at their `positions`."""
+        return type(self)(self.target and self.target.pick(sentences, positions), self.memory.select(sentences))
+
 
 class DecoderLayer(nn.Module):
     """Causal self-attention, then attention to the memory, then a feed-forward network, each in a residual."""
@@ -102,29 +107,78 @@ class DecoderLayer(nn.Module):
         """The state before the first target token: the memory's keys and values, projected once."""
         return LayerState(None, self.cross_attention.key_values(memory.states, memory.mask))
 
-    def forward(self, x: States, mask: Mask, state: LayerState) -> tuple[States, LayerState]:
-        """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
-        h = self.self_residual.before(x, mask)
+    def forward(
+        self, x: States, mask: Mask, state: LayerState, hypotheses: Hypotheses
+    ) -> tuple[States, LayerState]:
+        """One layer over new target tokens, and the state that includes them; mask is True at real tokens.
+
+        In both attentions the hypotheses of a sentence are queries side by side.
+        """
+        together, apart = hypotheses.seating.together, hypotheses.seating.apart
+        h = together(self.self_residual.before(x, mask))
         new = self.self_attention.key_values(h)
         target = new if state.target is None else state.target.append(new)
-        x = self.self_residual.after(x, self.self_attention(h, target), mask)
-        h = self.cross_residual.before(x, mask)
-        x = self.cross_residual.after(x, self.cross_attention(h, state.memory), mask)
+        y = self.self_attention(h, target.among(hypotheses.neighbours))
+        x = self.self_residual.after(x, apart(y), mask)
+        h = together(self.cross_residual.before(x, mask))
+        x = self.cross_residual.after(x, apart(self.cross_attention(h, state.memory)), mask)
         h = self.feed_forward_residual.before(x, mask)
         x = self.feed_forward_residual.after(x, self.feed_forward(h), mask)
         return x, LayerState(target, state.memory)
 
 
+# With more hypotheses a sentence, most of the tree is nothing to most of them.
+WIDEST = 16
+# A state is swept when so few of its sentences are left, and when it has twice as many places as the last time it was.
+FEW_LEFT = 0.8
+FEW_PLACES = 32
+
+
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """The state of every decoder layer, and how many target tokens they have read."""
+    """The state of every decoder layer, how many target tokens they have read, and which hypotheses these make up.
+
+    Where no layer of the decoder asks in what order its keys stand, hypotheses of a sentence share what was read, up to
+    `room` places of it. In other models each is a sentence of its own: `room` is None.
+    """
 
     layers: tuple[LayerState, ...]
     length: int
+    hypotheses: Hypotheses
+    room: int | None
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
+    def select(self, rows: Int[Tensor, " N"]) -> "DecoderState":
         """The state of the hypotheses `rows`."""
-        return type(self)(tuple(layer.select(rows) for layer in self.layers), self.length)
+        if self.room is None:
+            alone = Hypotheses(Seating.start(len(rows), device=rows.device))
+            return replace(self, layers=tuple(layer.select(rows) for layer in self.layers), hypotheses=alone)
+        hypotheses = self.hypotheses.select(rows, places=self.places)
+        if hypotheses.seating.width > WIDEST:
+            return self.alone().select(rows)
+        return replace(self, hypotheses=hypotheses).swept()
+
+    @property
+    def places(self) -> int:
+        """How many places a sentence has."""
+        target = self.layers[0].target
+        return target.length if target else 0
+
+    def alone(self) -> "DecoderState":
+        """The same where every hypothesis has its own copy of what it has read, in order."""
+        sentence, positions = self.hypotheses.seating.sentence, self.hypotheses.positions(places=self.places)
+        layers = tuple(layer.pick(sentence, positions) for layer in self.layers)
+        alone = Hypotheses(Seating.start(len(sentence), device=sentence.device))
+        return DecoderState(layers, self.length, alone, room=None)
+
+    def swept(self) -> "DecoderState":
+        """The same without what no hypothesis needs any more, if that is much."""
+        assert self.room is not None
+        seating = self.hypotheses.seating
+        if self.places < self.room and seating.left > FEW_LEFT * seating.sentences:
+            return self
+        hypotheses, left, positions = self.hypotheses.sweep(places=self.places)
+        layers = tuple(layer.pick(left, positions) for layer in self.layers)
+        return DecoderState(layers, self.length, hypotheses, max(FEW_PLACES, 2 * positions.shape[1]))
 
 
 class Transformer(Seq2Seq):
@@ -184,19 +238,24 @@ class Transformer(Seq2Seq):
     @override
     def start(self, source: Int[Tensor, "B S"]) -> DecoderState:
         memory = self.encode(source)
-        return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0)
+        hypotheses = Hypotheses(Seating.start(len(source), device=source.device))
+        room = FEW_PLACES if all(layer.self_attention.is_unordered for layer in self.decoder) else None
+        return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0, hypotheses, room)
 
     @override
     def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], DecoderState]:
         """Padding at the end of target rows needs no mask in attention: causality hides it from every real token."""
         assert isinstance(state, DecoderState)
+        if target.shape[1] > 1 and not state.hypotheses.are_single:
+            state = state.alone()
         mask = target != PAD
         x = self.target_embedding(target, start=state.length)
         layers = []
         for layer, layer_state in zip(self.decoder, state.layers, strict=True):
-            x, layer_state = layer(x, mask, layer_state)
+            x, layer_state = layer(x, mask, layer_state, state.hypotheses)
             layers.append(layer_state)
-        return self.output(self.decoder_norm(x, mask)), DecoderState(tuple(layers), state.length + target.shape[1])
+        logits, length = self.output(self.decoder_norm(x, mask)), state.length + target.shape[1]
+        return logits, DecoderState(tuple(layers), length, state.hypotheses.extend(), state.room)
 
     @override
     def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
@@ -206,7 +265,7 @@ class Transformer(Seq2Seq):
         x = self.target_embedding(target, start=state.length)
         logits = []
         for layer, layer_state in zip(self.decoder, state.layers, strict=True):
-            x, _ = layer(x, mask, layer_state)
+            x, _ = layer(x, mask, layer_state, state.hypotheses)
             logits.append(self.output(self.decoder_norm(x, mask)))
         return logits
 

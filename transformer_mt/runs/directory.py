@@ -36,7 +36,7 @@ from transformer_mt.config.sections import Config, ModelConfig
 from transformer_mt.config.toml import dump_config, leaves, parse_written_config
 from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build import Unfilled, build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT, Aligner, pack_aligner, read_aligner
 from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
@@ -204,7 +204,8 @@ class Run:
             weights = read_tensors(file, header, path=path)
         if digest(weights) != header.sums[_TENSORS]:
             raise EnvironmentProblem(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
-        model = build()
+        with Unfilled():
+            model = build()
         load_weights(model, weights)
         return TrainedModel(config, tokenizer, model.eval())
 
@@ -286,7 +287,7 @@ def model_layout(config: ModelConfig, build: Callable[[], Seq2Seq], *, most: int
     layers = sum(value for key, value in leaves(config) if key.endswith("layers"))
     if layers * _TENSORS_A_LAYER > most:
         return {}
-    with torch.device("meta"):
+    with torch.device("meta"), Unfilled():
         return layout_of(weights_of(build()))
 
 

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from transformer_mt.config.toml import parse_written_config
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build import Unfilled, build_model
 from transformer_mt.runs.checkpoints import CHECKPOINT_NAME, saved_layout, saved_progress, saved_steps, saved_weights
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, TOKENIZER, Run, TrainedModel, model_layout
 from transformer_mt.runs.weights import load_weights
@@ -39,7 +39,8 @@ class RunAtStep(Run):
         build = partial(build_model, config.model, vocabulary_size=tokenizer.size)
         layout = model_layout(config.model, build, most=len(saved_layout(checkpoints, self.step)))
         weights = saved_weights(checkpoints, self.step, layout)
-        model = build()
+        with Unfilled():
+            model = build()
         load_weights(model, weights)
         return TrainedModel(config, tokenizer, model.eval())
 

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, State
-from transformer_mt.tokenizer import BOS, EOS, PAD, UNK
+from transformer_mt.tokenizer import BOS, EOS
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
 from transformer_mt.translation.trace import BeamStep, current_search_observer
 
@@ -57,7 +57,8 @@ def beam_search(
     for length in range(len(prefix) + 1, max_length + 1):
         candidates = _best_candidates(live, live.choices(last=length == max_length), beam=beam, sentences=len(source))
         ended = candidates.token == EOS
-        _finish(finished, live, candidates.select(ended), penalty=length_penalty(length, alpha), n_best=n_best)
+        if ended.any():
+            _finish(finished, live, candidates.select(ended), penalty=length_penalty(length, alpha), n_best=n_best)
         # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
         bound = candidates.log_probability / length_penalty(max_length, alpha)
         to_beat = [best[-1].score if len(best) == n_best else -torch.inf for best in finished]
@@ -122,14 +123,17 @@ class _Candidates:
     log_probability: Float[Tensor, " C"]
 
     def select(self, kept: Bool[Tensor, " C"]) -> "_Candidates":
-        return _Candidates(self.origin[kept], self.parent[kept], self.token[kept], self.log_probability[kept])
+        if kept.all():
+            return self
+        rows = kept.nonzero()[:, 0]
+        return _Candidates(self.origin[rows], self.parent[rows], self.token[rows], self.log_probability[rows])
 
 
 @dataclass(frozen=True, slots=True)
 class _Live:
     """The live hypotheses, in order of the searches (sentences or samples) they belong to.
 
-    `tokens` begin with `BOS`; `following` has ln p of every token after them.
+    `tokens` begin with `BOS`; `following` has ln p of every token after them, −∞ for those that are never chosen.
     """
 
     origin: Int[Tensor, " N"]
@@ -146,7 +150,7 @@ class _Live:
         following = _log_softmax(logits)  # B 1+P V
         of_prefix = following[:, :-1].gather(2, tokens[:, 1:, None]).sum(dim=(1, 2))
         origin = torch.arange(len(source), device=source.device)
-        return cls(origin, tokens, of_prefix, following[:, -1], state)
+        return cls(origin, tokens, of_prefix, _only_words(following[:, -1]), state)
 
     def repeat(self, times: int) -> "_Live":
         """Every hypothesis several times, each as a search of its own."""
@@ -156,10 +160,11 @@ class _Live:
 
     def choices(self, *, last: bool) -> Float[Tensor, "N V"]:
         """ln p of every token that may follow, −∞ for the others; only `EOS` may on the last step."""
-        barred = torch.full(self.following.shape[1:], last, device=self.following.device)
-        barred[[PAD, UNK, BOS]] = True
-        barred[EOS] = False
-        return self.following.masked_fill(barred, -torch.inf)
+        if not last:
+            return self.following
+        end = torch.full_like(self.following, -torch.inf)
+        end[:, EOS] = self.following[:, EOS]
+        return end
 
     def candidates(self, token: Int[Tensor, " N"]) -> _Candidates:
         """The continuation of each hypothesis by its token."""
@@ -173,7 +178,8 @@ class _Live:
             state = state.select(candidates.parent)
         tokens = torch.cat((self.tokens[candidates.parent], candidates.token[:, None]), dim=1)
         logits, state = model.decode(candidates.token[:, None], state)
-        return _Live(candidates.origin, tokens, candidates.log_probability, _log_softmax(logits[:, -1]), state)
+        following = _only_words(_log_softmax(logits[:, -1]))
+        return _Live(candidates.origin, tokens, candidates.log_probability, following, state)
 
 
 def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Candidates:
@@ -182,7 +188,8 @@ def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, s
     first = torch.searchsorted(origin, torch.arange(sentences, device=origin.device))  # B: where its hypotheses begin
     place = torch.arange(len(origin), device=origin.device) - first[origin]  # N: which of its sentence's it is
     # N V -> N k: a hypothesis has at most `beam` candidates among the best of its sentence.
-    best, token = (live.log_probability[:, None] + choices).topk(min(beam, choices.shape[1]))
+    best, token = choices.topk(min(beam, choices.shape[1]))
+    best += live.log_probability[:, None]
     width = best.shape[1]
     table = best.new_full((sentences, beam, width), -torch.inf)
     table[origin, place] = best
@@ -217,6 +224,12 @@ def _finish(finished: list[list[Hypothesis]], live: _Live, ended: _Candidates, *
         hypothesis = Hypothesis(tuple(ids), log_probability, log_probability / penalty)
         insort(finished[origin], hypothesis, key=lambda one: -one.score)
         del finished[origin][n_best:]
+
+
+def _only_words(following: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
+    """The same tensor with −∞ for `PAD`, `UNK` and `BOS`, which stand before `EOS`."""
+    following[:, :EOS] = -torch.inf
+    return following
 
 
 def _log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
