@@ -5,6 +5,7 @@ or the settings of another.
 """
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -31,7 +32,7 @@ class Contestant:
 
     def __init__(self, name: str, module: str, *arguments: object, python: str = sys.executable) -> None:
         self.name = name
-        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self.process = subprocess.Popen(
             [python, "-m", f"benchmarks.{module}", *map(str, arguments)],
             stdin=subprocess.PIPE,
@@ -68,8 +69,8 @@ class Contestant:
 
 def environment() -> dict[str, str]:
     """The environment that we were started in, and where the modules of this package are found."""
-    paths = [str(SCRIPTS), str(SCRIPTS.parent), *filter(None, [ENVIRONMENT.get("PYTHONPATH")])]
-    return ENVIRONMENT | {"PYTHONPATH": ":".join(paths)}
+    paths = filter(None, (str(SCRIPTS), ENVIRONMENT.get("PYTHONPATH")))
+    return ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 @contextmanager
