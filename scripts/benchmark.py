@@ -12,6 +12,7 @@ line about the machine and what was measured, then a table.
 import sys
 import tempfile
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -58,19 +59,16 @@ def main(
     try:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
-            chosen = parts or list(Part)
-            task = None
-            if {Part.TRANSLATION, Part.MEMORY, Part.START} & {*chosen}:
-                task = translation_task(folder, model=model, data=data, count=sentences)
+            task = cache(lambda: translation_task(folder, model=model, data=data, count=sentences))
             tables = {
                 Part.TRAINING: lambda: training_table(sizes, folder, joeynmt=joeynmt),
-                Part.TRANSLATION: lambda: translation_table(task, folder),
-                Part.MEMORY: lambda: memory_table(sizes, task, folder),
+                Part.TRANSLATION: lambda: translation_table(task(), folder),
+                Part.MEMORY: lambda: memory_table(sizes, task(), folder),
                 Part.SCALING: lambda: scaling_table(folder, svg=svg),
-                Part.START: lambda: start_table(task),
-                Part.FAST_PATHS: lambda: fast_paths_table(sizes=sizes),
+                Part.START: lambda: start_table(task()),
+                Part.FAST_PATHS: lambda: fast_paths_table(sizes),
             }
-            for part in chosen:
+            for part in parts or list(Part):
                 print(f"## {part}\n\n{tables[part]()}\n", flush=True)
     except TmtError as error:
         print(f"benchmark: error: {error}", file=sys.stderr)

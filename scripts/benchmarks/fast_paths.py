@@ -32,7 +32,7 @@ class Comparison:
     other: Callable[[], object]
 
 
-def fast_paths_table(*, sizes: Sizes, sentences: int = 200, length: int = 20, rounds: int = 15) -> str:
+def fast_paths_table(sizes: Sizes, *, sentences: int = 200, length: int = 20, rounds: int = 15) -> str:
     """All comparisons in Markdown."""
     torch.manual_seed(1)
     device = choose_device("auto")

@@ -75,8 +75,8 @@ def said(sizes: Sizes, task: Task, *, steps: int, rounds: int) -> str:
     """What was measured."""
     return (
         f"training: {steps} steps, {sizes.words}; translation: {task.description}, beam 4, batches of 64; whole "
-        f"processes, looked at every {1000 * INTERVAL:.0f} ms; median (quartiles) of {rounds} processes each; ratios to "
-        f"{PLAIN} and to CTranslate2"
+        f"processes, looked at every {1000 * INTERVAL:.0f} ms; median (quartiles) of {rounds} processes each; ratios "
+        f"to {PLAIN} and to CTranslate2"
     )
 
 

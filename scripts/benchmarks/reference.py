@@ -59,6 +59,14 @@ class Sizes:
         }
         return load_config(None, [f"{key}={value}" for key, value in settings.items()])
 
+    @property
+    def words(self) -> str:
+        """The sizes in words, but for lengths."""
+        return (
+            f"width {self.width}, feed-forward {self.feedforward}, {self.layers}+{self.layers} layers, vocabulary "
+            f"{self.vocabulary:,}, dropout {self.dropout}, {self.batch_tokens:,} tokens a side"
+        )
+
     def as_arguments(self) -> dict[str, float]:
         """To make the same sizes in another process."""
         return asdict(self)

@@ -87,8 +87,8 @@ def scaling_table(
         svg.write_text(chart_svg(panels), "utf-8")
     words = (
         f"reference: {reference.words}, all sentences of {reference.length} tokens; longer sentences are fewer in a "
-        f"batch, and a wider model has a feed-forward network of 4 × the width; translation: {SENTENCES} sentences, beam "
-        f"{BEAM}, as long as their sources; medians of {rounds} rounds"
+        f"batch, and a wider model has a feed-forward network of 4 × the width; translation: {SENTENCES} sentences, "
+        f"beam {BEAM}, as long as their sources; medians of {rounds} rounds"
     )
     tables = [
         axis_table("training: ms a step", training, steps),

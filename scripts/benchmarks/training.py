@@ -86,9 +86,8 @@ def words(sizes: Sizes, speeds: Speeds) -> str:
     peaks = ", ".join(f"{Spread.of(rates).median / 1e9:,.0f} in {name}" for name, rates in speeds.products.items())
     side = SIDE[choose_device("auto").type]
     return (
-        f"width {sizes.width}, feed-forward {sizes.feedforward}, {sizes.layers}+{sizes.layers} layers, vocabulary "
-        f"{sizes.vocabulary:,}, dropout {sizes.dropout}, {sizes.batch_tokens:,} tokens a side of which "
-        f"{1 - real / sum(cells):.0%} are padding; source and target tokens without it; all but ours in float32; "
+        f"{sizes.words} of which {1 - real / sum(cells):.0%} are padding; source and target tokens together, without "
+        f"padding; all programs but ours in float32; "
         f"matrix peak (square products of {side:,}): {peaks} GFLOP/s; median (quartiles) of {len(speeds.needed)} steps"
     )
 

@@ -122,12 +122,10 @@ def ours(task: Task) -> Contestant:
 
 
 def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) -> dict[str, Contestant]:
-    """CTranslate2 with the run's weights, by number format; none, and a note that says so, where it is not installed."""
+    """CTranslate2 with the run's weights, by number format; none, and a note, where it is not installed."""
     if importlib.util.find_spec("ctranslate2") is None:
-        print(
-            "benchmark: ctranslate2 is not installed, and its rows are left out; pip install ctranslate2",
-            file=sys.stderr,
-        )
+        note = "ctranslate2 is not installed, and its numbers are left out; pip install ctranslate2"
+        print(f"benchmark: {note}", file=sys.stderr)
         return {}
     found = task.run.load()
     model = folder / "ctranslate2"
@@ -164,9 +162,8 @@ def fresh_task(sizes: Sizes, folder: Path, *, count: int) -> Task:
     """Generated sentences for a model that has learned nothing, whose translations all have one length."""
     sentences = [source for source, _ in generated_text(sizes)[:count]]
     description = (
-        f"{len(sentences)} generated sentences by a model of width {sizes.width}, {sizes.layers}+{sizes.layers} layers, "
-        f"vocabulary {sizes.vocabulary:,}, that has learned nothing: every translation is forced to {FORCED} tokens, so "
-        "no sentence of a batch ends before the others"
+        f"{len(sentences)} generated sentences by a model that has learned nothing ({sizes.words}): every translation "
+        f"is forced to {FORCED} tokens, so no sentence of a batch ends before the others"
     )
     run = write_fresh_run(sizes, folder / "run", longest=FORCED)
     return Task(run, sentences, write_lines(sentences, folder), FORCED, FORCED, description)
