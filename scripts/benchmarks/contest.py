@@ -1,0 +1,126 @@
+"""Programs that are measured in turn, A B C A B C …, and what is said of the numbers.
+
+A machine whose speed drifts then favours none. Each is a process of its own, so none pays for the memory, the threads
+or the settings of another.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from benchmarks import ENVIRONMENT
+from transformer_mt.errors import EnvironmentProblem
+
+T = TypeVar("T")
+
+SCRIPTS = Path(__file__).resolve().parents[1]
+# OpenMP's threads may spin for 0.2 s after their last work, on processors that the next program needs.
+PAUSE = 0.3
+
+
+class Contestant:
+    """A program in a process of its own: a module of this package, with arguments, that serves turns."""
+
+    def __init__(self, name: str, module: str, *arguments: object, python: str = sys.executable) -> None:
+        self.name = name
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [python, "-m", f"benchmarks.{module}", *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            encoding="utf-8",
+            env=environment(),
+        )
+
+    def turn(self, **arguments: Any) -> dict[str, Any]:
+        """What it measures in a turn. Raises `EnvironmentProblem` where it has ended instead."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            print(json.dumps(arguments), file=self.process.stdin, flush=True)
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            raise EnvironmentProblem(f"{self.name}: ended with {self.process.wait()}: {self._last_words()}")
+        return json.loads(answer)
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.communicate()
+        self._errors.close()
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+
+def environment() -> dict[str, str]:
+    """The environment that we were started in, and where the modules of this package are found."""
+    paths = filter(None, (str(SCRIPTS), ENVIRONMENT.get("PYTHONPATH")))
+    return ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+@contextmanager
+def ended_afterwards() -> Iterator[Callable[[Contestant], Contestant]]:
+    """Contestants that are entered here end with the block."""
+    with ExitStack() as stack:
+
+        def enter(contestant: Contestant) -> Contestant:
+            stack.callback(contestant.close)
+            return contestant
+
+        yield enter
+
+
+def in_turn(turns: Sequence[Callable[[], T]], *, rounds: int, warmups: int = 1, pause: float = PAUSE) -> list[list[T]]:
+    """What each of them gives in every round, a list for each; the first rounds warm up and do not count."""
+    found: list[list[T]] = [[] for _ in turns]
+    for number in range(warmups + rounds):
+        for place, turn in enumerate(turns):
+            time.sleep(pause)
+            measured = turn()
+            if number >= warmups:
+                found[place].append(measured)
+    return found
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The median of measurements with their quartiles."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Of one measurement or more."""
+        low, _, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+        return cls(statistics.median(values), low, high)
+
+    def shown(self, digits: int) -> str:
+        """`12.3 (11.9–12.8)`."""
+        return f"{self.median:,.{digits}f} ({self.low:,.{digits}f}–{self.high:,.{digits}f})"
+
+
+def ratio(ones: Sequence[float], others: Sequence[float]) -> Spread:
+    """How many times the others the ones are, round by round."""
+    return Spread.of([one / other for one, other in zip(ones, others, strict=True)])
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))

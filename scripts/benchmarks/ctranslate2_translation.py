@@ -1,0 +1,55 @@
+"""Takes part in a contest: translation by CTranslate2 of a model that `to_ctranslate2` wrote.
+
+Arguments: the model, its tokenizer.model, a file with a sentence a line, the number format, the device, the threads. A
+turn gets the beam, the sentences translated at a time, which sentences, and the shortest and the longest translation in
+tokens, the end symbol counted.
+"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.host import serve
+
+# What our search never chooses either; `disable_unk` is the third.
+NEVER = [["<pad>"], ["<s>"]]
+
+
+def main() -> None:
+    """Serve translations."""
+    sys.modules["torch"] = None  # type: ignore[assignment]  # it loads torch where there is one, and needs it not here
+    import ctranslate2
+    import sentencepiece
+
+    model, vocabulary, path, number_format, device, threads = sys.argv[1:]
+    tokenizer = sentencepiece.SentencePieceProcessor(model_file=vocabulary)
+    translator = ctranslate2.Translator(
+        model, device=device, compute_type=number_format, intra_threads=int(threads), inter_threads=1
+    )
+    sentences = Path(path).read_text("utf-8").splitlines()
+
+    def turn(*, beam: int, batch: int, every: int, shortest: int, longest: int) -> dict[str, Any]:
+        chosen = sentences[::every]
+        start = time.perf_counter()
+        pieces = tokenizer.encode(chosen, out_type=str)
+        texts = []
+        for call in [pieces] if batch > 1 else [[sentence] for sentence in pieces]:
+            found = translator.translate_batch(
+                call,
+                max_batch_size=batch,
+                beam_size=beam,
+                length_penalty=1.0,
+                min_decoding_length=shortest - 1,
+                max_decoding_length=longest - 1,
+                disable_unk=True,
+                suppress_sequences=NEVER,
+            )
+            texts += [tokenizer.decode(one.hypotheses[0]) for one in found]
+        return {"seconds": time.perf_counter() - start, "texts": texts}
+
+    serve(turn)
+
+
+if __name__ == "__main__":
+    main()

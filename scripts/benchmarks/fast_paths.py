@@ -1,0 +1,113 @@
+"""What each fast path gains over the readable form beside it, in milliseconds."""
+
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch.nn import functional as F
+
+from benchmarks.contest import in_turn, markdown
+from benchmarks.our_translation import recomputed_greedy
+from benchmarks.reference import Sizes, describe
+from benchmarks.scaling import seconds
+from transformer_mt.attention.build import SoftmaxFactory
+from transformer_mt.config.sections import AttentionConfig
+from transformer_mt.device import choose_device, choose_precision, compute_in
+from transformer_mt.dropout import Dropout
+from transformer_mt.models.build import build_model
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer import EOS
+from transformer_mt.training.objective import cross_entropy, cross_entropy_in_place
+from transformer_mt.translation.search import beam_search
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two ways of doing the same thing."""
+
+    name: str
+    ours: Callable[[], object]
+    other: Callable[[], object]
+
+
+def fast_paths_table(sizes: Sizes, *, sentences: int = 200, length: int = 20, rounds: int = 15) -> str:
+    """All comparisons in Markdown."""
+    torch.manual_seed(1)
+    device = choose_device("auto")
+    rows = []
+    for comparison in comparisons(sizes, device, choose_precision("auto", device), (sentences, length)):
+        ours, other = in_turn(
+            [partial(seconds, comparison.ours), partial(seconds, comparison.other)], rounds=rounds, pause=0.0
+        )
+        gain = statistics.median(b / a for a, b in zip(ours, other, strict=True))
+        times = [f"{1000 * statistics.median(found):.1f}" for found in (ours, other)]
+        rows.append([comparison.name, *times, f"{gain:.2f}"])
+    table = markdown(["A against B", "A, ms", "B, ms", "B / A"], rows)
+    return f"{describe()}; medians of {rounds} rounds\n\n{table}"
+
+
+def comparisons(
+    sizes: Sizes, device: torch.device, precision: torch.dtype, shape: tuple[int, int]
+) -> Iterator[Comparison]:
+    """Every fast path against what it stands beside."""
+    model = build_model(sizes.config().model, vocabulary_size=sizes.vocabulary).to(device)
+    source, target = (torch.randint(EOS + 1, sizes.vocabulary, shape, device=device) for _ in range(2))
+    if precision != torch.float32:
+        yield Comparison(
+            f"training step: {str(precision).removeprefix('torch.')} against float32",
+            lambda: training_step(model, source, target, precision),
+            lambda: training_step(model, source, target, torch.float32),
+        )
+    x = torch.randn(*shape, sizes.width, device=device)
+    yield Comparison("dropout: ours against torch's", lambda: Dropout(0.1)(x), lambda: F.dropout(x, 0.1))
+    logits = torch.randn(*shape, sizes.vocabulary, dtype=precision, device=device)
+    yield Comparison(
+        "cross-entropy: in place against plain",
+        lambda: cross_entropy_in_place(leaf(logits), target, label_smoothing=0.1).backward(),
+        lambda: cross_entropy(leaf(logits), target, label_smoothing=0.1).backward(),
+    )
+    yield attention_comparison(sizes, device, precision, shape)
+    some = source[:50]
+    yield Comparison(
+        f"greedy search of {len(some)} sentences: cached against recomputed",
+        lambda: beam_search(model.eval(), some, beam=1, alpha=1.0, max_length=30, n_best=1),
+        lambda: recomputed_greedy(model, some, length=30),
+    )
+
+
+def attention_comparison(
+    sizes: Sizes, device: torch.device, precision: torch.dtype, shape: tuple[int, int]
+) -> Comparison:
+    """The readable attention, which runs on a CPU, against the fused kernel."""
+    config = AttentionConfig(dropout=0.0, heads=sizes.heads)
+    attention = SoftmaxFactory(config, width=sizes.width).self_attention(causal=True).to(device)
+    states = torch.randn(*shape, sizes.width, device=device)
+
+    def run(compute: Callable[..., torch.Tensor]) -> None:
+        with compute_in(precision, device):
+            key_values = attention.key_values(states)
+            queries = attention.projections.queries(states)
+            mask = attention.mask(shape[1], key_values)
+            compute(queries, key_values.keys, key_values.values, mask).float().sum().backward()
+
+    return Comparison(
+        f"self-attention of {shape[1]} tokens, forward and backward: readable against fused",
+        lambda: run(attention.attend),
+        lambda: run(attention.attend_fused),
+    )
+
+
+def training_step(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, precision: torch.dtype) -> None:
+    """Forward and backward pass with dropout."""
+    model.train()
+    with compute_in(precision, source.device):
+        loss = cross_entropy_in_place(model(source, target), target, label_smoothing=0.1)
+    loss.backward()
+    model.zero_grad(set_to_none=True)
+
+
+def leaf(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that gradients are wanted for."""
+    return tensor.clone().requires_grad_()

@@ -1,0 +1,52 @@
+"""What a training step needs at the least, its matrix products, and how fast the machine multiplies.
+
+As a program: takes part in a contest with products of square matrices. Arguments: the number format, the device.
+"""
+
+import sys
+import time
+from typing import Any
+
+import torch
+
+from benchmarks.host import serve
+from benchmarks.reference import Sizes
+from transformer_mt.batching import Batch
+from transformer_mt.tokenizer import PAD
+
+SIDE = {"cpu": 4096, "cuda": 8192}
+
+
+def training_flops(sizes: Sizes, batch: Batch) -> float:
+    """Floating-point operations of the matrix products of a step over the real tokens of a batch.
+
+    A product of n×k by k×m takes 2nkm, and the backward pass twice as many as the forward pass. Attention counts all
+    pairs of tokens, those after a target token too.
+    """
+    source, target = ((tokens != PAD).sum(1).double() for tokens in (batch.source, batch.target_out))
+    width, feed_forward = sizes.width, 2 * sizes.width * sizes.feedforward
+    matrices = source.sum() * sizes.layers * (4 * width**2 + feed_forward)  # of the encoder
+    matrices += target.sum() * sizes.layers * (6 * width**2 + feed_forward)  # of the decoder
+    matrices += source.sum() * sizes.layers * 2 * width**2  # keys and values of the memory
+    matrices += target.sum() * width * sizes.vocabulary
+    pairs = source @ source + target @ target + source @ target
+    return float(3 * 2 * (matrices + sizes.layers * 2 * width * pairs))
+
+
+def main() -> None:
+    """Serve products."""
+    dtype, device = getattr(torch, sys.argv[1]), sys.argv[2]
+    side = SIDE[device]
+    one, other = (torch.randn(side, side, device=device).to(dtype) for _ in range(2))
+
+    def multiply() -> dict[str, Any]:
+        start = time.perf_counter()
+        product = one @ other
+        float(product[0, 0])  # waits for a GPU
+        return {"seconds": time.perf_counter() - start, "flops": 2 * side**3}
+
+    serve(multiply)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""How much memory training and translation take at the most, each in a process of its own; needs Linux."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from benchmarks.contest import Contestant, Spread, markdown, ratio
+from benchmarks.reference import Sizes, describe, reference_batches
+from benchmarks.training import PLAIN, save
+from benchmarks.translation import Task, ctranslate2, ours
+from transformer_mt.device import choose_device, choose_precision
+from transformer_mt.errors import EnvironmentProblem
+
+# How often a process is looked at, in seconds.
+INTERVAL = 0.01
+
+
+@dataclass
+class Peak:
+    """The most memory of a process so far, in MB: anonymous, and with the files that are mapped into it."""
+
+    anonymous: float = 0.0
+    resident: float = 0.0
+
+
+def memory_table(sizes: Sizes, task: Task, folder: Path, *, rounds: int = 3, steps: int = 8) -> str:
+    """Training and translation, ours and that of others, in Markdown; writes its files to the folder."""
+    if not Path("/proc/self/status").exists():
+        raise EnvironmentProblem("memory: this system does not tell it in /proc; measure on Linux")
+    saved = save(list(islice(reference_batches(sizes), steps)), folder / "batches.pt")
+    settings, device = json.dumps(sizes.as_arguments()), choose_device("auto")
+    auto = str(choose_precision("auto", device)).removeprefix("torch.")
+    training: dict[str, Callable[[], Contestant]] = {
+        f"training, ours, {name}": partial(Contestant, "ours", "our_training", settings, name)
+        for name in dict.fromkeys((auto, "float32"))
+    }
+    plain = f"training, {PLAIN}, float32"
+    training[plain] = partial(Contestant, PLAIN, "plain_training", settings, saved, device.type, "everywhere")
+    search = {"beam": 4, "batch": 64, "every": 1, "longest": task.longest}
+    translating: dict[str, Callable[[], Contestant]] = {"translation, ours": partial(ours, task)}
+    other = "translation, CTranslate2"
+    if contestants := ctranslate2(task, folder, ["float32"]):
+        contestants["float32"].close()
+        translating[other] = lambda: ctranslate2(task, folder, ["float32"])["float32"]
+    peaks: dict[str, list[Peak]] = {name: [] for name in (*training, *translating)}
+    for _ in range(rounds):
+        for name, start in training.items():
+            peaks[name].append(peak(start(), [{}] * steps))
+        for name, start in translating.items():
+            peaks[name].append(peak(start(), [search | ({"shortest": task.shortest} if name == other else {})]))
+    base = {name: plain if name in training else other for name in peaks}
+    rows = [row(name, found, peaks.get(base[name])) for name, found in peaks.items()]
+    head = ["most memory", "anonymous, MB", "ratio", "resident, MB", "ratio"]
+    return "\n\n".join((f"{describe()}; {said(sizes, task, steps=steps, rounds=rounds)}", markdown(head, rows)))
+
+
+def row(name: str, found: Sequence[Peak], base: Sequence[Peak] | None) -> list[str]:
+    """The medians, and how many times the base's they are."""
+    cells = [name]
+    for kind in ("anonymous", "resident"):
+        values = [getattr(one, kind) for one in found]
+        others = [getattr(one, kind) for one in base or ()]
+        cells += [Spread.of(values).shown(0), ratio(values, others).shown(2) if others and others != values else ""]
+    return cells
+
+
+def said(sizes: Sizes, task: Task, *, steps: int, rounds: int) -> str:
+    """What was measured."""
+    return (
+        f"training: {steps} steps, {sizes.words}; translation: {task.description}, beam 4, batches of 64; whole "
+        f"processes, looked at every {1000 * INTERVAL:.0f} ms; median (quartiles) of {rounds} processes each; ratios "
+        f"to {PLAIN} and to CTranslate2"
+    )
+
+
+def peak(contestant: Contestant, turns: Sequence[dict[str, Any]]) -> Peak:
+    """The most memory that a program takes for these turns, which end it."""
+    try:
+        with watched(contestant.process.pid) as found:
+            for arguments in turns:
+                contestant.turn(**arguments)
+    finally:
+        contestant.close()
+    return found
+
+
+@contextmanager
+def watched(process: int) -> Iterator[Peak]:
+    """The memory of a process, which is looked at again and again inside."""
+    found, over = Peak(), Event()
+    status = Path(f"/proc/{process}/status")
+
+    def look() -> None:
+        text = status.read_text()
+        found.anonymous = max(found.anonymous, megabytes("RssAnon", text))
+        found.resident = max(found.resident, megabytes("VmHWM", text))
+
+    def keep_looking() -> None:
+        while not over.wait(INTERVAL):
+            look()
+
+    thread = Thread(target=keep_looking, daemon=True)
+    thread.start()
+    try:
+        yield found
+        look()
+    finally:
+        over.set()
+        thread.join()
+
+
+def megabytes(name: str, status: str) -> float:
+    """A number of /proc/PID/status, which a process that has just ended no longer has."""
+    found = re.search(rf"^{name}:\s+(\d+) kB", status, flags=re.MULTILINE)
+    return int(found[1]) * 1024 / 1e6 if found else 0.0

@@ -1,0 +1,40 @@
+"""Takes part in a contest: steps of our own training.
+
+Arguments: the sizes, the precision.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.host import serve
+from benchmarks.reference import Sizes, real_tokens, reference_batches, reference_trainer
+
+
+def main() -> None:
+    """Serve steps."""
+    sizes, precision = Sizes(**json.loads(sys.argv[1])), sys.argv[2]
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = reference_trainer(sizes, Path(folder), precision=precision)
+        batches = reference_batches(sizes)
+
+        def step() -> dict[str, Any]:
+            batch = next(batches)
+            start = time.perf_counter()
+            report = trainer.step()
+            if trainer.device.type == "cuda":
+                torch.cuda.synchronize()
+            seconds = time.perf_counter() - start
+            assert report.target_tokens == batch.target_tokens
+            return {"seconds": seconds, "tokens": real_tokens(batch), "loss": float(report.loss)}
+
+        serve(step)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The model, the data and the batches that are measured: made from a seed, so that every program can have the same."""
+
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from transformer_mt.batching import Batch
+from transformer_mt.config.sections import Config
+from transformer_mt.config.toml import load_config
+from transformer_mt.corpus.load import Corpus
+from transformer_mt.device import choose_device, choose_precision
+from transformer_mt.processes import Processes, SingleProcess
+from transformer_mt.runs.directory import Run
+from transformer_mt.tokenizer import SPECIAL
+from transformer_mt.training.data import TrainingCorpora, TrainingData
+from transformer_mt.training.session import build_trainer
+from transformer_mt.training.stream import BatchStream
+from transformer_mt.training.trainer import Trainer
+
+# The lengths of Multi30k's captions in 6,000 subwords, `EOS` included: ln of a source's and of its target's given it.
+SOURCE_MEAN, SOURCE_DEVIATION = 2.77, 0.345
+TARGET_FIRST, TARGET_SLOPE, TARGET_DEVIATION = 0.68, 0.74, 0.17
+SHORTEST, LONGEST = 4, 60
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is trained on what: the reference, or something beside it.
+
+    `length` is that of every sentence in tokens, `EOS` included; 0 means lengths as in Multi30k.
+    """
+
+    width: int = 256
+    feedforward: int = 1024
+    layers: int = 3
+    heads: int = 4
+    vocabulary: int = 6000
+    dropout: float = 0.2
+    batch_tokens: int = 4096
+    pairs: int = 29_000
+    length: int = 0
+
+    def config(self, precision: str = "auto") -> Config:
+        """The configuration of a training of this size."""
+        settings = {
+            "model.width": self.width,
+            "model.feedforward": self.feedforward,
+            "model.encoder_layers": self.layers,
+            "model.decoder_layers": self.layers,
+            "model.attention.heads": self.heads,
+            "model.dropout": self.dropout,
+            "model.max_length": max(256, self.length),
+            "training.batch_tokens": self.batch_tokens,
+            "training.precision": precision,
+        }
+        return load_config(None, [f"{key}={value}" for key, value in settings.items()])
+
+    @property
+    def words(self) -> str:
+        """The sizes in words, but for lengths."""
+        return (
+            f"width {self.width}, feed-forward {self.feedforward}, {self.layers}+{self.layers} layers, vocabulary "
+            f"{self.vocabulary:,}, dropout {self.dropout}, {self.batch_tokens:,} tokens a side"
+        )
+
+    def as_arguments(self) -> dict[str, float]:
+        """To make the same sizes in another process."""
+        return asdict(self)
+
+
+class Numbers:
+    """A vocabulary whose subwords are the numbers that stand in a sentence: `17 4 23`."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def encode_batch(self, sentences: Sequence[str], *, sampling: None = None) -> list[list[int]]:
+        """The numbers of each sentence."""
+        del sampling
+        return [list(map(int, sentence.split())) for sentence in sentences]
+
+
+def generated_text(sizes: Sizes) -> list[tuple[str, str]]:
+    """Sentence pairs of numbers from the vocabulary, the small ones the commonest, as Zipf's law has it."""
+    draw = np.random.default_rng(1)
+    sources, targets = lengths(sizes, draw)
+    ranks = np.arange(1, sizes.vocabulary - len(SPECIAL) + 1)
+    chances = 1 / ranks
+    total = int(sources.sum() + targets.sum())
+    words = (draw.choice(ranks, total, p=chances / chances.sum()) + len(SPECIAL) - 1).tolist()
+    pairs, start = [], 0
+    for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+        middle, end = start + source - 1, start + source + target - 2  # `EOS` is added later
+        pairs.append((" ".join(map(str, words[start:middle])), " ".join(map(str, words[middle:end]))))
+        start = end
+    return pairs
+
+
+def lengths(sizes: Sizes, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """How many tokens each source and each target has, `EOS` included."""
+    if sizes.length:
+        same = np.full(sizes.pairs, sizes.length)
+        return same, same
+    source = draw.normal(SOURCE_MEAN, SOURCE_DEVIATION, sizes.pairs)
+    target = draw.normal(TARGET_FIRST + TARGET_SLOPE * source, TARGET_DEVIATION)
+    shortest, longest = (np.clip(np.exp(side).round().astype(int), SHORTEST, LONGEST) for side in (source, target))
+    return shortest, longest
+
+
+def generated_corpora(sizes: Sizes) -> TrainingCorpora:
+    """The same as a corpus to train on."""
+    pairs = generated_text(sizes)
+    splits = {"train": pairs, "validation": pairs[:8]}
+    return TrainingCorpora(Corpus.from_pairs(splits, max_words=10**6))
+
+
+def reference_trainer(
+    sizes: Sizes, folder: Path, *, precision: str = "auto", processes: Processes | None = None
+) -> Trainer:
+    """A trainer as `tmt train` makes it, at its first step."""
+    return build_trainer(
+        sizes.config(precision),
+        Run(folder),
+        generated_corpora(sizes),
+        Numbers(sizes.vocabulary),  # type: ignore[arg-type] - all that is asked of one here
+        processes=processes or SingleProcess(),
+    )
+
+
+def reference_batches(sizes: Sizes) -> Iterator[Batch]:
+    """The batches that such a trainer takes, in the same order."""
+    data = TrainingData(generated_corpora(sizes).shares, Numbers(sizes.vocabulary), sizes.config())  # type: ignore[arg-type]
+    stream = BatchStream(data, sizes.config().training, processes=SingleProcess())
+    while True:
+        yield stream.take()
+
+
+def real_tokens(batch: Batch) -> int:
+    """Source and target tokens together, padding not counted."""
+    return batch.source_tokens + batch.target_tokens
+
+
+def describe() -> str:
+    """The machine in a line: what the numbers below depend on."""
+    device = choose_device("auto")
+    precision = str(choose_precision("auto", device)).removeprefix("torch.")
+    place = torch.cuda.get_device_name() if device.type == "cuda" else processor()
+    return f"{place}, {torch.get_num_threads()} threads, torch {torch.__version__}, precision auto: {precision}"
+
+
+def processor() -> str:
+    """The processor's own name where the system tells it, and its vector instructions."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()} ({torch.backends.cpu.get_cpu_capability()})"

@@ -1,0 +1,226 @@
+"""How the cost of training and of translation grows with length, width, vocabulary and batch; and with processes.
+
+Each is varied alone around the reference. On a log–log scale the cost over a size is a curve whose slope says what the
+time goes to: a product of matrices of both that size has slope 2, what is done once for each of them slope 1, what does
+not depend on it slope 0.
+"""
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from benchmarks.contest import Spread, environment, in_turn, markdown
+from benchmarks.reference import Sizes, describe, reference_trainer
+from transformer_mt.device import choose_device
+from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.inspection.chart import Panel, Series
+from transformer_mt.inspection.svg_chart import chart_svg
+from transformer_mt.models.build import build_model
+from transformer_mt.models.seq2seq import evaluating
+from transformer_mt.models.transformer import Transformer
+from transformer_mt.tokenizer import EOS, SPECIAL
+from transformer_mt.translation.search import beam_search
+
+LENGTH, SENTENCES, BEAM = 16, 64, 4
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A size that is varied, and what the time goes to where the cost grows with a power of it."""
+
+    name: str
+    values: tuple[int, ...]
+    reference: int
+    meaning: Mapping[int, str]
+
+
+TRAINING = (
+    Axis(
+        "length",
+        (8, 16, 32, 64, 128, 256, 512),
+        LENGTH,
+        {0: "what is done for each token", 1: "attention over all pairs of tokens"},
+    ),
+    Axis(
+        "width",
+        (64, 128, 256, 512),
+        256,
+        {0: "calls", 1: "what is done for each feature, and the output matrix", 2: "matrix products of the layers"},
+    ),
+    Axis("vocabulary", (750, 1500, 3000, 6000, 12000, 24000), 6000, {0: "the layers", 1: "output matrix and loss"}),
+    Axis("batch", (128, 256, 512, 1024, 2048, 4096, 8192), 4096, {0: "calls, optimizer", 1: "work on tokens"}),
+)
+TRANSLATION = (
+    Axis("length", (8, 16, 32, 64, 128), LENGTH, {1: "a step for each token", 2: "attention to all tokens before"}),
+    Axis("width", (64, 128, 256, 512), 256, {0: "calls", 1: "what is done for each feature", 2: "matrix products"}),
+    Axis("vocabulary", (750, 1500, 3000, 6000, 12000, 24000), 6000, {0: "the layers, calls", 1: "output and top k"}),
+    Axis("batch", (1, 4, 16, 64, 256), SENTENCES, {0: "calls", 1: "work on hypotheses"}),
+)
+
+# By axis, the seconds of every value, round by round.
+Costs = Mapping[str, Mapping[int, Sequence[float]]]
+
+
+def scaling_table(
+    folder: Path,
+    *,
+    svg: Path | None = None,
+    reference: Sizes = Sizes(length=LENGTH),  # noqa: B008 - frozen
+    training: Sequence[Axis] = TRAINING,
+    translation: Sequence[Axis] = TRANSLATION,
+    rounds: int = 3,
+) -> str:
+    """All axes in Markdown, and as a picture where one is asked for; writes its files to the folder."""
+    steps = {axis.name: training_costs(reference, axis, folder, rounds=rounds) for axis in training}
+    searches = {axis.name: translation_costs(reference, axis, rounds=rounds) for axis in translation}
+    if svg:
+        panels = [panel("training step", training, steps), panel("translation", translation, searches)]
+        svg.write_text(chart_svg(panels), "utf-8")
+    words = (
+        f"reference: {reference.words}, all sentences of {reference.length} tokens; longer sentences are fewer in a "
+        f"batch, and a wider model has a feed-forward network of 4 × the width; translation: {SENTENCES} sentences, "
+        f"beam {BEAM}, as long as their sources; medians of {rounds} rounds"
+    )
+    tables = [
+        axis_table("training: ms a step", training, steps),
+        axis_table("translation: ms a batch", translation, searches),
+        processes_table(reference),
+    ]
+    return "\n\n".join((f"{describe()}; {words}", *tables))
+
+
+def axis_table(title: str, axes: Sequence[Axis], costs: Costs) -> str:
+    """A row for each axis: the costs, and the slopes at both ends with what they say."""
+    rows = []
+    for axis in axes:
+        found = medians(costs[axis.name])
+        shown = ", ".join(f"{value:,}: {1000 * seconds:,.0f}" for value, seconds in found.items())
+        rows.append([axis.name, shown, *(said(slope, axis) for slope in end_slopes(found))])
+    return markdown([title, "", "slope at the low end", "slope at the high end"], rows)
+
+
+def said(slope: float, axis: Axis) -> str:
+    """A slope with what the power next to it means."""
+    return f"{slope:.2f}: {axis.meaning[min(axis.meaning, key=lambda power: abs(power - slope))]}"
+
+
+def medians(costs: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    """The median cost of every value."""
+    return {value: Spread.of(found).median for value, found in costs.items()}
+
+
+def end_slopes(costs: Mapping[int, float]) -> tuple[float, float]:
+    """d ln cost / d ln value between the first two values and between the last two."""
+    points = [(math.log(value), math.log(cost)) for value, cost in costs.items()]
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = *points[:2], *points[-2:]
+    return (y1 - y0) / (x1 - x0), (y3 - y2) / (x3 - x2)
+
+
+def panel(what: str, axes: Sequence[Axis], costs: Costs) -> Panel:
+    """A curve for each axis, in doublings of both the size and the cost, so that slopes can be seen."""
+    series = []
+    for group, axis in enumerate(axes):
+        found = medians(costs[axis.name])
+        reference = found[axis.reference]
+        points = tuple((math.log2(value / axis.reference), math.log2(found[value] / reference)) for value in found)
+        series.append(Series(f"{axis.name} ({axis.reference:,})", points, group=group))
+    title = f"Cost of a {what} in doublings, against that of the reference"
+    return Panel(title, "doublings of the size, from the reference on", tuple(series))
+
+
+def training_costs(reference: Sizes, axis: Axis, folder: Path, *, rounds: int) -> dict[int, list[float]]:
+    """Seconds of a training step for every value of an axis, all values in turn."""
+    trainers = []
+    for value in axis.values:
+        sizes = varied(reference, axis.name, value)
+        # Enough pairs for one batch, so that every step has the same.
+        sizes = replace(sizes, pairs=max(2, sizes.batch_tokens // sizes.length))
+        trainers.append(reference_trainer(sizes, Path(tempfile.mkdtemp(dir=folder))))
+    steps = [partial(seconds, trainer.step) for trainer in trainers]
+    return dict(zip(axis.values, in_turn(steps, rounds=rounds, pause=0.0), strict=True))
+
+
+def translation_costs(reference: Sizes, axis: Axis, *, rounds: int) -> dict[int, list[float]]:
+    """Seconds of translating a batch for every value of an axis, all values in turn."""
+    searches = []
+    for value in axis.values:
+        sizes = reference if axis.name == "batch" else varied(reference, axis.name, value)
+        searches.append(partial(seconds, batch_search(sizes, sentences=value if axis.name == "batch" else SENTENCES)))
+    return dict(zip(axis.values, in_turn(searches, rounds=rounds, pause=0.0), strict=True))
+
+
+def batch_search(sizes: Sizes, *, sentences: int) -> Callable[[], object]:
+    """A search over random sentences by a model that has learned nothing and ends when it must."""
+    device = choose_device("auto")
+    torch.manual_seed(1)
+    model = build_model(sizes.config().model, vocabulary_size=sizes.vocabulary).to(device)
+    assert isinstance(model, Transformer)
+    with torch.no_grad():
+        model.output.bias[EOS] = -1e4
+    source = torch.randint(len(SPECIAL), sizes.vocabulary, (sentences, sizes.length), device=device)
+
+    def search() -> object:
+        with evaluating(model):
+            return beam_search(model, source, beam=BEAM, alpha=1.0, max_length=sizes.length, n_best=1)
+
+    return search
+
+
+def varied(reference: Sizes, name: str, value: int) -> Sizes:
+    """The reference with one of its sizes changed; the feed-forward network keeps to the width."""
+    if name == "width":
+        return replace(reference, width=value, feedforward=4 * value)
+    return replace(reference, **{{"batch": "batch_tokens"}.get(name, name): value})
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long a call takes, the GPU's queue included."""
+    start = time.perf_counter()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def processes_table(reference: Sizes, *, steps: int = 8) -> str:
+    """Training by one process with all threads, by two with half of them each, and so on."""
+    places = torch.cuda.device_count() if choose_device("auto").type == "cuda" else torch.get_num_threads()
+    rows = []
+    speeds = {count: Spread.of(by_processes(reference, count, steps=steps)) for count in doublings(places)}
+    for count, speed in speeds.items():
+        rows.append([str(count), speed.shown(0), f"{speed.median / speeds[1].median:.2f}"])
+    return markdown(["processes", "target tokens/s", "× one process"], rows)
+
+
+def doublings(most: int) -> Iterator[int]:
+    """1, 2, 4, … up to `most`, at least 1."""
+    count = 1
+    while count <= max(1, most):
+        yield count
+        count *= 2
+
+
+def by_processes(sizes: Sizes, count: int, *, steps: int) -> list[float]:
+    """Target tokens a second of every step but the first ones, by all of so many processes together."""
+    threads = max(1, torch.get_num_threads() // count)
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
+    arguments = [json.dumps(sizes.as_arguments()), str(steps + 2), str(threads)]
+    process = subprocess.run(
+        [sys.executable, *launcher, "-m", "benchmarks.several_processes", *arguments],
+        capture_output=True,
+        env=environment() | {"OMP_NUM_THREADS": str(threads)},
+        encoding="utf-8",
+    )
+    if process.returncode:
+        last = process.stderr.strip().rpartition("\n")[2]
+        raise EnvironmentProblem(f"{count} processes: ended with {process.returncode}: {last}")
+    return json.loads(process.stdout)[2:]

@@ -1,0 +1,46 @@
+"""How long `tmt translate` takes from cold, against importing torch, which it cannot do without."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from benchmarks.contest import Spread, environment, in_turn, markdown
+from benchmarks.reference import describe
+from benchmarks.translation import Task
+from transformer_mt.errors import EnvironmentProblem
+
+IMPORT = 'python -c "import torch"'
+
+
+def start_table(task: Task, *, rounds: int = 9) -> str:
+    """Cold processes in turn, in Markdown."""
+    sentence = sorted(task.sentences, key=len)[len(task.sentences) // 2]
+    translate = ["-m", "transformer_mt", "translate", "--model", str(task.run.path), sentence]
+    commands = {
+        'python -c "pass"': ["-c", "pass"],
+        IMPORT: ["-c", "import torch"],
+        "tmt --help": ["-m", "transformer_mt", "--help"],
+        'tmt translate "…"': translate,
+    }
+    found = in_turn([partial(seconds, command) for command in commands.values()], rounds=rounds, pause=0.1)
+    times = dict(zip(commands, found, strict=True))
+    rows = []
+    for name, own in times.items():
+        beyond = [one - other for one, other in zip(own, times[IMPORT], strict=True)]
+        rows.append([name, Spread.of(own).shown(2), Spread.of(beyond).shown(2) if name != IMPORT else ""])
+    head = ["from cold", "seconds", "beyond importing torch"]
+    text = f"{describe()}; {len(sentence.split())} words; median (quartiles) of {rounds}"
+    return "\n\n".join((text, markdown(head, rows)))
+
+
+def seconds(arguments: Sequence[str]) -> float:
+    """From starting Python with these arguments until it has ended."""
+    start = time.perf_counter()
+    process = subprocess.run([sys.executable, *arguments], capture_output=True, env=environment(), encoding="utf-8")
+    elapsed = time.perf_counter() - start
+    if process.returncode:
+        last = process.stderr.strip().rpartition("\n")[2]
+        raise EnvironmentProblem(f"{' '.join(arguments[:3])}: ended with {process.returncode}: {last}")
+    return elapsed

@@ -1,0 +1,176 @@
+"""How fast translation is: ours against CTranslate2 on the same weights, and against a decoder that keeps nothing."""
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from to_ctranslate2 import write
+
+from benchmarks.contest import Contestant, Spread, ended_afterwards, in_turn, markdown, ratio
+from benchmarks.fresh_run import write_fresh_run
+from benchmarks.reference import Sizes, describe, generated_text
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.corpus.load import load_corpus
+from transformer_mt.device import choose_device
+from transformer_mt.errors import InputError
+from transformer_mt.runs.directory import TOKENIZER, Run
+from transformer_mt.runs.trained import find_run
+
+# How many tokens every translation of a model has that has learned nothing, the end symbol counted.
+FORCED = 20
+# How many of the sentences are translated one at a time.
+ALONE = 25
+CTRANSLATE2 = ("float32", "int8")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is translated: by which run, which sentences, and how long a translation may, and must, become."""
+
+    run: Run
+    sentences: Sequence[str]
+    path: Path
+    shortest: int
+    longest: int
+    description: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A way of translating."""
+
+    name: str
+    beam: int
+    batch: int
+
+
+SETTINGS = (
+    Setting("greedy, batches of 64", 1, 64),
+    Setting("beam 4, batches of 64", 4, 64),
+    Setting("greedy, one at a time", 1, 1),
+    Setting("beam 4, one at a time", 4, 1),
+)
+REREAD = "greedy, batches of 64, nothing kept"
+
+# By setting: of ours and of each number format of CTranslate2, what every round has measured.
+Measured = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+
+
+def translation_table(task: Task, folder: Path, *, rounds: int = 5) -> str:
+    """All settings in turn, in Markdown; writes its files to the folder."""
+    found = measured(task, folder, rounds=rounds)
+    formats = [name for name in CTRANSLATE2 if name in found[SETTINGS[0].name]]
+    head = ["translation, sentences/s", "ours"]
+    for name in formats:
+        head += [f"CTranslate2, {name}", f"ours / {name}", f"same as {name}"]
+    rows = [row(setting, results, formats) for setting, results in found.items()]
+    text = f"{describe()}; ours in float32; {task.description}; median (quartiles) of {rounds} rounds"
+    return "\n\n".join((text, markdown(head, rows)))
+
+
+def row(setting: str, results: Mapping[str, Sequence[Mapping[str, Any]]], formats: Sequence[str]) -> list[str]:
+    """A row of the table; what has no CTranslate2 to compare with has no numbers of it."""
+    ours = results["ours"]
+    cells = [setting, Spread.of(speeds(ours)).shown(1)]
+    for name in formats:
+        if name in results:
+            texts = list(zip(ours[0]["texts"], results[name][0]["texts"], strict=True))
+            same = f"{sum(one == other for one, other in texts)} of {len(texts)}"
+            others = speeds(results[name])
+            cells += [Spread.of(others).shown(1), ratio(speeds(ours), others).shown(2), same]
+        else:
+            cells += ["", "", ""]
+    return cells
+
+
+def speeds(turns: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Sentences a second in every round."""
+    return [len(turn["texts"]) / turn["seconds"] for turn in turns]
+
+
+def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
+    """Start every program and let them take turns."""
+    with ended_afterwards() as enter:
+        programs = {"ours": enter(ours(task))}
+        programs |= {name: enter(program) for name, program in ctranslate2(task, folder).items()}
+        turns = {}
+        for setting in SETTINGS:
+            arguments = {"beam": setting.beam, "batch": setting.batch, "every": every(setting, task)}
+            for name, program in programs.items():
+                limits = {"longest": task.longest} | ({} if name == "ours" else {"shortest": task.shortest})
+                turns[setting.name, name] = partial(program.turn, **arguments, **limits)
+        nothing_kept = {"beam": 1, "batch": 64, "every": 1, "longest": task.longest, "cached": False}
+        turns[REREAD, "ours"] = partial(programs["ours"].turn, **nothing_kept)
+        results = dict(zip(turns, in_turn(list(turns.values()), rounds=rounds), strict=True))
+    settings = dict.fromkeys(setting for setting, _ in results)
+    return {setting: {name: found for (own, name), found in results.items() if own == setting} for setting in settings}
+
+
+def every(setting: Setting, task: Task) -> int:
+    """Which of the sentences: one at a time, only some of them, from all lengths."""
+    return max(1, len(task.sentences) // ALONE) if setting.batch == 1 else 1
+
+
+def ours(task: Task) -> Contestant:
+    """Our program."""
+    return Contestant("ours", "our_translation", task.run.path, task.path, choose_device("auto").type)
+
+
+def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) -> dict[str, Contestant]:
+    """CTranslate2 with the run's weights, by number format; none, and a note, where it is not installed."""
+    if importlib.util.find_spec("ctranslate2") is None:
+        note = "ctranslate2 is not installed, and its numbers are left out; pip install ctranslate2"
+        print(f"benchmark: {note}", file=sys.stderr)
+        return {}
+    found = task.run.load()
+    model = folder / "ctranslate2"
+    if not model.exists():
+        write(found.model, found.config.model, found.tokenizer.pieces(range(found.tokenizer.size)), model)
+    device = "cuda" if choose_device("auto").type == "cuda" else "cpu"
+    arguments = (model, task.run.path / TOKENIZER, task.path)
+    return {
+        name: Contestant(
+            f"CTranslate2, {name}", "ctranslate2_translation", *arguments, name, device, torch.get_num_threads()
+        )
+        for name in formats
+    }
+
+
+def translation_task(folder: Path, *, model: Path | None, data: str | None, count: int) -> Task:
+    """Sentences of a run's test data, or of other data; without a run, a model that has learned nothing."""
+    if model is None:
+        return fresh_task(Sizes(), folder, count=count)
+    run = find_run(model)
+    config = run.config()
+    chosen = config.data if data is None else config.data.model_copy(update={"corpus": data})
+    splits = load_corpus(chosen).splits
+    if "test" not in splits:
+        raise InputError(f"{chosen.corpus}: no test split; give data that has one with --data")
+    pairs = splits["test"]
+    sentences = [pair.source for pair in pairs[:: max(1, len(pairs) // count)]][:count]
+    longest = min(SearchConfig().max_length, config.model.max_length)
+    description = f"{len(sentences)} sentences of the test split of {chosen.corpus} by {model}"
+    return Task(run, sentences, write_lines(sentences, folder), 1, longest, description)
+
+
+def fresh_task(sizes: Sizes, folder: Path, *, count: int) -> Task:
+    """Generated sentences for a model that has learned nothing, whose translations all have one length."""
+    sentences = [source for source, _ in generated_text(sizes)[:count]]
+    description = (
+        f"{len(sentences)} generated sentences by a model that has learned nothing ({sizes.words}): every translation "
+        f"is forced to {FORCED} tokens, so no sentence of a batch ends before the others"
+    )
+    run = write_fresh_run(sizes, folder / "run", longest=FORCED)
+    return Task(run, sentences, write_lines(sentences, folder), FORCED, FORCED, description)
+
+
+def write_lines(sentences: Sequence[str], folder: Path) -> Path:
+    """A file with a sentence a line, for every program."""
+    path = folder / "sentences.txt"
+    path.write_text("".join(f"{sentence}\n" for sentence in sentences), "utf-8")
+    return path

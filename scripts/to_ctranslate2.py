@@ -1,0 +1,198 @@
+"""A trained run as a CTranslate2 model: the same weights, which that program then translates with.
+
+    python scripts/to_ctranslate2.py runs/builtin builtin-ct2
+
+For a Transformer with the default architecture, of any size; `pip install ctranslate2` first. CTranslate2 gets subwords
+and gives subwords, without begin and end symbols; the run's tokenizer.model, a sentencepiece file, makes them.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from torch import Tensor, nn
+
+from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.positions import sinusoids
+from transformer_mt.attention.projections import Independent
+from transformer_mt.config.sections import ModelConfig, TransformerConfig
+from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
+from transformer_mt.models.blocks import LayerNorm, Norm
+from transformer_mt.models.transformer import DecoderLayer, EncoderLayer, Transformer
+from transformer_mt.runs.trained import find_run
+from transformer_mt.tokenizer import BOS, EOS, UNK
+
+# What a configuration must say for CTranslate2 to compute the same, and what each activation is called there.
+REQUIRED = {
+    "kind": "transformer",
+    "norm": "layer",
+    "residual": "pre_norm",
+    "attention.kind": "softmax",
+    "attention.sharing": "independent",
+    "attention.score": "scaled_dot",
+    "attention.position": "sinusoidal",
+    "attention.graph": "complete",
+    "attention.pruned": (),
+}
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU"}
+
+Weights = Iterator[tuple[str, Tensor]]
+
+
+def main(
+    run: Annotated[Path, typer.Argument(help="A run directory, or a checkpoint of one.", show_default=False)],
+    directory: Annotated[Path, typer.Argument(help="Where the model goes; a new one.", show_default=False)],
+) -> None:
+    """Write the model of a run as a model of CTranslate2."""
+    try:
+        found = find_run(run).load()
+        tokens = found.tokenizer.pieces(range(found.tokenizer.size))
+        write(found.model, found.config.model, tokens, directory)
+    except TmtError as error:
+        print(f"to_ctranslate2: error: {error}", file=sys.stderr)
+        raise typer.Exit(error.exit_code) from None
+
+
+def write(model: nn.Module, config: ModelConfig, tokens: Sequence[str], directory: Path) -> None:
+    """Write a model, whose vocabulary these tokens are, as a model of CTranslate2.
+
+    Raises `InputError` for one that CTranslate2 cannot compute and for a directory that is there already, and
+    `EnvironmentProblem` where CTranslate2 is not installed.
+    """
+    require_convertible(config)
+    assert isinstance(model, Transformer)
+    assert isinstance(config, TransformerConfig)
+    if directory.exists():
+        raise InputError(f"{directory}: is there already; give the name of a new directory")
+    specs = import_ctranslate2().specs
+    spec = specs.TransformerSpec.from_config(
+        (config.encoder_layers, config.decoder_layers),
+        config.attention.heads,
+        activation=specs.Activation[ACTIVATIONS[config.activation]],
+    )
+    for name, tensor in weights(model).items():
+        place, _, last = name.rpartition("/")
+        setattr(specs.model_spec.index_spec(spec, place), last, tensor)
+    spec.register_source_vocabulary(list(tokens))
+    spec.register_target_vocabulary(list(tokens))
+    spec.config.bos_token = spec.config.decoder_start_token = tokens[BOS]
+    spec.config.eos_token, spec.config.unk_token = tokens[EOS], tokens[UNK]
+    spec.config.add_source_eos = True
+    spec.validate()
+    spec.optimize()
+    directory.mkdir(parents=True)
+    spec.save(str(directory))
+
+
+def require_convertible(config: ModelConfig) -> None:
+    """Raise `InputError` where CTranslate2 has no such model, or we do not know how to write it."""
+    found = flat(config.model_dump())
+    for key, value in REQUIRED.items():
+        if found.get(key) != value:
+            wanted = value if isinstance(value, str) else "none"
+            given = found[key] if isinstance(found[key], str) else ", ".join(found[key])
+            raise InputError(f"model.{key}: is {given}; only models with {wanted} there can be converted")
+    if found["activation"] not in ACTIVATIONS:
+        known = " or ".join(ACTIVATIONS)
+        raise InputError(f"model.activation: is {found['activation']}; only models with {known} there can be converted")
+
+
+def flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values of a section and of those inside it, by their full names."""
+    values: dict[str, Any] = {}
+    for name, value in section.items():
+        values |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return values
+
+
+def import_ctranslate2() -> Any:
+    """The package. Raises `EnvironmentProblem` where it is missing."""
+    try:
+        import ctranslate2
+    except ImportError:
+        raise EnvironmentProblem("ctranslate2: is not installed; pip install ctranslate2") from None
+    return ctranslate2
+
+
+def weights(model: Transformer) -> dict[str, Tensor]:
+    """The model's tensors under the names that CTranslate2 has for them."""
+    return {name: tensor.detach().float().cpu().contiguous() for name, tensor in _weights(model)}
+
+
+def _weights(model: Transformer) -> Weights:
+    source, target = model.source_embedding.table.weight, model.target_embedding.table.weight
+    positions = sinusoids(0, model.max_length, width=source.shape[1], device=torch.device("cpu"))
+    yield "encoder/embeddings_0/weight", source
+    yield "decoder/embeddings/weight", target
+    for stack in ("encoder", "decoder"):
+        yield f"{stack}/position_encodings/encodings", positions
+    for number, layer in enumerate(model.encoder):
+        yield from _encoder_layer(layer, f"encoder/layer_{number}")
+    for number, layer in enumerate(model.decoder):
+        yield from _decoder_layer(layer, f"decoder/layer_{number}")
+    yield from _norm(model.encoder_norm, "encoder/layer_norm")
+    yield from _norm(model.decoder_norm, "decoder/layer_norm")
+    yield from _linear(model.output, "decoder/projection")
+
+
+def _encoder_layer(layer: EncoderLayer, place: str) -> Weights:
+    yield from _self_attention(layer.self_attention, layer.self_residual.norm, f"{place}/self_attention")
+    yield from _feed_forward(layer.feed_forward, layer.feed_forward_residual.norm, f"{place}/ffn")
+
+
+def _decoder_layer(layer: DecoderLayer, place: str) -> Weights:
+    yield from _self_attention(layer.self_attention, layer.self_residual.norm, f"{place}/self_attention")
+    yield from _cross_attention(layer.cross_attention, layer.cross_residual.norm, f"{place}/attention")
+    yield from _feed_forward(layer.feed_forward, layer.feed_forward_residual.norm, f"{place}/ffn")
+
+
+def _self_attention(attention: nn.Module, norm: Norm, place: str) -> Weights:
+    """Queries, keys and values are one matrix there."""
+    queries, keys, values = _projections(attention)
+    yield from _norm(norm, f"{place}/layer_norm")
+    yield f"{place}/linear_0/weight", torch.cat((queries, keys, values))
+    yield from _linear(attention.output_projection, f"{place}/linear_1")
+
+
+def _cross_attention(attention: nn.Module, norm: Norm, place: str) -> Weights:
+    """Keys and values, which the memory gives, are one matrix there."""
+    queries, keys, values = _projections(attention)
+    yield from _norm(norm, f"{place}/layer_norm")
+    yield f"{place}/linear_0/weight", queries
+    yield f"{place}/linear_1/weight", torch.cat((keys, values))
+    yield from _linear(attention.output_projection, f"{place}/linear_2")
+
+
+def _projections(attention: nn.Module) -> tuple[Tensor, Tensor, Tensor]:
+    assert isinstance(attention, MultiHeadAttention)
+    projections = attention.projections
+    assert isinstance(projections, Independent)
+    values = attention.value_projection.weight
+    return projections.query_projection.weight, projections.key_projection.weight, values
+
+
+def _feed_forward(network: nn.Module, norm: Norm, place: str) -> Weights:
+    """ReLU and GELU networks have the same parts."""
+    assert isinstance(network, nn.Sequential)
+    yield from _norm(norm, f"{place}/layer_norm")
+    yield from _linear(network[0], f"{place}/linear_0")
+    yield from _linear(network[2], f"{place}/linear_1")
+
+
+def _linear(layer: nn.Module, place: str) -> Weights:
+    assert isinstance(layer, nn.Linear)
+    yield f"{place}/weight", layer.weight
+    yield f"{place}/bias", layer.bias
+
+
+def _norm(norm: Norm, place: str) -> Weights:
+    assert isinstance(norm, LayerNorm)
+    yield f"{place}/gamma", norm.weight
+    yield f"{place}/beta", norm.bias
+
+
+if __name__ == "__main__":
+    typer.run(main)
