@@ -107,9 +107,7 @@ class DecoderLayer(nn.Module):
         """The state before the first target token: the memory's keys and values, projected once."""
         return LayerState(None, self.cross_attention.key_values(memory.states, memory.mask))
 
-    def forward(
-        self, x: States, mask: Mask, state: LayerState, hypotheses: Hypotheses
-    ) -> tuple[States, LayerState]:
+    def forward(self, x: States, mask: Mask, state: LayerState, hypotheses: Hypotheses) -> tuple[States, LayerState]:
         """One layer over new target tokens, and the state that includes them; mask is True at real tokens.
 
         In both attentions the hypotheses of a sentence are queries side by side.

@@ -355,7 +355,7 @@ def _bears_negation(node: m.Clause, when: str) -> bool:
     if isinstance(quality, m.Quality) and quality.degree in ("zu", "ziemlich"):
         return False
     if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
-        return ("indefinite" in m.traits(thing) and fits(node.verb, "kein")) or m.fixed_noun(node.verb) is not None
+        return ("indefinite" in m.traits(thing) and fits(node.verb, "kein")) or node.verb.fixed_noun is not None
     if not isinstance(thing, m.NounPhrase):
         return True
     if "indefinite" in m.traits(thing):

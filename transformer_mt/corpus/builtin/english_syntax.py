@@ -37,7 +37,7 @@ class English(Language):
         base, *rest = node.verb.english.split()
         dated = holds.isdisjoint(("nonfinite", "command"))
         group = CLOSED["verb_groups"][self._tense(node, holds)]["english"].split() if dated else ["V.base"]
-        negated = "not" in holds and not holds >= {"exists", "kein"}
+        negated = "not" in holds and not holds >= {"verb.exists", "kein"}
         has_operator = group[1:2] != ["to"] and (len(group) > 1 or (base == "be" and dated))
         if not has_operator and ("question" in holds or (negated and "nonfinite" not in holds)):
             (first, form), has_operator = group[0].split("."), True
@@ -67,7 +67,7 @@ class English(Language):
     def _verb_word(self, node: m.Clause, part: str) -> Word:
         """A word of a verb group; like is linked with gern, the others with the German finite verb."""
         verb, (word, _, form) = node.verb, part.partition(".")
-        there_is = verb.key == "geben (es)"
+        there_is = verb.exists
         agrees = node.object if there_is else node.english_subject  # there are two dogs
         person = "3s" if verb.named or agrees is None else m.person(agrees, "english")
         if word == "V":
@@ -96,7 +96,7 @@ class English(Language):
     def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
         """There of what there is; my name of heißen; how much of what something costs."""
         verb = node.verb
-        if role == "subject" and verb.key == "geben (es)":
+        if role == "subject" and verb.exists:
             return [Word("there", "PRON", ((nominal, "pronoun"),))]
         if role == "subject" and verb.named:
             return before(self._possessor(nominal), [Word("name", "NOUN", ((node, "verb"),))], "nmod:poss")
@@ -160,7 +160,7 @@ class English(Language):
             return attach(self._possessor(node.possessor), noun, "nmod:poss")
         row, in_english = DETERMINERS[node.own or node.determiner], node.noun.in_english
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
-        if negated is not None and negated.verb.key == "geben (es)" and "indefinite" in m.traits(node):
+        if negated is not None and negated.verb.exists and "indefinite" in m.traits(node):
             text = "no"  # there is no milk
         elif in_english == "pair" and node.determiner == "ein" and not node.own:
             text = "a pair of"

@@ -106,11 +106,6 @@ def possessive(key: str) -> str:
     return str(PRONOUNS[key].get("own", "sein"))
 
 
-def reflexive(key: str, case: str) -> str:
-    """The reflexive pronoun of a subject: mich, mir, sich."""
-    return str(PRONOUNS[key]["reflexive"].split()[case == "dative"])
-
-
 # ---- verbs
 
 
@@ -127,11 +122,6 @@ def finite(verb: Verb | str, tense: str, person: Person) -> str:
         return verb.du_er.split()[person == "3s"]
     stem = verb.vowel if verb.vowel and person != "2p" else inflected(infinitive, "Stamm")
     return inflected(stem, "du" if person == "2s" else "er, ihr")
-
-
-def has_preterite(verb: Verb) -> bool:
-    """True for the verbs whose past is said by the preterite: war, hatte, es gab, wusste, the modals."""
-    return verb.key == "geben (es)" or verb.infinitive in ("sein", "haben", "möchten", "wissen")
 
 
 def imperative(verb: Verb, person: Person) -> str:

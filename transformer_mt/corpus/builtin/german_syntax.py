@@ -1,6 +1,6 @@
 """German syntax: what German says its own way."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Set
 
 from typing_extensions import override
 
@@ -60,14 +60,15 @@ class German(Language):
         return super()._role(node, role, nominal, case, negated)
 
     @override
-    def _parts(self, node: m.Clause, holds: Set[str]) -> Iterator[Part]:
+    def _parts(self, node: m.Clause, holds: Set[str]) -> list[Part]:
         """With the noun of Hunger haben: keinen Hunger haben."""
-        yield from super()._parts(node, holds)
-        if (noun := m.fixed_noun(node.verb)) is not None:
+        found, noun = super()._parts(node, holds), node.verb.fixed_noun
+        if noun is not None:
             kein = german.determiner("kein", "accusative", german.column(noun, plural=noun.plural_only))
             article = [Word(kein, "DET", ((node, "not"),))] if node.takes_kein else []
             said = before(article, spell(node.verb.fixed, "NOUN", (node, "verb")), "det")
-            yield Part(None, "new_object", "obj", said)
+            found.append(Part(None, "new_object", "obj", said))
+        return found
 
     def _set_off(self, clause: Said) -> Said:
         """Subordinate clauses stand between commas."""

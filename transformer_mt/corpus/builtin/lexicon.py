@@ -34,15 +34,19 @@ class Choice:
     """One of the values of a text such as "light if object.light, object": the first of which all holds, or nothing."""
 
     def __init__(self, *options: str) -> None:
-        self._options = []
+        self.asks: set[str] = set()
+        self._options: list[tuple[str, set[str], set[str]]] = []
         for value, _, wanted in (option.partition(" if ") for option in options):
             barred = {item[1:] for item in wanted.split() if item.startswith("-")}
             self._options.append((value, {item for item in wanted.split() if item[0] != "-"}, barred))
+            self.asks |= {item.removeprefix("-") for item in wanted.split()}
 
     def __call__(self, holds: Set[str]) -> str:
         """The value, by what holds."""
-        fitting = (value for value, wanted, barred in self._options if wanted <= holds and barred.isdisjoint(holds))
-        return next(fitting, "")
+        for value, wanted, barred in self._options:
+            if wanted <= holds and barred.isdisjoint(holds):
+                return value
+        return ""
 
 
 class Entry:
@@ -102,6 +106,13 @@ class Adverb(Entry):
     tenses: frozenset[str] = frozenset()  # where it may be said
     middle = perfect = False
 
+    @cached_property
+    def facts(self) -> frozenset[str]:
+        """What parts.toml may ask of a clause in which it stands."""
+        ahead, repeated = self.tenses == {"future"}, bool(self.tenses & {"habit", "repeated"})
+        told = {"so_far": self.perfect, "ahead": ahead, "repeated": repeated, "middle": self.middle, self.key: True}
+        return frozenset(name for name, value in told.items() if value)
+
 
 class Adjective(Entry):
     """An adjective, its comparative, and the nouns it may describe."""
@@ -141,7 +152,16 @@ class Verb(Entry):
         words = [word for word in self.german.split() if word not in ("sich", *self.fixed.split())]
         self.prefix, _, self.infinitive = words[0].rpartition("|")  # the prefix is that of a separable verb, or nothing
         self.governs = " ".join(words[1:])  # the German preposition of its object, or nothing
-        self.traits = {f"verb.{name}" for name, value in vars(self).items() if value} | {f"reflexive_{self.reflexive}"}
+        self.exists = self.key == "geben (es)"
+        # Its past is said by the preterite: war, hatte, es gab, wusste, the modals.
+        self.preterite = self.exists or self.infinitive in ("sein", "haben", "möchten", "wissen")
+        self.fixed_noun: Noun | None = None  # among its fixed words: Hunger haben, keinen Hunger haben
+
+    @cached_property
+    def facts(self) -> frozenset[str]:
+        """What parts.toml may ask of a clause of it."""
+        told = {f"verb.{name}" for name, value in vars(self).items() if value} | {f"to_{self.english.split()[0]}"}
+        return frozenset(told | {self.case, self.aspect, f"verb.{self.infinitive}", f"reflexive_{self.reflexive}"})
 
 
 E = TypeVar("E", bound=Entry)
@@ -159,6 +179,9 @@ class Lexicon:
         self.names = {key: ProperName(key, {"english": key} | row) for key, row in table("names").items()}
         self.adjectives = _entries(Adjective, table("adjectives"))
         self.verbs = _entries(Verb, table("verbs"))
+        for verb in self.verbs.values():
+            noun = self.nouns.get(verb.fixed)
+            verb.fixed_noun = noun if noun and noun.fixed_noun else None
         self.adverbs = {
             slot: _entries(Adverb, rows, slot="goal" if slot == "origin" else slot)
             for slot, rows in table("adverbs").items()

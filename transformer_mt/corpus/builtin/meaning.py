@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
-from typing import Any, dataclass_transform
+from functools import cache
+from typing import Any, ClassVar, dataclass_transform
 
 from transformer_mt.corpus.builtin.german import (
     DETERMINERS,
@@ -11,10 +12,11 @@ from transformer_mt.corpus.builtin.german import (
     PREPOSITIONS,
     PRONOUNS,
     Person,
-    has_preterite,
 )
 from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
+# What fields hold that are no nodes.
+_LEAVES = (str, bool, Verb, Noun, ProperName, Adverb, Adjective, tuple[Adjective, ...])
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 
 
@@ -22,7 +24,10 @@ _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 class Node:
     """A part of a derivation, a data class; nodes are compared by identity."""
 
+    below: ClassVar[tuple[str, ...]]  # the fields that hold other nodes
+
     def __init_subclass__(cls) -> None:
+        cls.below = tuple(name for name, kind in cls.__annotations__.items() if kind not in _LEAVES)
         dataclass(eq=False)(cls)
 
 
@@ -99,6 +104,11 @@ class Adverbial(Node):
         """Its place in the sentence."""
         return self.adverb.slot
 
+    @property
+    def facts(self) -> Set[str]:
+        """What parts.toml may ask of its clause."""
+        return self.adverb.facts
+
 
 class Prepositional(Node):
     """A preposition of each language and what it governs; `slot` is its place in the sentence."""
@@ -116,6 +126,11 @@ class Prepositional(Node):
         row = PREPOSITIONS[self.preposition]
         case: Case = row.get("goal", row["case"]) if self.slot in ("goal", "path") else row["case"]
         return case
+
+    @property
+    def facts(self) -> Set[str]:
+        """What parts.toml may ask of its clause."""
+        return {"since"} if "perfect" in PREPOSITIONS[self.preposition] else {type(self.object).__name__}
 
 
 class Quality(Node):
@@ -170,7 +185,7 @@ class Clause(Node):
         if not self.says_nicht or "gern" in self.tense:
             return False
         direct = self.object if not self.verb.governs else None
-        return fixed_noun(self.verb) is not None or "indefinite" in traits(direct) | traits(self.predicate)
+        return self.verb.fixed_noun is not None or "indefinite" in traits(direct) | traits(self.predicate)
 
     @property
     def english_subject(self) -> Nominal | None:
@@ -217,50 +232,48 @@ class Sentence(Node):
 
 
 def parts(node: Node) -> Iterator[Node]:
-    """The node and every node below it."""
+    """The node and every node below it; what a relative pronoun stands for is not below it."""
     yield node
-    for value in vars(node).values() if not isinstance(node, RelativePronoun) else ():
+    for name in node.below if not isinstance(node, RelativePronoun) else ():
+        value = getattr(node, name)
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(part, Node):
                 yield from parts(part)
 
 
-def facts(node: Clause, order: str) -> Set[str]:
+def facts(node: Clause, order: str, *, english: bool) -> Set[str]:
     """What the choices of parts.toml may ask of a clause that is said in an order."""
-    verb, particle, thing = node.verb, node.small_word, node.english_object
-    adverbs = [part.adverb for part in node.adverbials if isinstance(part, Adverbial)]
-    phrases = [part for part in node.adverbials if isinstance(part, Prepositional)]
-    ahead = any(adverb.tenses == {"future"} for adverb in adverbs)
-    clock = any(isinstance(part.object, Clock) for part in phrases) or any(word.key == "wann" for word in adverbs)
-    follows = {
-        "nonfinite": order.endswith("infinitive"),
-        "nicht": node.says_nicht,
-        "not": node.says_nicht or "negative" in traits(thing),
-        "kein": node.takes_kein,
-        "gladly": "gern" in node.tense,
-        "please": node.please,
-        "particle": node.particle,
-        "exists": verb.key == "geben (es)",
-        "impersonal": getattr(node.subject, "key", "") == "es" and not verb.subject,
-        "fixed_noun": fixed_noun(verb),
-        "wish": verb.infinitive == "möchten",
-        "preterite": has_preterite(verb),
-        "so_far": "perfect" in particle or any(adverb.perfect for adverb in adverbs),
-        "since": any("perfect" in PREPOSITIONS[part.preposition] for part in phrases),
-        "be": verb.english.split()[0] == "be",
-        "will": verb.ahead and ahead,
-        "timetable": verb.timetable and (ahead or clock),
-        "repeated": any(adverb.tenses & {"habit", "repeated"} for adverb in adverbs),
-        "nothing": node.takes_kein and getattr(node.object, "determiner", "") != "ein",
-        "usual": node.simple,
+    thing = node.english_object if english else node.object
+    found = {
+        order,
+        node.tense,
+        "nonfinite" if order.endswith("infinitive") else "",
+        "nicht" if node.says_nicht else "",
+        "not" if node.says_nicht or "negative" in traits(thing) else "",
+        "kein" if node.takes_kein else "",
+        "gladly" if "gern" in node.tense else "",
+        "please" if node.please else "",
+        "impersonal" if not node.verb.subject and getattr(node.subject, "key", "") == "es" else "",
+        "indefinite" if getattr(node.object, "determiner", "") == "ein" else "",
+        "usual" if node.simple else "",
     }
-    found = {order, node.tense, verb.case, verb.aspect, node.particle.replace(" ", "_")} | verb.traits
-    found.update((f"particle.{key}" for key in particle), (name for name, value in follows.items() if value))
-    for role in ("subject", "object", "recipient", "english_subject", "english_object"):
-        if (nominal := getattr(node, role)) is not None:
-            told = (getattr(nominal, "key", ""), type(nominal).__name__, *traits(nominal) & {"light", "new"})
-            found.update((role,), (f"{role}.{trait}" for trait in told))
+    found.update(node.verb.facts, _PARTICLE_FACTS[node.particle], *(part.facts for part in node.adverbials))
+    subject = node.english_subject if english else node.subject
+    for role, nominal in (("subject", subject), ("object", thing), ("recipient", node.recipient)):
+        if nominal is not None:
+            found |= _role_facts(role, getattr(nominal, "key", type(nominal).__name__), traits(nominal))
     return found
+
+
+_PARTICLE_FACTS = {
+    particle: {particle.replace(" ", "_"), "particle", *(f"particle.{key}" for key in row)}
+    for particle, row in PARTICLES.items()
+} | {"": set()}
+
+
+@cache
+def _role_facts(role: str, name: str, nominal: frozenset[str]) -> frozenset[str]:
+    return frozenset((role, *(f"{role}.{trait}" for trait in (name, *nominal))))
 
 
 # ---- nominals of nouns and names
@@ -316,13 +329,7 @@ def taken_up(nominal: Nominal) -> Pronoun:
     return Pronoun(key, thing and key != "sie, plural")
 
 
-def fixed_noun(verb: Verb) -> Noun | None:
-    """The noun among the fixed words of a verb that kein negates: Hunger haben, keinen Hunger haben."""
-    found = lexicon().nouns.get(verb.fixed)
-    return found if found is not None and found.fixed_noun else None
-
-
-def traits(nominal: object) -> Set[str]:
+def traits(nominal: object) -> frozenset[str]:
     """What the lexicon and the closed classes say of it: person, pet … of a noun; light, new, indefinite of its words.
 
     Light pronouns stand at the front of the German middle field; what is new stands behind manner and place: Er hat in
@@ -330,15 +337,21 @@ def traits(nominal: object) -> Set[str]:
     """
     match nominal:
         case Pronoun(key):
-            return PRONOUNS[key].keys() | {"person"}
-        case NounPhrase(noun, determiner, possessor=owner):
-            return _kinds(noun) | (DETERMINERS[determiner].keys() if owner is None else frozenset())
+            return _PRONOUN_TRAITS[key]
+        case NounPhrase(noun, determiner):
+            return _noun_traits(noun, None if nominal.possessor is not None else determiner)
+        case Name(name):
+            return name.kind_set
         case Both((first, second)):
             return traits(first) & traits(second) | {"person"}
-    return _kinds(entity) if (entity := entity_of(nominal)) else frozenset()
+    return frozenset()
 
 
-def _kinds(entity: Entity) -> Set[str]:
-    """The kinds of a noun or name; whoever stands in a picture or has a profession is a person in every sentence."""
-    people = {"person"} if entity.kind_set & {"figure", "profession"} else frozenset()
-    return entity.kind_set | people
+_PRONOUN_TRAITS = {key: frozenset(row) | {"person"} for key, row in PRONOUNS.items()}
+
+
+@cache
+def _noun_traits(noun: Noun, determiner: str | None) -> frozenset[str]:
+    """Whoever stands in a picture or has a profession is a person in every sentence."""
+    people = ("person",) if noun.kind_set & {"figure", "profession"} else ()
+    return noun.kind_set.union(people, () if determiner is None else DETERMINERS[determiner])

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Set
+from functools import cache
 from typing import Any, NamedTuple
 
 from transformer_mt.corpus.builtin import meaning as m
@@ -44,6 +45,8 @@ class Language(ABC):
             role: {key: Choice(*text.split(", ")) for key, text in row.items()}
             for role, row in table("parts")[self.name].items()
         }
+        self._asked = frozenset[str]().union(*(choice.asks for row in self._roles.values() for choice in row.values()))
+        self._said_roles = cache(self._chosen)
         self._choices = {name: Choice(*options) for name, options in table("parts")["choices"][self.name].items()}
 
     # ---- sentences
@@ -89,7 +92,7 @@ class Language(ABC):
     def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
         """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
         places: Places = defaultdict(list)
-        holds = m.facts(node, order)
+        holds = m.facts(node, order, english=self.name == "english")
         head, top = self._verbs(node, holds, places)
         predicate = self._predicate(node)
         if predicate is not None:
@@ -107,9 +110,11 @@ class Language(ABC):
         for part in self._parts(node, holds):
             if part.relation:
                 attach(part.said, top if part.relation in ("nsubj", "expl", "advmod") else head, part.relation)
-            goes_first = part.node is not None and part.node is first
-            places["front" if goes_first else part.place] += part.said[part.stay if goes_first else 0 :]
-            places[part.place] += part.said[: part.stay] if goes_first else []
+            if part.node is not None and part.node is first:
+                places["front"] += part.said[part.stay :]
+                places[part.place] += part.said[: part.stay]
+            else:
+                places[part.place] += part.said
         if predicate is not None:
             places["front" if predicate is first else "predicate"] += described
         return [word for place in self._orders[order] if place in places for word in places[place]]
@@ -117,42 +122,43 @@ class Language(ABC):
     def _predicate(self, node: m.Clause) -> m.Predicate | None:
         return node.predicate
 
-    def _parts(self, node: m.Clause, holds: Set[str]) -> Iterator[Part]:
+    def _chosen(self, holds: frozenset[str]) -> dict[str, dict[str, Any]]:
+        """Of the roles that are said, what is chosen of each row."""
+        chosen = {role: {key: choice(holds) for key, choice in row.items()} for role, row in self._roles.items()}
+        return {role: row for role, row in chosen.items() if row["place"] not in ("", "-")}
+
+    def _parts(self, node: m.Clause, holds: Set[str]) -> list[Part]:
         """The parts of the clause beside verb and predicate."""
-        for role, row in self._roles.items():
-            if row["place"](holds) not in ("", "-"):
-                negated = node if role == "object" and self._choices["negates"](holds) else None
-                yield from self._part(node, role, {key: choice(holds) for key, choice in row.items()}, negated)
+        found: list[Part] = []
+        for role, row in self._said_roles(self._asked & holds).items():
+            negated = node if role == "object" and self._choices["negates"](holds) else None
+            found += self._part(node, role, row, negated)
         for adverbial in (part for part in node.adverbials if part is not self._predicate(node)):
             adverb = adverbial.adverb if isinstance(adverbial, m.Adverbial) else None
-            told = {adverb.key, "middle" if adverb.middle else ""} if adverb else set()
-            place = self._choices["place"](holds | told) or adverbial.slot
-            yield Part(adverbial, place, "advmod" if adverb else "obl", self.phrase(adverbial, self.plain_case))
+            place = self._choices["place"](node.verb.facts | adverbial.facts) or adverbial.slot
+            found.append(Part(adverbial, place, "advmod" if adverb else "obl", self.phrase(adverbial, self.plain_case)))
             if adverb and adverb.stranded:  # where … from
-                yield Part(None, "end", "compound:prt", spell(adverb.stranded, "ADP", (adverbial, "word 0")))
+                found.append(Part(None, "end", "compound:prt", spell(adverb.stranded, "ADP", (adverbial, "word 0"))))
         if node.complement is not None:
-            yield Part(None, "after", _relation(node.complement), self._set_off(self.joined(node.complement)))
+            said = self._set_off(self.joined(node.complement))
+            found.append(Part(None, "after", _relation(node.complement), said))
+        return found
 
-    def _part(self, node: m.Clause, role: str, row: dict[str, str], negated: m.Clause | None) -> Iterator[Part]:
+    def _part(self, node: m.Clause, role: str, row: dict[str, Any], negated: m.Clause | None) -> list[Part]:
         """A nominal in its role, behind a preposition, and its relative clause; or a word."""
+        place, relation = row["place"], row["relation"]
         origins = [(node, origin) for origin in row.get("origin", role).split()]
         if "of" not in row:
             own = PRONOUNS["Sie" if node.subject is None else m.subject_key(node.subject)]
-            mich, mir = own["reflexive"].split()
-            words = {"particle": node.particle, "mich": mich, "mir": mir, "myself": own["myself"]}
-            text = row["text"].format(verb=node.verb, small=node.small_word, **words)
-            yield Part(None, row["place"], row["relation"], spell(text, row["speech"], *origins))
-            return
+            words = {"particle": node.particle, "own": own, "verb": node.verb, "small": node.small_word}
+            return [Part(None, place, relation, spell(row["text"].format(**words), row["speech"], *origins))]
         nominal = getattr(node, row["of"])
-        preposition = spell(row.get("preposition", "").format(verb=node.verb), "ADP", *origins)
-        case: Any = row["case"].format(verb=node.verb)
-        said = self._role(node, role, nominal, case, negated)
-        noun = root_of(said)
-        yield Part(nominal, row["place"], row["relation"], before(preposition, said, "case"), len(preposition))
-        if "relative" in row:
-            yield Part(
-                nominal, row["place"] if row["relative"] == "here" else "after", "", self._relative(nominal, noun)
-            )
+        said = self._role(node, role, nominal, row["case"], negated)
+        relative = self._relative(nominal, root_of(said)) if "relative" in row else []
+        preposition = row.get("preposition", "").format(verb=node.verb)
+        adposition = spell(preposition, "ADP", *origins) if preposition else []
+        found = Part(nominal, place, relation, before(adposition, said, "case"), len(adposition))
+        return [found, Part(nominal, row["relative"].format(place=place), "", relative)] if relative else [found]
 
     def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
         """A nominal in its role in a clause."""
