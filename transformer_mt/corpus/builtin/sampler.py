@@ -21,7 +21,7 @@ _SAME_PERSON = {key: group for group in (("ich", "wir"), ("du", "ihr", "Sie")) f
 _SEVERAL = ("wir", "ihr", "sie, plural")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
-_MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
+_MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "sein ihr"}
 FRIENDS = "Anna Lena Maria Paul Peter Tim"
 EVERYDAY_PEOPLE = "familiar Mann Frau Kind Junge Mädchen"  # who does what anybody does
 ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
