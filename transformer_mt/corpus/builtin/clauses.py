@@ -196,6 +196,8 @@ def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) 
             if noun in sampler.words.select(verb.recipient_object or verb.object):
                 node.recipient = sampler.person(EVERYDAY_PEOPLE, pronouns=0.6)
         node.object = sampler.object(verb, noun, known=row.known, habitual=habitual)
+        if isinstance(node.object, m.NounPhrase) and not fits(verb, "described"):
+            node.object.adjectives = ()
 
 
 def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:

@@ -273,7 +273,7 @@ class Sampler:
             phrase.determiner = self.few()
         elif determiner == "mein":
             one = bool(noun.kind_set & {"body", "glasses", "clothing", "datum"})
-            phrase.determiner = self.possessive(0.6 if "person" in noun.kind_set else 0.92, one=one)
+            phrase.determiner = self.possessive(0.6 if "person" in noun.kind_set else 0.96, one=one)
             phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
