@@ -18,7 +18,7 @@ from transformer_mt.corpus.builtin import (
 )
 from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS
 from transformer_mt.corpus.builtin.lexicon import CLOSED, lexicon, table
-from transformer_mt.corpus.builtin.meaning import Sentence, parts
+from transformer_mt.corpus.builtin.meaning import Name, Prepositional, Sentence, parts
 from transformer_mt.corpus.builtin.notation import Reader, form_of
 from transformer_mt.corpus.builtin.phrasebook import everyday, phrases, shown
 from transformer_mt.corpus.builtin.realise import realise
@@ -662,6 +662,74 @@ def test_a_letter_is_sie_only_where_that_cannot_be_they() -> None:
 def test_modal_verbs_stand_with_what_somebody_does_or_is_able_to(verb: str, bears: bool) -> None:
     unfit = clauses._unfit(lexicon().verbs[verb])
     assert ("modal" in unfit) == ("können" in unfit) == (not bears)
+
+
+def test_lists_of_what_makes_sense_name_verbs() -> None:
+    named = {verb for verbs in clauses.FITS.values() for verb in verbs} | clauses._HOURS.keys()
+    assert named <= lexicon().verbs.keys(), named - lexicon().verbs.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "fits"),
+    [
+        ("dürfen", "reparieren", False),
+        ("noch nie", "fliegen", True),
+        ("weekday", "auf|wachen", False),
+        ("past", "lesen", True),
+    ],
+)
+def test_a_verb_stands_with_what_its_lists_say(name: str, verb: str, fits: bool) -> None:
+    assert clauses.fits(lexicon().verbs[verb], name) == fits
+    assert (name in clauses._unfit(lexicon().verbs[verb])) != fits
+
+
+def said_by(name: str, size: int = 1500) -> list[tuple[Sentence, SentencePair]]:
+    """What one construction says."""
+    construction = next(function for function in CONSTRUCTIONS if function.__name__ == name)
+    sampler = Sampler(Random(23), lambda verb, noun: True)
+    made = []
+    for _ in range(size):
+        sampler.new_sentence()
+        sentence = construction(sampler)
+        made.append((sentence, realise(sentence)))
+    return made
+
+
+def test_statements_say_a_day_and_a_modal_verb_only_where_the_lists_have_the_verb() -> None:
+    dated = 0
+    for sentence, pair in said_by("statement"):
+        node = sentence.clause
+        if node.tense in clauses.FITS:
+            assert node.verb.key in clauses.FITS[node.tense], pair
+        if any(isinstance(part, Prepositional) and part.slot == "time" for part in node.adverbials):
+            bears = {"weekday", "clock", "long", "occasion"}
+            assert any(node.verb.key in clauses.FITS[name] for name in bears), pair
+            dated += 1
+        names = [part.name for part in (node.subject, node.object) if isinstance(part, Name)]
+        assert sum("person" in name.kind_set for name in names) < 2, pair
+    assert dated > 20
+
+
+def test_relative_clauses_are_of_every_case_and_of_prepositions() -> None:
+    pairs = [pair for _, pair in said_by("relative")]
+    for pronoun in (" der ", " den ", " dem ", " denen ", " auf den ", " in dem ", " mit der "):
+        assert sum(f",{pronoun}" in pair.source for pair in pairs) > 3, pronoun
+    assert sum(" in which " in pair.target for pair in pairs) > 20
+    assert not any(re.search(r"\bI \w+ me\b|\b[Ww]e \w+ us\b|\b[Yy]ou \w+ you\b", pair.target) for pair in pairs)
+
+
+def test_nothing_is_asked_of_oneself() -> None:
+    asked = [pair for name in ("pattern", "lasting_state") for _, pair in said_by(name) if pair.source.endswith("?")]
+    assert len(asked) > 100
+    assert not [
+        pair
+        for pair in asked
+        if re.match(r"\w+ (?:ich|wir|mein\w*|unser\w*) ", pair.source) and "Wo" not in pair.source
+    ]
+
+
+def test_people_who_are_called_the_same_in_english_are_not_told_apart() -> None:
+    assert names_somebody_twice(derivation({"says": "mein Freund; helfen; mein Freundin"}))
 
 
 @pytest.mark.parametrize("adjective", [entry.key for entry in lexicon().adjectives.values() if entry.compares])

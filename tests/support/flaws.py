@@ -112,7 +112,38 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"\b(Anna|Lena|Maria|Emma|Paul|Peter|Tim|David|Jan|Simon)s?\b.*\b\1s?\b",
         "Emma versteht Emma.",
     ),
+    "the day of what nobody dates": (
+        0,
+        r"^(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)[^,]*\b(?:aufgewacht|aufgemacht"
+        r"|zugemacht|gestellt|gelegt|gerufen|angezogen|ausgezogen|überquert|geklatscht)\b",
+        "Ich bin vorgestern aufgewacht.",
+    ),
+    "bed on a weekday": (
+        0,
+        r"\bjede[nrs] (?:Sonntag|Woche|Wochenende)\b.*\b(?:ins Bett|auf)[.?!]?$",
+        "Er geht jeden Sonntag ins Bett.",
+    ),
+    "a name beside a name": (
+        0,
+        r"^\w+t (?:Anna|Lena|Maria|Emma|Paul|Peter|Tim|David|Jan|Simon|Martin) "
+        r"(?:Anna|Lena|Maria|Emma|Paul|Peter|Tim|David|Jan|Simon|Martin)\b",
+        "Fragt Jan Martin?",
+    ),
     # ---- English
+    "a wish denied": (1, r"\bwould not like to\b", "We would not like to pay for the beer."),
+    "any of what one likes": (1, r"\b(?:like|love|play|learn)s? any\b(?! more)", "Why does he not like any football?"),
+    "until not any more": (1, r"\buntil [^,]*\bany more\b", "She has to stay in bed until she is not ill any more."),
+    "done for a long time": (
+        1,
+        r"\b(?:have|has) (?:worked|danced|slept|waited|run) (?:for a long time|quickly)\b",
+        "I am thirsty because I have danced for a long time.",
+    ),
+    "a state by the year": (
+        1,
+        r"(?i)\b(?:next|last) (?:year|summer|month)\b[^,]*\b(?:be|is|was|were|are|been) (?:not |very |quite )*(?:full"
+        r"|tired|hungry|thirsty|busy|angry|awake)\b",
+        "Next year the waitress will be full.",
+    ),
     "a pair of glasses": (1, r"\bpairs? of (?:sun)?glasses\b", "He is wearing a pair of glasses."),
     "hopefully at the end": (1, r"\bhopefully[.?!]", "The bus will come soon hopefully."),
     "comma within what somebody said": (
@@ -324,7 +355,12 @@ def _owned(german: str, english: str) -> SentencePair:
 
 def _simple_present_of_what_goes_on(pair: SentencePair) -> bool:
     german = pair.source
-    return bool(_SIMPLE.search(pair.target)) and not _HABIT.search(german) and "," not in german
+    return (
+        bool(_SIMPLE.search(pair.target))
+        and " who " not in pair.target
+        and not _HABIT.search(german)
+        and "," not in german
+    )
 
 
 def _question_mark(pair: SentencePair) -> bool:

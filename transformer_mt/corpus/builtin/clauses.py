@@ -19,9 +19,7 @@ _THEIRS = ("sein", "ihr", "ihr, plural")
 _TABLE = table("fits")
 _HOURS: dict[str, str] = _TABLE.pop("hours")
 FITS = {
-    name: frozenset(verbs.replace("\n", " ").split(", "))
-    for names, verbs in _TABLE.items()
-    for name in names.split(", ")
+    name: frozenset(map(str.strip, verbs.split(","))) for names, verbs in _TABLE.items() for name in names.split(", ")
 }
 _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
@@ -76,7 +74,7 @@ def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nomina
     entities = sampler.select(wanted)
     if sampler.chance(row.pronouns) and any("person" in entity.kind_set for entity in entities):
         return sampler.pronoun(place)
-    return sampler.entity(sampler.fair(entities), adjectives=0)
+    return sampler.entity(sampler.fair(entities), adjectives=0, plurals=0 if place == "asked" else 0.06)
 
 
 def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
@@ -198,6 +196,8 @@ def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) 
             if noun in sampler.words.select(verb.recipient_object or verb.object):
                 node.recipient = sampler.person(EVERYDAY_PEOPLE, pronouns=0.6)
         node.object = sampler.object(verb, noun, known=row.known, habitual=habitual)
+        if isinstance(node.object, m.NounPhrase) and not fits(verb, "described"):
+            node.object.adjectives = ()
 
 
 def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:

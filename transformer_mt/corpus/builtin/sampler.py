@@ -21,7 +21,7 @@ _SAME_PERSON = {key: group for group in (("ich", "wir"), ("du", "ihr", "Sie")) f
 _SEVERAL = ("wir", "ihr", "sie, plural")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
-_MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "ihr"}
+_MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "sein ihr"}
 FRIENDS = "Anna Lena Maria Paul Peter Tim"
 EVERYDAY_PEOPLE = "familiar Mann Frau Kind Junge Mädchen"  # who does what anybody does
 ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
@@ -269,7 +269,7 @@ class Sampler:
             phrase.determiner = self.few()
         elif determiner == "mein":
             one = bool(noun.kind_set & {"body", "glasses", "clothing", "datum"})
-            phrase.determiner = self.possessive(0.6 if "person" in noun.kind_set else 0.92, one=one)
+            phrase.determiner = self.possessive(0.6 if "person" in noun.kind_set else 0.96, one=one)
             phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
         elif determiner == "von":
             phrase.determiner, phrase.possessor = "der", self._possessor(noun)
