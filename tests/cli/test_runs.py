@@ -46,8 +46,9 @@ def test_a_run_is_listed_with_what_it_has_come_to(listed: Path, tmt: Tmt) -> Non
     ]  # fmt: skip
     assert found.keys() == {
         "run", "corpus", "source_language", "target_language", "score", "score_name", "step", "steps", "epochs",
-        "bytes", "seconds_since", "state",
+        "bytes", "seconds_since", "state", "parent",
     }  # fmt: skip
+    assert found["parent"] is None
     assert (found["corpus"], found["steps"], found["bytes"]) == ("data", 6, size)
 
 
@@ -103,6 +104,24 @@ def test_before_the_first_checkpoint_there_is_no_score(listed: Path, tmt: Tmt) -
     assert " –  " in tmt("runs").lines[1]
     found = described(tmt)["runs/one"]
     assert (found["score"], found["step"], found["state"]) == (None, 0, "stopped")
+
+
+def test_a_pruned_run_is_said_to_be_made_from_another_until_it_is_trained(listed: Path, tmt: Tmt) -> None:
+    assert tmt("heads", "--model", "runs/one", "--prune", "1", "--run-dir", "runs/two", "--sentences", "3").code == 0
+    rows = {line.split()[0]: line for line in tmt("runs").lines}
+    assert rows["runs/two"].endswith("  pruned, from runs/one")
+    assert rows["runs/two"].split().count("–") == 2  # neither a score nor steps
+    found = described(tmt)["runs/two"]
+    assert (found["state"], found["parent"]) == ("pruned", str(Path("runs/one").resolve()))
+    Path("elsewhere").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir("elsewhere")
+        assert tmt("runs", "../runs/two").lines[1].endswith(f"pruned, from {found['parent']}")
+    (listed / "two/metrics.jsonl").write_text('{"step": 1, "kind": "training", "loss": 1.0, "learning_rate": 1.0}\n')
+    assert described(tmt)["runs/two"]["state"] == "stopped"
+    (listed / "two/metrics.jsonl").unlink()
+    (listed / "two/model.safetensors").unlink()
+    assert described(tmt)["runs/two"]["state"] == "stopped"
 
 
 def test_damaged_runs_are_a_line_each_and_stop_nobody(listed: Path, tmt: Tmt) -> None:

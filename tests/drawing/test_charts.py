@@ -157,8 +157,36 @@ def test_curves_stand_out_from_a_light_and_from_a_dark_ground() -> None:
     assert "prefers-color-scheme:dark" in chart_svg([Panel("t", "step", (RISING,))])
 
 
+def test_screen_readers_get_the_title_and_where_curves_begin_and_end() -> None:
+    root = parsed(
+        chart_svg([Panel("loss", "step", (RISING, FALLING)), Panel("rate", "step", (Series("", ((5, 0.5),)),))])
+    )
+    assert (root.attrib["role"], root.attrib["aria-labelledby"]) == ("img", "title description")
+    assert (root[0].text, root[0].attrib["id"]) == ("loss, rate", "title")
+    assert root[1].attrib["id"] == "description"
+    assert root[1].text == "loss: a run 0 at 0, 10 at 100, another 10 at 0, 0 at 100. rate: 0.5 at 5, 0.5 at 5."
+    heat = parsed(heat_map_svg(np.eye(2), title="t", down="rows", across="columns"))
+    assert heat[1].text == "rows down, columns across; blue -1, white 0, orange 1"
+
+
+def test_a_page_lies_below_the_curves_and_is_dark_where_that_is_preferred() -> None:
+    root = parsed(chart_svg([Panel("t", "step", (RISING,))]))
+    assert root[3].attrib == {"class": "page", "width": "100%", "height": "100%"}
+    light, dark = (root[2].text or "").split("@media(prefers-color-scheme:dark)")
+    assert ".page{fill:#ffffff}" in light
+    assert ".page{fill:#16181c}" in dark
+
+
+def test_wide_characters_have_room_in_the_legend() -> None:
+    series = tuple(Series(name, RISING.points) for name in ("日本語" * 9, "b"))
+    entries = list(parsed(chart_svg([Panel("t", "step", series)])).iter(f"{SVG}text"))
+    wide, other = (next(one for one in entries if one.text == name.name) for name in series)
+    far = float(other.attrib["x"]) - float(wide.attrib["x"]) >= 27 * 12
+    assert far or float(other.attrib["y"]) > float(wide.attrib["y"])
+
+
 def test_hostile_names_are_text() -> None:
-    hostile = "<script>alert(1)</script>&\x1b[2J\u202e\x00"
+    hostile = "<script>alert(1)</script>&\x1b[2J\u202e\x00\ufffe"
     svg = chart_svg([Panel(hostile, hostile, (Series(hostile, RISING.points), FALLING))])
     root = parsed(svg)
     assert not list(root.iter(f"{SVG}script"))

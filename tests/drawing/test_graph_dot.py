@@ -18,7 +18,7 @@ def dot(matrix: Matrix, *, threshold: float = 0.1) -> str:
 
 
 def matrix_of(text: str) -> Matrix:
-    return Matrix("cross", text, text, [[1.0]], (text,), (text,), same_tokens=False)
+    return Matrix("cross", text, text, [[1.0]], (text,), (text,))
 
 
 def shown(quoted: str) -> str:
@@ -34,7 +34,7 @@ def test_every_label_is_shown_as_it_is_and_adds_nothing(text: str) -> None:
     written = dot(matrix_of(text))
     labels = [shown(label) for label in re.findall(f"label={QUOTED}", written)]
     escaped = escape_controls(text)
-    assert labels == [f"{escaped}, {escaped}", escaped, escaped, "1.0"]
+    assert labels == [f"{escaped}, {escaped}", escaped, escaped, " 1.0"]
     assert re.sub(QUOTED, '""', written) == re.sub(QUOTED, '""', dot(matrix_of("a")))
 
 
@@ -44,38 +44,40 @@ def test_no_control_reaches_the_file() -> None:
 
 
 def test_rows_and_columns_stand_in_two_lines_and_edges_lead_from_rows_to_columns() -> None:
-    matrix = Matrix("cross", "p", "n", [[0.5, 0.05], [0.0, 1.0]], ("a", "b"), ("x", "y"), same_tokens=False)
+    matrix = Matrix("cross", "p", "n", [[0.5, 0.05], [0.0, 1.0]], ("a", "b"), ("x", "y"))
     assert dot(matrix).splitlines()[4:-1] == [
-        "  subgraph cluster_0 {",
-        '    label="p, n";',
-        '    column_0_0 [label="x"];',
-        '    column_0_1 [label="y"];',
-        "    { rank=same; column_0_0 -> column_0_1 [style=invis]; }",
-        '    row_0_0 [label="a"];',
-        '    row_0_1 [label="b"];',
-        "    { rank=same; row_0_0 -> row_0_1 [style=invis]; }",
-        '    row_0_0 -> column_0_0 [label=".50", penwidth=2.00];',
-        '    row_0_1 -> column_0_1 [label="1.0", penwidth=4.00];',
-        "  }",
+        '  title_0 [shape=plaintext, label="p, n"];',
+        '  column_0_0 [label="x"];',
+        '  column_0_1 [label="y"];',
+        "  { rank=same; column_0_0 -> column_0_1 [style=invis]; }",
+        '  row_0_0 [label="a"];',
+        '  row_0_1 [label="b"];',
+        "  { rank=same; row_0_0 -> row_0_1 [style=invis]; }",
+        "  row_0_1 -> column_0_1 -> title_0 [style=invis];",
+        '  row_0_0 -> column_0_0 [label=" .50", penwidth=2.00];',
+        '  row_0_1 -> column_0_1 [label=" 1.0", penwidth=4.00];',
     ]
 
 
-def test_the_same_tokens_are_one_line_of_nodes() -> None:
-    matrix = Matrix("encoder", "p", "n", [[0.5, 0.5], [0.0, 1.0]], ("a", "b"), ("a", "b"), same_tokens=True)
-    written = dot(matrix)
-    assert "row_" not in written
-    assert "column_0_0 -> column_0_1 [label" in written
+def test_without_edges_rows_stand_below_columns() -> None:
+    matrix = Matrix("cross", "p", "n", [[0.0] * 3] * 2, ("a", "b"), ("x", "y", "z"))
+    edges = [line for line in dot(matrix).splitlines() if "->" in line and "rank" not in line]
+    assert edges == ["  row_0_1 -> column_0_1 -> title_0 [style=invis];"]
+
+
+def test_there_are_no_clusters_in_which_graphviz_forgets_the_order_of_words() -> None:
+    assert "cluster" not in dot(matrix_of("a"))
 
 
 def test_negative_edges_are_dashed_and_the_largest_is_the_thickest() -> None:
-    written = dot(Matrix("cross", "p", "n", [[-8.0, 2.0]], ("a",), ("x", "y"), same_tokens=False))
-    assert '[label="-8", penwidth=4.00, style=dashed]' in written
-    assert '[label="2.0", penwidth=1.00]' in written
+    written = dot(Matrix("cross", "p", "n", [[-8.0, 2.0]], ("a",), ("x", "y")))
+    assert '[label=" -8", penwidth=4.00, style=dashed]' in written
+    assert '[label=" 2.0", penwidth=1.00]' in written
 
 
 def test_each_of_several_matrices_has_nodes_of_its_own() -> None:
     graph = (matrix_of("a"), adjacency(matrix_of("a"), threshold=0.1))
     written = render_dot([graph, graph])
-    assert written.count("subgraph cluster_") == 2
+    assert written.count("title_0 [shape") == written.count("title_1 [shape") == 1
     assert written.count("row_0_0 [") == written.count("row_1_0 [") == 1
-    assert "invis" not in written  # which would hide a node that stands alone
+    assert "{ rank=same; row_0_0; }" in written  # not invisible, as a chain of one would be

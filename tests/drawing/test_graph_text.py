@@ -13,11 +13,10 @@ MATRIX = Matrix(
     [[0.75, 0.05, 0.2], [0.0, 1.0, None]],
     ("Can", "you"),
     ("Kannst", "du", "</s>"),
-    same_tokens=False,
 )
 
 
-SIGNED = Matrix("cross", "erasure", "all", [[-0.5, 3.0]], ("a",), ("x", "y"), same_tokens=False)
+SIGNED = Matrix("cross", "erasure", "all", [[-0.5, 3.0]], ("a",), ("x", "y"))
 
 
 def test_the_graph_as_text() -> None:
@@ -41,7 +40,7 @@ def test_the_graph_as_text() -> None:
 
 
 def test_edges_that_do_not_fit_go_on_below() -> None:
-    many = Matrix("cross", "p", "n", [[0.25] * 4], ("r",), ("aa", "bb", "cc", "dd"), same_tokens=False)
+    many = Matrix("cross", "p", "n", [[0.25] * 4], ("r",), ("aa", "bb", "cc", "dd"))
     lines = [line.plain for line in render_graph(many, adjacency(many, threshold=0.1), width=36, glyphs=UNICODE)]
     assert lines[3:5] == ["  r           4  aa .25, bb .25,", "                 cc .25, dd .25"]
 
@@ -55,7 +54,7 @@ def test_rows_that_are_no_convex_combinations_are_said_to_be_none() -> None:
 
 @given(hostile_texts)
 def test_hostile_labels_command_nothing(text: str) -> None:
-    matrix = Matrix("cross", text, text, [[1.0]], (text,), (text,), same_tokens=False)
+    matrix = Matrix("cross", text, text, [[1.0]], (text,), (text,))
     for glyphs in (UNICODE, ASCII):
         lines = [line.plain for line in render_graph(matrix, adjacency(matrix, threshold=0.1), width=60, glyphs=glyphs)]
         assert all(line.isprintable() or not line.isascii() for line in lines)

@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.hostile_text import HOSTILE_TEXTS, hostile_texts
@@ -15,7 +16,7 @@ ELEMENTS = {"svg", "title", "desc", "style", "rect", "g", "path", "text"}
 
 
 def matrix_of(*rows: list[float | None], text: str = "a") -> Matrix:
-    return Matrix("cross", text, text, [*rows], (text,) * len(rows), (text,) * len(rows[0]), same_tokens=False)
+    return Matrix("cross", text, text, [*rows], (text,) * len(rows), (text,) * len(rows[0]))
 
 
 def parsed(*matrices: Matrix) -> ElementTree.Element:
@@ -76,12 +77,32 @@ def test_every_cell_has_the_shade_of_its_size(rows: list[list[float]]) -> None:
     levels = [[0] * 5 for _ in rows]
     for name, path in drawn.items():
         for x, y, width in covered(path):
-            if name != "c0":
+            if name not in ("c0", "frame"):
                 for column in range(x // size, (x + width) // size):
                     assert levels[y // size][column] == 0
                     levels[y // size][column] = int(name[1:])
     largest = 1.0
     assert levels == [[sum(number >= share * largest for share in _SHARES) for number in row] for row in rows]
+
+
+def test_a_frame_is_drawn_over_the_cells() -> None:
+    names = [*paths(parsed(matrix_of([0.25, 0.75, None])))]
+    assert names[0] == "c0"
+    assert names[-1] == "frame"
+
+
+@pytest.mark.parametrize(("largest", "unit"), [(0.03, "0.01"), (3.0, None), (5432.0, "1000")])
+def test_a_unit_of_the_numbers_is_said_below_them_and_to_screen_readers(largest: float, unit: str | None) -> None:
+    picture = parsed(matrix_of([largest, 0.0]))
+    texts = [text.text or "" for text in picture.iter(f"{NAMESPACE}text")]
+    description = picture[1].text or ""
+    if unit is None:
+        assert "in units of" not in " ".join([*texts, description])
+    else:
+        assert texts[-1] == f"in units of {unit}"
+        assert f"Numbers are in units of {unit}. " in description
+    places = [float(text.attrib["y"]) for text in picture.iter(f"{NAMESPACE}text") if "y" in text.attrib]
+    assert max(places) < float(picture.attrib["height"])
 
 
 def test_neighbours_of_one_shade_are_one_rectangle() -> None:
@@ -103,9 +124,7 @@ def test_masked_cells_are_marked() -> None:
 
 
 def test_screen_readers_get_a_title_and_the_largest_of_each_row() -> None:
-    matrix = Matrix(
-        "cross", "p", "n", [[0.75, 0.25], [None, 1.0]], ("Can", "</s>"), ("Kannst", "du"), same_tokens=False
-    )
+    matrix = Matrix("cross", "p", "n", [[0.75, 0.25], [None, 1.0]], ("Can", "</s>"), ("Kannst", "du"))
     title, description = list(parsed(matrix))[:2]
     assert (title.text, description.text) == ("p, n", "Can: Kannst .75. </s>: du 1.0. a meaning")
     assert parsed(matrix, matrix)[0].text == "p, n, and 1 more"

@@ -14,11 +14,10 @@ MATRIX = Matrix(
     [[0.75, 0.05, 0.2], [0.0, 1.0, None]],
     ("Can", "you"),
     ("Kannst", "du", "</s>"),
-    same_tokens=False,
 )
 
 
-SIGNED = Matrix("cross", "erasure", "all", [[-0.5, 3.0]], ("a",), ("x", "y"), same_tokens=False)
+SIGNED = Matrix("cross", "erasure", "all", [[-0.5, 3.0]], ("a",), ("x", "y"))
 
 
 def test_edges_are_those_that_reach_the_threshold() -> None:
@@ -36,16 +35,14 @@ def test_negative_numbers_are_edges_by_their_size_and_make_no_convex_combination
 
 
 def test_a_row_without_neighbours_leaves_the_others_convex() -> None:
-    lonely = Matrix("encoder.1", "p", "n", [[None, None], [0.5, 0.5]], ("a", "b"), ("a", "b"), same_tokens=True)
+    lonely = Matrix("encoder.1", "p", "n", [[None, None], [0.5, 0.5]], ("a", "b"), ("a", "b"))
     assert adjacency(lonely, threshold=0.1).convex
 
 
 @given(st.lists(st.lists(st.floats(-2, 2), min_size=3, max_size=3), min_size=1, max_size=5), st.floats(0.01, 1.0))
 def test_degrees_sum_to_the_edges(numbers: list[list[float]], threshold: float) -> None:
     rows = tuple(map(str, range(len(numbers))))
-    graph = adjacency(
-        Matrix("cross", "p", "n", [*numbers], rows, ("x", "y", "z"), same_tokens=False), threshold=threshold
-    )
+    graph = adjacency(Matrix("cross", "p", "n", [*numbers], rows, ("x", "y", "z")), threshold=threshold)
     assert sum(graph.out_degrees) == sum(graph.in_degrees) == len(graph.edges)
 
 

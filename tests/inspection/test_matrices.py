@@ -145,16 +145,6 @@ def test_pruned_heads_are_not_shown() -> None:
         layer_matrices(pruned, layer="1", head="2")
 
 
-def test_only_an_encoders_rows_and_columns_are_the_same_tokens() -> None:
-    stack = maps_of(torch.rand(1, 1, 2, 3)).stacks["cross"]
-    tokens = Tokens((), (), (), ())
-    every = AttentionMaps(
-        "s", "t", PairTokens(tokens, tokens, tokens), dict.fromkeys(("encoder", "decoder", "cross"), stack)
-    )
-    same = {name: layer_matrices(every, stack=name)[0].same_tokens for name in every.stacks}
-    assert same == {"encoder": True, "decoder": False, "cross": False}
-
-
 def test_masked_cells_are_known() -> None:
     mask = torch.tensor([[[True, True, False], [True, True, True]]])
     assert layer_matrices(maps_of(torch.rand(1, 1, 2, 3), mask=mask))[0].masked

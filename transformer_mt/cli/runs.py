@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
 RIGHT = ("step", "size", "age")
+# The state of a run that tmt heads --prune wrote, and that has no training of its own.
+PRUNED = "pruned"
 # Units of an age, each as long as so many seconds.
 AGES = {"days": 86_400, "h": 3_600, "min": 60, "s": 1}
 
@@ -38,9 +40,10 @@ def runs(
       tmt runs path/to/runs
       tmt runs --json
 
-    The newest comes first. State is training, stopped or finished; of a damaged run it says what is wrong. --json
-    prints an object a line: run, corpus, source_language, target_language, score, score_name, step, steps, epochs,
-    bytes, seconds_since, state; or run and error.
+    The newest comes first. State is training, stopped, finished, or pruned: made by tmt heads --prune, and not trained
+    since. Of a damaged run it says what is wrong. --json prints an object a line: run, corpus, source_language,
+    target_language, score, score_name, step, steps, epochs, state, parent (the run that it began with, or null), bytes,
+    seconds_since; or run and error.
     """
     from transformer_mt.cli.terminal import note, result
 
@@ -79,14 +82,17 @@ def _description(run: "Run") -> dict[str, Any]:
         config = run.config()
         steps = saved_steps(run.path / CHECKPOINTS)
         progress = saved_progress(run.path / CHECKPOINTS, steps[-1]) if steps else Progress()
-        state = "training" if is_held(run.path) else _state(config, progress)
-        described |= _numbers(config, progress) | {"state": state}
+        state = "training" if is_held(run.path) else _state(run, config, progress)
+        described |= _numbers(config, progress) | {"state": state, "parent": config.parent.run or None}
     except TmtError as error:
         described["error"] = str(error)
     return described | {"bytes": size, "seconds_since": max(0, round(time.time() - changed))}
 
 
-def _state(config: "Config", progress: "Progress") -> str:
+def _state(run: "Run", config: "Config", progress: "Progress") -> str:
+    """Weights that no step led to are those of another run, less the heads that `tmt heads --prune` left out."""
+    if config.parent.run and not progress.step and run.has_model() and not run.metrics():
+        return PRUNED
     return "finished" if progress.reason_to_finish(config.training) else "stopped"
 
 
@@ -147,9 +153,17 @@ def _aligned(cells: Sequence[str], widths: list[int]) -> str:
 def _row(one: dict[str, Any]) -> list[str]:
     score = "–" if one["score"] is None else f"{one['score_name']} {one['score']:.3f}"
     step = f"{one['step']}" if one["epochs"] else f"{one['step']}/{one['steps']}"
+    state = one["state"]
+    if state == PRUNED:
+        step, state = "–", f"{PRUNED}, from {_shown(one['parent'])}"
     languages = f"{one['source_language']} → {one['target_language']}"
     size = f"{one['bytes'] / 1e6:,.1f} MB"
-    return [one["run"], one["corpus"], languages, score, step, size, _age(one["seconds_since"]), one["state"]]
+    return [one["run"], one["corpus"], languages, score, step, size, _age(one["seconds_since"]), state]
+
+
+def _shown(path: str) -> str:
+    """A path as it is reached from here, if it lies below."""
+    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
 
 
 def _age(seconds: int) -> str:

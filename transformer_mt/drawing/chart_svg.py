@@ -1,13 +1,12 @@
 """Charts as SVG: vector, small, light and dark, and readable without colour by the shapes of their marks."""
 
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape
 
 import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.drawing.chart import Number, Panel, Series, place, tick_label, ticks
-from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.svg import document, escaped, text_width
 
 WIDTH, PANEL, LEFT, RIGHT, TOP, BOTTOM = 720, 210, 64, 16, 34, 40
 _LINE = 18
@@ -17,6 +16,8 @@ _MOST_MARKS = 60
 # Okabe and Ito 2008, which colour-blind readers can tell apart; those too dark or too light for a ground are replaced.
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5200", "#56b4e9", "#333333")
 DARK = ("#56b4e9", "#e69f00", "#00c08b", "#e39cc6", "#f0e442", "#4f9bd9", "#dddddd")
+# Ground, ink, axes and grid of a page.
+_LIGHT_PAGE, _DARK_PAGE = ("#ffffff", "#222222", "#999999", "#e4e4e4"), ("#16181c", "#e6e6e6", "#777777", "#2c3036")
 # A mark of every colour: shapes around the origin.
 _MARKS = ("M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", "M-3-3h6v6h-6z", "M0-4l4 7h-8z", "M0-4l4 4-4 4-4-4z", "M-4-3h8l-4 7z")
 # Shades from -1 to 1, from blue over white to orange.
@@ -31,7 +32,9 @@ def chart_svg(panels: Sequence[Panel]) -> str:
         legend = _legend_lines(panel)
         body += _panel(panel, top=top, legend=legend)
         top += PANEL + _LINE * len(legend)
-    return document(body, width=WIDTH, height=top, title=", ".join(panel.title for panel in panels))
+    described = "".join(f"{panel.title}: {', '.join(map(_described, panel.series))}. " for panel in panels)
+    titles = [panel.title for panel in panels]
+    return _document(body, width=WIDTH, height=top, titles=titles, description=described.strip())
 
 
 def heat_map_svg(values: Float[np.ndarray, "R C"], *, title: str, down: str, across: str) -> str:
@@ -47,29 +50,29 @@ def heat_map_svg(values: Float[np.ndarray, "R C"], *, title: str, down: str, acr
         body.append(f'<path fill="{_shade(shade)}" shape-rendering="crispEdges" d="{cells}"/>')
     body += [_text(LEFT - 6, TOP + row * side + side, str(row), anchor="end") for row in range(0, rows, 8)]
     body += [_text(LEFT + column * side, TOP + rows * side + 14, str(column)) for column in range(0, columns, 16)]
-    body.append(
-        _text(LEFT, TOP + rows * side + 30, f"{down} down, {across} across; blue -1, white 0, orange 1", anchor="start")
+    legend = f"{down} down, {across} across; blue -1, white 0, orange 1"
+    body.append(_text(LEFT, TOP + rows * side + 30, legend, anchor="start"))
+    width, height = LEFT + columns * side + RIGHT, TOP + rows * side + BOTTOM
+    return _document(body, width=width, height=height, titles=[title], description=legend)
+
+
+def _document(body: Sequence[str], *, width: int, height: int, titles: Sequence[str], description: str) -> str:
+    shared = f".line{{fill:none;stroke-width:1.6}}.dashed{{stroke-dasharray:2 3}}{_theme(LIGHT, _LIGHT_PAGE)}"
+    return document(
+        body,
+        width=width,
+        height=height,
+        title=", ".join(titles),
+        description=description,
+        light=shared,
+        dark=_theme(DARK, _DARK_PAGE),
     )
-    return document(body, width=LEFT + columns * side + RIGHT, height=TOP + rows * side + BOTTOM, title=title)
 
 
-def document(body: Sequence[str], *, width: int, height: int, title: str) -> str:
-    """A whole SVG file that follows the reader's choice of light or dark."""
-    colours = "".join(f".c{n}{{stroke:{c}}}.m{n}{{fill:{c}}}" for n, c in enumerate(LIGHT))
-    dark = "".join(f".c{n}{{stroke:{c}}}.m{n}{{fill:{c}}}" for n, c in enumerate(DARK))
-    style = (
-        "svg{background:#fff}text{font:12px sans-serif;fill:#222}.axis{stroke:#999;fill:none}.grid{stroke:#e4e4e4}"
-        f".line{{fill:none;stroke-width:1.6}}.dashed{{stroke-dasharray:2 3}}{colours}"
-        "@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e6e6e6}.axis{stroke:#777}"
-        f".grid{{stroke:#2c3036}}{dark}}}"
-    )
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
-    return "\n".join([head, f"<title>{escaped(title)}</title>", f"<style>{style}</style>", *body, "</svg>", ""])
-
-
-def escaped(text: str) -> str:
-    """Text as the content of an element: neither markup nor characters that XML or a reader cannot bear."""
-    return escape(escape_controls(text))
+def _theme(colours: Sequence[str], page: tuple[str, str, str, str]) -> str:
+    ground, ink, axis, grid = page
+    curves = "".join(f".c{n}{{stroke:{colour}}}.m{n}{{fill:{colour}}}" for n, colour in enumerate(colours))
+    return f".page{{fill:{ground}}}text{{fill:{ink}}}.axis{{stroke:{axis};fill:none}}.grid{{stroke:{grid}}}{curves}"
 
 
 def _panel(panel: Panel, *, top: int, legend: Sequence[Sequence[Series]]) -> Iterator[str]:
@@ -120,7 +123,7 @@ def _legend_lines(panel: Panel) -> list[list[Series]]:
 
 
 def _legend_width(series: Series) -> int:
-    return 7 * len(escape_controls(series.name)) + 44
+    return round(text_width(series.name)) + 44
 
 
 def _legend(line: Sequence[Series], *, y: int) -> Iterator[str]:
@@ -129,6 +132,15 @@ def _legend(line: Sequence[Series], *, y: int) -> Iterator[str]:
         yield from _curve(series, [(x, y - 4), (x + 20, y - 4)])
         yield _text(x + 26, y, series.name, anchor="start")
         x += _legend_width(series)
+
+
+def _described(series: Series) -> str:
+    """Where a curve begins and ends."""
+    if not series.points:
+        return series.name
+    (first, low), (last, high) = series.points[0], series.points[-1]
+    ends = f"{tick_label(low)} at {tick_label(first)}, {tick_label(high)} at {tick_label(last)}"
+    return f"{series.name} {ends}".strip()
 
 
 def _between(value: Number, low: Number, high: Number, first: int, last: int) -> float:

@@ -14,31 +14,33 @@ _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;"})
 
 
 def render_dot(graphs: Sequence[tuple[Matrix, Adjacency]]) -> str:
-    """One digraph with a cluster a matrix; an edge leads from the row's token to the one that it attends to.
+    """One digraph in which each matrix stands by itself; an edge leads from the row's token to the one it attends to.
 
-    Rows and columns stand in two lines, and once where they are the same tokens. The thickness of an edge is its
-    weight, which is also its label; a negative one is dashed.
+    Columns stand in a line below the title, rows in a line below them, also where they are the same tokens: edges
+    within one line would run across its tokens. The thickness of an edge is its weight, which is also its label; a
+    negative one is dashed. There are no clusters, in which Graphviz forgets the order of a line.
     """
     lines = ["digraph attention {", "  rankdir=BT;", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     lines += ['  edge [fontname="sans-serif", fontsize=10];']
     for number, (matrix, graph) in enumerate(graphs):
-        lines += [f"  subgraph cluster_{number} {{", f"    label={_quoted(matrix.title)};"]
-        lines += [f"    {line}" for line in _cluster(matrix, graph, number=number)]
-        lines += ["  }"]
+        lines += [f"  {line}" for line in _matrix(matrix, graph, number=number)]
     return "\n".join([*lines, "}", ""])
 
 
-def _cluster(matrix: Matrix, graph: Adjacency, *, number: int) -> Iterator[str]:
-    columns = _node_names(number, "column", len(matrix.columns))
-    rows = columns if matrix.same_tokens else _node_names(number, "row", len(matrix.rows))
+def _matrix(matrix: Matrix, graph: Adjacency, *, number: int) -> Iterator[str]:
+    columns = [f"column_{number}_{j}" for j in range(len(matrix.columns))]
+    rows = [f"row_{number}_{i}" for i in range(len(matrix.rows))]
+    title = f"title_{number}"
+    yield f"{title} [shape=plaintext, label={_quoted(matrix.title)}];"
     yield from _line(columns, matrix.columns)
-    if not matrix.same_tokens:
-        yield from _line(rows, matrix.rows)
+    yield from _line(rows, matrix.rows)
+    # Where there are no edges, the lines still stand below each other.
+    yield f"{rows[len(rows) // 2]} -> {columns[len(columns) // 2]} -> {title} [style=invis];"
     largest = max((abs(edge.weight) for edge in graph.edges), default=1.0)
     for edge in graph.edges:
         width = _WIDEST * abs(edge.weight) / max(largest, 1.0)
         style = ", style=dashed" if edge.weight < 0.0 else ""
-        label = _quoted(format_weight(edge.weight).strip())
+        label = _quoted(f" {format_weight(edge.weight).strip()}")  # clear of the line
         yield f"{rows[edge.row]} -> {columns[edge.column]} [label={label}, penwidth={width:.2f}{style}];"
 
 
@@ -47,10 +49,6 @@ def _line(names: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
     yield from (f"{name} [label={_quoted(label)}];" for name, label in zip(names, labels, strict=True))
     chain = f"{' -> '.join(names)} [style=invis]" if len(names) > 1 else names[0]
     yield f"{{ rank=same; {chain}; }}"
-
-
-def _node_names(number: int, side: str, count: int) -> list[str]:
-    return [f"{side}_{number}_{i}" for i in range(count)]
 
 
 def _quoted(text: str) -> str:

@@ -1,15 +1,11 @@
 """Matrices as a picture in SVG 1.1: for slides and papers, light and dark, readable without telling colours apart."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from math import cos, radians, sin
 
-from rich.cells import cell_len
-
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.drawing.numbers import Scale, format_weight
+from transformer_mt.drawing.svg import FONT, document, escaped, text_width
 from transformer_mt.inspection.matrices import Matrix
 
 # Shades from none to most as (background, ink of numbers); lightness falls in light pictures and rises in dark ones.
@@ -34,12 +30,8 @@ _DARK: tuple[tuple[str, str], ...] = (
 # The shares of the largest number from which each next shade holds.
 _SHARES = (0.05, 0.15, 0.3, 0.45, 0.6, 0.8)
 
-_FONT = 12
-# What a terminal cell of text takes at the most in common sans-serif fonts.
-_LETTER = 0.62 * _FONT
 _MARGIN = 12
-# What XML 1.0 has no way to write; control characters are pictures by then.
-_NO_XML = re.compile("[\ufffe\uffff]")
+_PLACES = ".row{text-anchor:end}.n text{text-anchor:middle;font-size:11px}.title{font-weight:bold}"
 
 
 def render_svg(matrices: Sequence[Sequence[Matrix]], *, meaning: str) -> str:
@@ -61,17 +53,22 @@ def render_svg(matrices: Sequence[Sequence[Matrix]], *, meaning: str) -> str:
             left += panel.width + _MARGIN
             bottom = max(bottom, height + panel.height + 2 * _MARGIN)
         width, height = max(width, left), bottom
-    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="title description">',
-        f'<title id="title">{_text(titles[0] if single else f"{titles[0]}, and {len(titles) - 1} more")}</title>',
-        f'<desc id="description">{_text(f"{described}{meaning}")}</desc>',
-        f"<style>{_style()}</style>",
-        '<rect class="page" width="100%" height="100%"/>',
-        *body,
-        "</svg>",
-    ]
-    return "\n".join([*lines, ""])
+    if single and scale.unit != 1.0:
+        body.append(f'<text x="{_MARGIN}" y="{height:.0f}">{_in_units(scale)}</text>')
+        height += _MARGIN + FONT / 2
+    return document(
+        body,
+        width=width,
+        height=height,
+        title=titles[0] if single else f"{titles[0]}, and {len(titles) - 1} more",
+        description=f"{described}{meaning}",
+        light=f"{_PLACES}{_theme(_LIGHT)}",
+        dark=_theme(_DARK),
+    )
+
+
+def _in_units(scale: Scale) -> str:
+    return f"in units of {scale.unit:g}"
 
 
 @dataclass(frozen=True)
@@ -91,22 +88,22 @@ class _Panel:
     @property
     def left(self) -> float:
         """Where cells begin."""
-        return max(map(_length, self.matrix.rows), default=0.0) + 6
+        return max(map(text_width, self.matrix.rows), default=0.0) + 6
 
     @property
     def top(self) -> float:
         """Where cells begin, below the title and the leaning labels."""
-        return 20 + max(map(_length, self.matrix.columns), default=0.0) * sin(radians(self.angle)) + _FONT
+        return 20 + max(map(text_width, self.matrix.columns), default=0.0) * sin(radians(self.angle)) + FONT
 
     @property
     def width(self) -> float:
         """Labels of the last columns reach over the cells."""
         ends = (
-            (j + 0.5) * self.cell + _length(label) * cos(radians(self.angle))
+            (j + 0.5) * self.cell + text_width(label) * cos(radians(self.angle))
             for j, label in enumerate(self.matrix.columns)
         )
-        cells = self.left + max(max(ends, default=0.0) + _FONT, len(self.matrix.columns) * self.cell)
-        return max(cells, _length(self.matrix.title))
+        cells = self.left + max(max(ends, default=0.0) + FONT, len(self.matrix.columns) * self.cell)
+        return max(cells, text_width(self.matrix.title))
 
     @property
     def height(self) -> float:
@@ -114,13 +111,13 @@ class _Panel:
 
     def parts(self) -> Iterator[str]:
         """The elements of the panel; its left upper corner is at 0 0."""
-        yield f'<text class="title" x="0" y="{_FONT}">{_text(self.matrix.title)}</text>'
+        yield f'<text class="title" x="0" y="{FONT}">{escaped(self.matrix.title)}</text>'
         for j, label in enumerate(self.matrix.columns):
             place = f"translate({self.left + (j + 0.5) * self.cell:.0f} {self.top - 6:.0f}) rotate(-{self.angle})"
-            yield f'<text transform="{place}">{_text(label)}</text>'
+            yield f'<text transform="{place}">{escaped(label)}</text>'
         for i, label in enumerate(self.matrix.rows):
             y = self.top + (i + 0.5) * self.cell + 4
-            yield f'<text class="row" x="{self.left - 6:.0f}" y="{y:.0f}">{_text(label)}</text>'
+            yield f'<text class="row" x="{self.left - 6:.0f}" y="{y:.0f}">{escaped(label)}</text>'
         yield f'<g transform="translate({self.left:.0f} {self.top:.0f})">'
         yield from self._cells()
         yield "</g>"
@@ -129,11 +126,13 @@ class _Panel:
         """One path a shade, with neighbours of a row joined; then what is masked or negative; then numbers."""
         size = self.cell
         shades = [[_level(number, self.scale) for number in row] for row in self.matrix.numbers]
-        yield f'<path class="c0" d="M0 0h{size * len(self.matrix.columns)}v{size * len(shades)}H0z"/>'
+        frame = f"M0 0h{size * len(self.matrix.columns)}v{size * len(shades)}H0z"
+        yield f'<path class="c0" d="{frame}"/>'
         for level in range(1, len(_LIGHT)):
             yield from _path(f"c{level}", (self._run(*run) for run in _runs(shades, level)))
         masked = [[int(number is None) for number in row] for row in self.matrix.numbers]
         yield from _path("masked", (self._run(*run) for run in _runs(masked, 1)))
+        yield f'<path class="frame" d="{frame}"/>'
         if self.numbers:
             yield from ('<g class="n">', *self._numbers(shades), "</g>")
         else:
@@ -172,7 +171,8 @@ def _described(matrix: Matrix, scale: Scale) -> str:
         if numbers:
             number, j = max(numbers, key=lambda pair: abs(pair[0]))
             found.append(f"{label}: {matrix.columns[j]} {format_weight(number / scale.unit).strip()}. ")
-    return "".join(found)
+    unit = f"Numbers are {_in_units(scale)}. " if scale.unit != 1.0 else ""
+    return "".join([*found, unit])
 
 
 def _level(number: float | None, scale: Scale) -> int:
@@ -196,31 +196,13 @@ def _path(name: str, steps: Iterator[str]) -> Iterator[str]:
         yield f'<path class="{name}" d="{drawn}"/>'
 
 
-def _style() -> str:
-    """Rules for light pages, and others where a page prefers dark ones."""
-    shared = f"text{{font:{_FONT}px sans-serif}}.row{{text-anchor:end}}.n text{{text-anchor:middle;font-size:11px}}"
-    shared += ".title{font-weight:bold}"
-    return f"{shared}{_theme(_LIGHT)}@media(prefers-color-scheme:dark){{{_theme(_DARK)}}}"
-
-
 def _theme(shades: Sequence[tuple[str, str]]) -> str:
     (page, faint), ink = shades[0], shades[-1][0]
-    rules = [f".page{{fill:{page}}}text{{fill:{ink}}}.c0{{fill:{page};stroke:{faint}}}.n0{{fill:{faint}}}"]
+    rules = [
+        f".page{{fill:{page}}}text{{fill:{ink}}}.c0{{fill:{page}}}.frame{{fill:none;stroke:{faint}}}.n0{{fill:{faint}}}"
+    ]
     rules += [f".masked{{fill:{faint};opacity:.3}}"]
     rules += [
         f".c{i}{{fill:{fill}}}.n{i}{{fill:{text}}}.s{i}{{stroke:{text}}}" for i, (fill, text) in enumerate(shades) if i
     ]
     return "".join(rules)
-
-
-def _length(label: str) -> float:
-    return cell_len(_visible(label)) * _LETTER
-
-
-def _visible(text: str) -> str:
-    return _NO_XML.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", escape_controls(text))
-
-
-def _text(text: str) -> str:
-    """Text for an element: nothing in it commands a viewer, reorders what it shows, or is taken for markup."""
-    return escape(_visible(text), quote=False)

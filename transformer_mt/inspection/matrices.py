@@ -25,7 +25,7 @@ class Matrix:
 
     `place` and `name` say what it is, as `cross-attention, layer 2 of 3` and `head 1 of 4`; matrices of one place have
     the same labels. `key` is short: `cross.2.1` for a head, `cross.2` for a mean over a layer, `cross` for one of the
-    whole model. Where `same_tokens`, rows and columns are the same tokens; else they differ even if they look alike.
+    whole model.
     """
 
     key: str
@@ -34,7 +34,6 @@ class Matrix:
     numbers: list[list[float | None]]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    same_tokens: bool
 
     @property
     def title(self) -> str:
@@ -126,8 +125,7 @@ def _matrix(
 ) -> Matrix:
     prefix = "" if method == "weights" else f"{method}, "
     numbers = maps.matrix(layer, head)
-    same_tokens = key.startswith("encoder")
-    return Matrix(key, f"{prefix}{place}", name, numbers, maps.rows, maps.columns, same_tokens=same_tokens)
+    return Matrix(key, f"{prefix}{place}", name, numbers, maps.rows, maps.columns)
 
 
 def _heads(text: str, there: Sequence[int]) -> Sequence[int | None]:

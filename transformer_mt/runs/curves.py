@@ -1,6 +1,7 @@
 """What a run has measured while it trained, as curves over the steps."""
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +43,8 @@ def read_curves(run: Run) -> Curves:
     that is no measurement, and `InputError` where nothing has been measured yet.
     """
     path = run.path / METRICS
-    *lines, _ = read_regular(path, limit=METRICS_LIMIT).split(b"\n")
+    content = read_regular(path, limit=METRICS_LIMIT) if os.path.lexists(path) else b""
+    *lines, _ = content.split(b"\n")
     found: dict[str, list[tuple[int, float]]] = {name: [] for name in CURVES}
     for number, line in enumerate(lines, start=1):
         try:
@@ -53,7 +55,7 @@ def read_curves(run: Run) -> Curves:
         except (KeyError, TypeError, ValueError):
             raise EnvironmentProblem(f"{path}:{number}: no measurement; delete the line, or restore the file") from None
     if not any(found.values()):
-        raise InputError(f"{path}: nothing has been measured yet; train on with tmt train")
+        raise InputError(f"{run.path}: nothing has been measured yet; train it with tmt train")
     return Curves(str(run.path), **{name: tuple(points) for name, points in found.items()})
 
 

@@ -144,6 +144,10 @@ class Run:
         """Whether training has begun here."""
         return os.path.lexists(self.path / CONFIG)
 
+    def has_model(self) -> bool:
+        """Whether there are weights to use."""
+        return os.path.lexists(self.path / MODEL)
+
     def config(self) -> Config:
         """The configuration that the run was started with."""
         return parse_written_config(self._read(CONFIG), place=str(self.path / CONFIG))
@@ -151,7 +155,7 @@ class Run:
     def tokenizer(self) -> Tokenizer:
         """The run's vocabulary. Raises `EnvironmentProblem` when the weights, if there are any, belong to another."""
         content = self._read(TOKENIZER)
-        if os.path.lexists(self.path / MODEL):
+        if self.has_model():
             with open_regular(self.path / MODEL, limit=_MODEL_LIMIT) as file:
                 self._require_own(TOKENIZER, content, read_header(file, path=self.path / MODEL))
         return Tokenizer.parse(content, place=str(self.path / TOKENIZER))
@@ -191,7 +195,7 @@ class Run:
     def _load(self) -> TrainedModel:
         contents = {name: self._read(name) for name in (CONFIG, TOKENIZER)}
         path = self.path / MODEL
-        if not os.path.lexists(path):
+        if not self.has_model():
             raise InputError(f"{path}: missing; training has not yet reached a validation: continue it with tmt train")
         with open_regular(path, limit=_MODEL_LIMIT) as file:
             header = read_header(file, path=path)

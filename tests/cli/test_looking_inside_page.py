@@ -1,0 +1,22 @@
+"""The page on looking inside: its Python block runs as it is printed."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import transformer_mt.inspection
+
+PAGE = Path(transformer_mt.inspection.__file__).with_name("README.md")
+
+
+def test_the_python_block_runs_as_it_is_printed(own_run: Path) -> None:
+    (block,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    Path("runs").mkdir()
+    own_run.rename("runs/builtin")
+    names: dict[str, Any] = {}
+    exec(block, names)
+    layers, heads, rows, columns = names["weights"].shape
+    assert (layers, heads) == (1, 1)  # of erasure, which has one matrix for the whole model
+    assert (rows, columns) == (6, 5)  # words, punctuation and </s> of both sentences
+    assert names["lens"].target == "The dog is sleeping."
+    assert names["steps"].word == "dog"
