@@ -178,3 +178,21 @@ def test_a_wrong_graph_is_answered_with_what_is_wrong_and_what_to_do(text: str) 
     with pytest.raises(InputError) as raised:
         build_graph(text)
     assert str(raised.value) == f"model.attention.graph: {WRONG[text]}"
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_graph_that_says_it_is_complete_leaves_out_nothing(text: str, causal: bool) -> None:
+    graph = build_graph(text) & Causal() if causal else build_graph(text)
+    for queries in (1, 2, 5):
+        if graph.is_complete(queries):
+            assert all(graph.mask(queries, keys, device=CPU).all() for keys in range(queries, N))
+
+
+def test_which_graphs_know_that_they_are_complete() -> None:
+    complete, band = Complete(), build_graph("band(3)")
+    assert complete.is_complete(5)
+    assert (complete & Causal()).is_complete(1)
+    assert not (complete & Causal()).is_complete(2)
+    assert (band | complete).is_complete(5)
+    assert not (band & complete).is_complete(1)

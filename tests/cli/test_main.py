@@ -95,6 +95,12 @@ def test_a_real_process_ends_with_the_code_and_without_a_traceback() -> None:
     assert ended.stderr == "tmt: error: --bogus: there is no such option; see tmt train --help\n"
 
 
+def test_what_is_registered_for_the_end_of_a_process_is_run() -> None:
+    program = f"import atexit; atexit.register(print, 'the end'); {PROGRAM[2]}"
+    ended = subprocess.run([*PROGRAM[:2], program, "config", "--no-such"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "the end\n")
+
+
 def test_help_for_nobody_is_quiet() -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -257,6 +257,15 @@ def test_the_model_and_its_configuration_are_of_one_moment(
     assert tmt("translate", "--model", trained, "Ja").code == 0
 
 
+def test_a_translation_starts_without_torchs_compiler(trained: str) -> None:
+    program = f"import atexit, sys; atexit.register(lambda: print(*sys.modules)); {PROGRAM[2]}"
+    arguments = ["translate", "--model", trained, "--quiet", "Der Hund schläft."]
+    ended = subprocess.run([*PROGRAM[:2], program, *arguments], capture_output=True, text=True, check=True)
+    imported = set(ended.stdout.splitlines()[-1].split())
+    assert "torch.nn" in imported
+    assert not {"torch._dynamo", "torch._inductor", "sympy"} & imported
+
+
 def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
     Path("in.txt").write_text("\n" * 200_000)
     command = f"{sys.executable} -c 'from transformer_mt.cli.entry import main; main()' translate --model {trained} "

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import pytest
 import torch
 from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from support.variants import VARIANTS, Variant
 
 from transformer_mt.attention.build import ATTENTION, AttentionFactory
 from transformer_mt.attention.graphs import GRAPHS, Graph
@@ -15,7 +16,7 @@ from transformer_mt.attention.projections import SHARING, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import NORMS, RESIDUALS, Norm, Residual
-from transformer_mt.models.build import build_model, build_transformer
+from transformer_mt.models.build import Unfilled, build_model, build_transformer
 from transformer_mt.models.recurrent import FinalStates, RecurrentSeq2Seq, SourceAttention, SourceReader
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
@@ -135,3 +136,20 @@ def test_a_model_can_be_built_without_memory_for_its_weights() -> None:
     with torch.device("meta"):
         model = build_model(tiny_config(), vocabulary_size=VOCABULARY)
     assert {parameter.device.type for parameter in model.parameters()} == {"meta"}
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
+def test_an_unfilled_model_draws_no_random_numbers(variant: Variant) -> None:
+    before = torch.get_rng_state()
+    with torch.device("meta"), Unfilled():
+        layout = {name: (tensor.dtype, tensor.shape) for name, tensor in tiny_model(*variant).state_dict().items()}
+    with Unfilled():
+        unfilled = tiny_model(*variant)
+    assert torch.equal(torch.get_rng_state(), before)
+    filled = tiny_model(*variant).state_dict()
+    assert layout == {name: (tensor.dtype, tensor.shape) for name, tensor in filled.items()}
+    unfilled.load_state_dict(filled)
+    source, target = sentences(5, 3), targets(7, 4)
+    expected = tiny_model(*variant)
+    expected.load_state_dict(filled)
+    torch.testing.assert_close(unfilled(source, target), expected(source, target), rtol=0.0, atol=0.0)

@@ -107,6 +107,40 @@ def test_a_state_can_be_continued_twice(variant: Variant) -> None:
     torch.testing.assert_close(first, second, rtol=0.0, atol=0.0)
 
 
+@every_variant
+@torch.no_grad()
+def test_two_continuations_of_a_state_do_not_disturb_each_other(variant: Variant) -> None:
+    model, source, target, other = tiny_model(*variant), sentences(5, 3), targets(7, 7), targets(7, 7)
+    other[:, :3] = target[:, :3]
+    _, state = model.decode(target[:, :3], model.start(source))
+    states, logits = [state, state], [[], []]
+    for t in range(3, 7):
+        for way, tokens in enumerate((target, other)):
+            following, states[way] = model.decode(tokens[:, t : t + 1], states[way])
+            logits[way].append(following)
+    for found, tokens in zip(logits, (target, other), strict=True):
+        torch.testing.assert_close(torch.cat(found, dim=1), model(source, tokens)[:, 3:], **TOLERANCE)
+
+
+@every_variant
+@settings(max_examples=6)
+@given(seed=st.integers(0, 999), in_order=st.booleans(), most=st.sampled_from([3, 7, 41]))
+@torch.no_grad()
+def test_hypotheses_that_come_and_go_are_decoded_as_if_alone(
+    variant: Variant, seed: int, in_order: bool, most: int
+) -> None:
+    model, source, draw = tiny_model(*variant), sentences(5, 3, 2, 4), torch.Generator().manual_seed(seed)
+    state, sentence, target = model.start(source), torch.arange(4), targets(1, 1, 1, 1)
+    for _ in range(11):
+        logits, state = model.decode(target[:, -1:], state)
+        torch.testing.assert_close(logits[:, 0], model(source[sentence], target)[:, -1], **TOLERANCE)
+        count = int(torch.randint(1, most + 1, (), generator=draw))
+        rows = torch.randint(len(target), (count,), generator=draw)
+        rows = rows.sort().values if in_order else rows
+        state, sentence = state.select(rows), sentence[rows]
+        target = torch.cat((target[rows], torch.randint(4, VOCABULARY, (count, 1), generator=draw)), dim=1)
+
+
 # Padding and the other sentences of a batch
 
 

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Self
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -77,18 +76,20 @@ class KeyValues:
         assert self.mask is None
         assert other.mask is None
         if torch.is_grad_enabled():
-            return KeyValues(*(torch.cat(both, dim=2) for both in zip(self._both, other._both, strict=True)))
+            keys = torch.cat((self.keys, other.keys), dim=2)
+            return KeyValues(keys, torch.cat((self.values, other.values), dim=2))
         room, start, end = self.room, self.length, self.length + other.length
         if room is None or room.taken != start or room.keys.shape[2] < end:
-            room = Room(*(roomier(x, size=2 * end) for x in self._both), taken=start)
+            room = Room(roomier(self.keys, size=2 * end), roomier(self.values, size=2 * end), start)
         room.keys[:, :, start:end] = other.keys
         room.values[:, :, start:end] = other.values
         room.taken = end
         return KeyValues(room.keys[:, :, :end], room.values[:, :, :end], room=room)
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
+    def select(self, rows: Int[Tensor, " N"]) -> "KeyValues":
         """The keys and values of the sentences `rows`."""
-        return type(self)(*(rows_of(x, rows) for x in self._both), None if self.mask is None else self.mask[rows])
+        mask = None if self.mask is None else self.mask[rows]
+        return KeyValues(rows_of(self.keys, rows), rows_of(self.values, rows), mask)
 
     def among(self, neighbours: Bool[Tensor, "B Q K"] | None) -> "KeyValues":
         """The same for queries with these neighbours, or with those that the graph says."""
@@ -96,13 +97,9 @@ class KeyValues:
 
     def pick(self, sentences: Int[Tensor, " N"], positions: Int[Tensor, "N L"]) -> "KeyValues":
         """The keys and values of `sentences`, and of each only those at its `positions`, in their order."""
-        keys, values = (self.room.keys, self.room.values) if self.room else self._both
-        places = sentences[:, None] * keys.shape[2] + positions
-        return KeyValues(picked(keys, places), picked(values, places))
-
-    @property
-    def _both(self) -> tuple[Tensor, Tensor]:
-        return self.keys, self.values
+        held = self.room or self
+        places = sentences[:, None] * held.keys.shape[2] + positions
+        return KeyValues(picked(held.keys, places), picked(held.values, places))
 
 
 class Attention(nn.Module, Explained):

@@ -35,13 +35,11 @@ def main() -> NoReturn:
     gc.set_threshold(OBJECTS)
     _open_streams()
     code = run(sys.argv[1:])
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:  # nobody reads any more: let Python's own flush at the end go to nowhere
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    # Python would take torch apart piece by piece, for as long as it takes to translate a sentence.
+    # Python itself would also take torch apart piece by piece, for as long as it takes to translate some sentences.
     atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # nobody reads any more
+            stream.flush()
     os._exit(code)
 
 

@@ -18,8 +18,9 @@ from torch import Tensor
 class Seating:
     """N hypotheses of B sentences, side by side in a table of B × W seats, W the most that a sentence has.
 
-    `sentence` says whose each is; `left` sentences have one at all. `seats` and `table` lead from a hypothesis to its seat, counted row by row, and back;
-    they are None where every seat is taken in the order of the hypotheses. In an empty seat sits the first hypothesis.
+    `sentence` says whose each is; `left` sentences have one at all. `seats` and `table` lead from a hypothesis to its
+    seat, counted row by row, and back; they are None where every seat is taken in the order of the hypotheses. In an
+    empty seat sits the first hypothesis of all once more.
     """
 
     sentence: Int[Tensor, " N"]
@@ -79,9 +80,9 @@ class Hypotheses:
     paths: Bool[Tensor, "N K"] | None = None
 
     @property
-    def are_single(self) -> bool:
-        """Whether each is the only one of its sentence, and none is missing."""
-        return self.paths is None and self.seating.table is None
+    def shares(self) -> bool:
+        """Whether rows and sentences are not the same: some sentence has several hypotheses, has had, or has none."""
+        return self.paths is not None or self.seating.table is not None
 
     @cached_property
     def neighbours(self) -> Bool[Tensor, "B W KW"] | None:

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from transformer_mt.attention.build import AttentionFactory
 from transformer_mt.attention.multihead import KeyValues
+from transformer_mt.attention.observing import current_observer
 from transformer_mt.attention.positions import EmbeddingPosition
 from transformer_mt.attention.steps import Step
 from transformer_mt.dropout import Dropout
@@ -125,11 +126,11 @@ class DecoderLayer(nn.Module):
         return x, LayerState(target, state.memory)
 
 
-# With more hypotheses a sentence, most of the tree is nothing to most of them.
+# Of more hypotheses a sentence, each attends to little of what the others have read.
 WIDEST = 16
-# A state is swept when so few of its sentences are left, and when it has twice as many places as the last time it was.
-FEW_LEFT = 0.8
-FEW_PLACES = 32
+# A state is swept when no more than this part of its sentences is left, and when it has twice as many places as after
+# the last time, at least so many.
+PART_LEFT, LEAST_PLACES = 0.8, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,11 @@ class DecoderState:
         target = self.layers[0].target
         return target.length if target else 0
 
+    def fit_for(self, target: Int[Tensor, "N T"]) -> "DecoderState":
+        """This state, or one in which hypotheses are alone: who reads several tokens, or is watched, shares nothing."""
+        shares = self.hypotheses.shares
+        return self.alone() if shares and (target.shape[1] > 1 or current_observer()) else self
+
     def alone(self) -> "DecoderState":
         """The same where every hypothesis has its own copy of what it has read, in order."""
         sentence, positions = self.hypotheses.seating.sentence, self.hypotheses.positions(places=self.places)
@@ -172,11 +178,11 @@ class DecoderState:
         """The same without what no hypothesis needs any more, if that is much."""
         assert self.room is not None
         seating = self.hypotheses.seating
-        if self.places < self.room and seating.left > FEW_LEFT * seating.sentences:
+        if self.places < self.room and seating.left > PART_LEFT * seating.sentences:
             return self
         hypotheses, left, positions = self.hypotheses.sweep(places=self.places)
         layers = tuple(layer.pick(left, positions) for layer in self.layers)
-        return DecoderState(layers, self.length, hypotheses, max(FEW_PLACES, 2 * positions.shape[1]))
+        return DecoderState(layers, self.length, hypotheses, max(LEAST_PLACES, 2 * positions.shape[1]))
 
 
 class Transformer(Seq2Seq):
@@ -237,15 +243,14 @@ class Transformer(Seq2Seq):
     def start(self, source: Int[Tensor, "B S"]) -> DecoderState:
         memory = self.encode(source)
         hypotheses = Hypotheses(Seating.start(len(source), device=source.device))
-        room = FEW_PLACES if all(layer.self_attention.is_unordered for layer in self.decoder) else None
+        room = LEAST_PLACES if all(layer.self_attention.is_unordered for layer in self.decoder) else None
         return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0, hypotheses, room)
 
     @override
     def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], DecoderState]:
         """Padding at the end of target rows needs no mask in attention: causality hides it from every real token."""
         assert isinstance(state, DecoderState)
-        if target.shape[1] > 1 and not state.hypotheses.are_single:
-            state = state.alone()
+        state = state.fit_for(target)
         mask = target != PAD
         x = self.target_embedding(target, start=state.length)
         layers = []
@@ -259,6 +264,7 @@ class Transformer(Seq2Seq):
     def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
         """The final norm and the output matrix applied after every layer (the logit lens, nostalgebraist 2020)."""
         assert isinstance(state, DecoderState)
+        state = state.fit_for(target)
         mask = target != PAD
         x = self.target_embedding(target, start=state.length)
         logits = []
