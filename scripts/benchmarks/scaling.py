@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from transformer_mt.drawing.chart import Panel, Series
-from transformer_mt.drawing.chart_svg import chart_svg
 
 from benchmarks.contest import Spread, environment, in_turn, markdown
 from benchmarks.reference import Sizes, describe, reference_trainer
 from transformer_mt.device import choose_device
+from transformer_mt.drawing.chart import Panel, Series
+from transformer_mt.drawing.chart_svg import chart_svg
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import evaluating
