@@ -1,0 +1,70 @@
+"""The rows by which the parts of a clause are chosen and put in their places."""
+
+import tomllib
+from pathlib import Path
+from random import Random
+
+import pytest
+from support.derivations import derivation
+
+from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS
+from transformer_mt.corpus.builtin.english_syntax import ENGLISH
+from transformer_mt.corpus.builtin.german_syntax import GERMAN
+from transformer_mt.corpus.builtin.lexicon import Choice, table
+from transformer_mt.corpus.builtin.meaning import Clause, Sentence, facts, parts
+from transformer_mt.corpus.builtin.sampler import Sampler
+from transformer_mt.corpus.builtin.syntax import Language
+
+LANGUAGES = [GERMAN, ENGLISH]
+
+
+@pytest.mark.parametrize(
+    ("holds", "value"),
+    [({"pronoun"}, "front"), ({"pronoun", "new"}, "middle"), ({"new"}, "middle"), (set(), "end"), ({"other"}, "end")],
+)
+def test_the_first_value_of_which_all_holds_is_chosen(holds: set[str], value: str) -> None:
+    assert Choice("front if pronoun -new", "middle if new", "end")(holds) == value
+
+
+def test_nothing_is_chosen_where_nothing_holds() -> None:
+    assert Choice("front if pronoun")(set()) == ""
+
+
+def test_a_choice_knows_what_it_asks_for() -> None:
+    assert Choice("front if pronoun -new", "end").asks == {"pronoun", "new"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_every_part_has_a_place_in_the_order_of_its_language(language: Language) -> None:
+    places = {place for order in language._orders.values() for place in order}
+    for role, row in table("parts")[language.name].items():
+        chosen = {option.partition(" if ")[0] for option in row["place"].split(", ")}
+        assert chosen - {"-"} <= places, role
+
+
+@pytest.fixture(scope="module")
+def clauses() -> list[Clause]:
+    """Clauses of the hand-written pairs and of every construction."""
+    gold = tomllib.loads(Path(__file__).with_name("gold_pairs.toml").read_text(encoding="utf-8"))
+    sentences = [derivation(row) for rows in gold.values() for row in rows]
+    sampler = Sampler(Random(29), lambda verb, noun: True)
+    for construction in CONSTRUCTIONS:
+        for _ in range(13):
+            sampler.new_sentence()
+            sentences.append(construction(sampler))
+    return [part for sentence in sentences for part in parts(sentence) if isinstance(part, Clause)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_what_choices_ask_for_holds_somewhere(language: Language, clauses: list[Clause]) -> None:
+    """A name that never holds is a misspelt one."""
+    is_english = language.name == "english"
+    held = {name for node in clauses for order in language._orders for name in facts(node, order, english=is_english)}
+    held |= {name for node in clauses for part in node.adverbials for name in part.facts}
+    asked = language._asked.union(*(language._choices[name].asks for name in ("negates", "place", "tense")))
+    assert asked <= held, asked - held
+
+
+def test_nodes_below_a_sentence_are_its_parts() -> None:
+    assert {"clause", "first", "before", "joined", "opening"} <= set(Sentence.below)
+    assert "form" not in Sentence.below
