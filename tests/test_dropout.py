@@ -4,8 +4,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
-from transformer_mt.dropout import Dropout, keep_mask
+from transformer_mt.dropout import Dropout, drawn, scaled_mask
 
 
 def test_evaluation_mode_returns_the_input_itself() -> None:
@@ -18,12 +19,24 @@ def test_probability_zero_is_the_identity_as_in_torch() -> None:
     torch.testing.assert_close(Dropout(0.0)(x), torch.nn.Dropout(0.0)(x), rtol=0.0, atol=0.0)
 
 
-@pytest.mark.parametrize("probability", [0.1, 0.3, 0.5, 0.9])
-def test_the_share_of_zeros_is_the_probability(probability: float) -> None:
-    draws = 200_003
-    dropped = (~keep_mask(torch.Size([draws]), probability)).sum().item()
-    deviation = math.sqrt(draws * probability * (1.0 - probability))
-    assert abs(dropped - draws * probability) < 4.0 * deviation
+def dropped(count: int, probability: float) -> Tensor:
+    """Which of so many elements are dropped."""
+    return scaled_mask(torch.Size([count]), probability, dtype=torch.float32) == 0.0
+
+
+@given(probability=st.floats(1e-3, 0.999))
+def test_the_probability_that_is_drawn_is_within_two_percent_of_the_one_that_was_set(probability: float) -> None:
+    bits, threshold = drawn(probability)
+    assert bits in (8, 16)
+    assert threshold / 2**bits == pytest.approx(probability, rel=0.02)
+
+
+@pytest.mark.parametrize("probability", [0.003, 0.1, 0.3, 0.5, 0.9])
+def test_the_share_of_zeros_is_the_probability_that_is_drawn(probability: float) -> None:
+    draws, (bits, threshold) = 1_000_003, drawn(probability)
+    share = threshold / 2**bits
+    deviation = math.sqrt(draws * share * (1.0 - share))
+    assert abs(dropped(draws, probability).sum().item() - draws * share) < 4.0 * deviation
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.5, 0.9])
@@ -35,30 +48,56 @@ def test_the_expectation_is_preserved(probability: float) -> None:
 
 def test_what_is_kept_is_divided_by_the_probability_of_keeping() -> None:
     x = torch.randn(1_009, dtype=torch.float64)
-    dropped = Dropout(0.2)(x)
-    kept = dropped != 0.0
-    torch.testing.assert_close(dropped[kept], x[kept] / 0.8)
+    output = Dropout(0.2)(x)
+    kept = output != 0.0
+    torch.testing.assert_close(output[kept], x[kept] / (1.0 - 51 / 256))
 
 
 def test_the_gradient_passes_where_elements_were_kept() -> None:
     x = torch.randn(101, dtype=torch.float64, requires_grad=True)
-    dropped = Dropout(0.4)(x)
-    (gradient,) = torch.autograd.grad(dropped.sum(), x)
-    torch.testing.assert_close(gradient, (dropped != 0.0).double() / 0.6)
+    output = Dropout(0.4)(x)
+    (gradient,) = torch.autograd.grad(output.sum(), x)
+    torch.testing.assert_close(gradient, (output != 0.0).double() / (1.0 - 102 / 256))
 
 
-@pytest.mark.parametrize("distance", [1, 2, 3, 4])
-def test_elements_are_dropped_independently_of_their_neighbours(distance: int) -> None:
-    # Four elements share one random integer; a shared bit would show in the correlation at a distance below four.
-    kept = keep_mask(torch.Size([200_003]), 0.5).double() - 0.5
-    correlation = (kept[distance:] * kept[:-distance]).mean().item() / 0.25
-    assert abs(correlation) < 4.0 / math.sqrt(len(kept))
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("probability", [0.0, 0.4])
+def test_what_is_left_can_be_added_to_something(training: bool, probability: float) -> None:
+    dropout = Dropout(probability).train(training)
+    x, onto, direction = (torch.randn(7, 11, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    found = []
+    for add in (lambda: dropout(x, onto=onto), lambda: onto + dropout(x)):
+        torch.manual_seed(3)
+        output = add()
+        found.append((output, *torch.autograd.grad((output * direction).sum(), (x, onto))))
+    torch.testing.assert_close(found[0], found[1])
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_every_quarter_of_a_random_integer_is_uniform(place: int) -> None:
-    quarter = keep_mask(torch.Size([400_000]), 0.1)[place::4]
-    assert abs((~quarter).double().mean().item() - 0.1) < 4.0 * math.sqrt(0.1 * 0.9 / len(quarter))
+def test_what_is_added_to_may_be_more_precise() -> None:
+    x, onto = torch.randn(7, 11, dtype=torch.bfloat16, requires_grad=True), torch.randn(7, 11)
+    output = Dropout(0.5)(x, onto=onto)
+    (gradient,) = torch.autograd.grad(output.sum(), x)
+    assert output.dtype == torch.float32
+    assert torch.equal(output, onto + x.float() * gradient.float())
+
+
+@pytest.mark.parametrize("distance", range(1, 9))
+@pytest.mark.parametrize("share", [0.5, 0.503])
+def test_elements_are_dropped_independently_of_their_neighbours(distance: int, share: float) -> None:
+    # Up to eight elements share one random integer; a shared bit would show in the correlation at a distance below it.
+    zeros = dropped(200_003, share).double() - 0.5
+    correlation = (zeros[distance:] * zeros[:-distance]).mean().item() / 0.25
+    assert abs(correlation) < 4.0 / math.sqrt(len(zeros))
+
+
+@pytest.mark.parametrize(("probability", "parts"), [(0.125, 8), (0.01, 4)])
+def test_every_part_of_a_random_integer_is_uniform(probability: float, parts: int) -> None:
+    bits, threshold = drawn(probability)
+    assert bits * parts == 64
+    share = threshold / 2**bits
+    for place in range(parts):
+        found = dropped(800_000, probability)[place::parts]
+        assert abs(found.double().mean().item() - share) < 4.0 * math.sqrt(share * (1.0 - share) / len(found))
 
 
 def test_the_seed_of_torch_makes_it_reproducible_and_every_call_differs() -> None:
@@ -73,9 +112,9 @@ def test_the_seed_of_torch_makes_it_reproducible_and_every_call_differs() -> Non
 @given(shape=st.lists(st.integers(0, 7), max_size=4), dtype=st.sampled_from([torch.float32, torch.bfloat16]))
 def test_shape_and_precision_are_kept(shape: list[int], dtype: torch.dtype) -> None:
     x = torch.ones(shape, dtype=dtype)
-    dropped = Dropout(0.3)(x)
-    assert dropped.shape == x.shape
-    assert dropped.dtype == dtype
+    output = Dropout(0.3)(x)
+    assert output.shape == x.shape
+    assert output.dtype == dtype
 
 
 def test_it_prints_its_probability() -> None:

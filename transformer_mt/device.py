@@ -107,6 +107,14 @@ def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextM
     return torch.autocast(device.type, dtype=precision)
 
 
+def as_computed(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Tensors in the number format that `compute_in` has chosen here for their product."""
+    device = tensors[0].device.type
+    if not torch.is_autocast_enabled(device):
+        return tensors
+    return tuple(tensor.to(torch.get_autocast_dtype(device)) for tensor in tensors)
+
+
 def describe_machine(device: torch.device, *, processes: int) -> str:
     """What the last bits of a training depend on besides its configuration: build, processor, threads, processes."""
     processor = torch.backends.cpu.get_cpu_capability()

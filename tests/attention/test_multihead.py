@@ -74,7 +74,7 @@ every_variant_that_mixes_values_alone = pytest.mark.parametrize(
     "variant", [variant for variant in VARIANTS if variant not in ADDING], ids=" ".join
 )
 every_score = pytest.mark.parametrize("score", SCORES)
-either_way = pytest.mark.parametrize("way", ["attend", "attend_fused"])
+either_way = pytest.mark.parametrize("way", ["attend", "attend_in_place", "attend_fused"])
 sizes = st.integers(1, 7)
 
 
@@ -134,7 +134,8 @@ def test_attention_equals_that_of_torch(way: str, batch: int, queries: int, keys
 
 @pytest.mark.parametrize("variant", FUSED, ids=" ".join)
 @pytest.mark.parametrize("training", [True, False])
-def test_the_fused_kernel_equals_the_readable_attention(variant: Variant, training: bool) -> None:
+@pytest.mark.parametrize("fast", ["attend_in_place", "attend_fused"])
+def test_the_fast_forms_equal_the_readable_attention(variant: Variant, training: bool, fast: str) -> None:
     attention = build(*variant).train(training)
     states, others = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH)
 
@@ -147,7 +148,40 @@ def test_the_fused_kernel_equals_the_readable_attention(variant: Variant, traini
 
         return with_gradients(heads, states, others)
 
-    torch.testing.assert_close(attend("attend_fused"), attend("attend"), **TOLERANCE)
+    torch.testing.assert_close(attend(fast), attend("attend"), **TOLERANCE)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e3])
+def test_attention_in_place_equals_the_readable_one_however_far_scores_are_apart(spread: float) -> None:
+    attention = build()
+    mask = torch.rand(2, 1, 5, 7) < 0.5
+    mask[1, 0, 3] = False
+    inputs = [spread * torch.randn(2, HEADS, 5, D), *(torch.randn(2, HEADS, 7, D) for _ in range(2))]
+    found, expected = (
+        with_gradients(lambda q, k, v, w=way: getattr(attention, w)(q, k, v, mask), *inputs)
+        for way in ("attend_in_place", "attend")
+    )
+    torch.testing.assert_close(found, expected, **TOLERANCE)
+
+
+def test_attention_in_place_drops_what_the_readable_one_drops() -> None:
+    attention, mask = build(dropout=0.4), torch.rand(2, 1, 5, 7) < 0.7
+    inputs = [torch.randn(2, HEADS, n, D) for n in (5, 7, 7)]
+    found = []
+    for way in ("attend_in_place", "attend"):
+        torch.manual_seed(5)
+        found.append(with_gradients(lambda q, k, v, w=way: getattr(attention, w)(q, k, v, mask), *inputs))
+    torch.testing.assert_close(found[0], found[1], rtol=0.0, atol=1e-7)  # the readable one draws factors of float64
+
+
+def test_attention_in_place_stays_close_in_bfloat16() -> None:
+    attention, mask = build(), torch.rand(2, 1, 5, 7) < 0.7
+    inputs = [torch.randn(2, HEADS, n, D, dtype=torch.bfloat16) for n in (5, 7, 7)]
+    found = with_gradients(lambda q, k, v: attention.attend_in_place(q, k, v, mask), *inputs)
+    expected = with_gradients(lambda q, k, v: attention.attend(q, k, v, mask), *(x.double() for x in inputs))
+    assert {x.dtype for x in found} == {torch.bfloat16}
+    for ours, exact in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours.double(), exact, rtol=2**-6, atol=2**-6)
 
 
 def copied_to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
@@ -434,29 +468,45 @@ def test_dropout_acts_on_the_weights_in_training_and_not_in_evaluation() -> None
     attention, states = build(dropout=0.5), torch.randn(2, 7, WIDTH)
     key_values = attention.key_values(states)
     assert not torch.equal(attention(states, key_values), attention(states, key_values))
-    expected = build()
+    expected = build().eval()
     expected.load_state_dict(attention.state_dict())
     torch.testing.assert_close(attention.eval()(states, key_values), expected(states, key_values), rtol=0.0, atol=0.0)
 
 
 @either_way
 def test_dropped_weights_are_zero_and_the_others_are_scaled(way: str) -> None:
-    attention = build(dropout=0.3)
+    attention = build(dropout=0.25)
     # Values that are the unit vectors show the weights themselves.
     queries, keys = torch.randn(2, HEADS, 101, D), torch.randn(2, HEADS, 103, D)
     values, mask = torch.eye(103).expand(2, HEADS, 103, 103), torch.ones(1, 1, 101, 103, dtype=torch.bool)
     kept = getattr(attention, way)(queries, keys, values, mask)
     weights = getattr(attention.eval(), way)(queries, keys, values, mask)
     dropped = kept == 0.0
-    torch.testing.assert_close(kept[~dropped], weights[~dropped] / 0.7, **TOLERANCE)
-    deviation = math.sqrt(0.3 * 0.7 / dropped.numel())
-    assert abs(dropped.double().mean().item() - 0.3) < 4.0 * deviation
+    torch.testing.assert_close(kept[~dropped], weights[~dropped] / 0.75, **TOLERANCE)
+    deviation = math.sqrt(0.25 * 0.75 / dropped.numel())
+    assert abs(dropped.double().mean().item() - 0.25) < 4.0 * deviation
 
 
 def test_the_observer_sees_the_weights_before_dropout() -> None:
     attention, states = build(dropout=0.9), torch.randn(2, 7, WIDTH)
     weights = weights_of(attention, states, attention.key_values(states))
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, 7), **TOLERANCE)
+
+
+@every_variant
+@pytest.mark.parametrize("training", [True, False])
+def test_a_processor_computes_in_place_in_training_unless_someone_watches(
+    variant: Variant, training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attention, states = build(*variant).train(training), torch.randn(2, 7, WIDTH)
+    taken = []
+    for way in ("attend", "attend_in_place"):
+        original = getattr(attention, way)
+        monkeypatch.setattr(attention, way, lambda *inputs, w=way, f=original: (taken.append(w), f(*inputs))[1])
+    attention(states, attention.key_values(states))
+    with observing(lambda module, attended: None):
+        attention(states, attention.key_values(states))
+    assert taken == ["attend_in_place" if training and variant in FUSED else "attend", "attend"]
 
 
 @every_variant

@@ -15,6 +15,7 @@ from transformer_mt.models.blocks import (
     NoNorm,
     Norm,
     PreNorm,
+    ReLU,
     RMSNorm,
 )
 
@@ -121,6 +122,20 @@ def test_a_residual_drops_what_the_layer_gives_and_never_its_input(name: str) ->
     assert 0.0 < (added.abs() < 1.0).double().mean() < 1.0
 
 
+@every_residual
+@pytest.mark.parametrize("training", [True, False])
+def test_the_gradients_of_residuals_are_their_derivatives(name: str, training: bool) -> None:
+    (x, mask), y = states(3, 2, columns=3), torch.randn(2, 3, D, requires_grad=True)
+    residual = RESIDUALS[name](randomised(LayerNorm(D)), dropout=0.5).train(training)
+
+    def after(x: Tensor, y: Tensor, *_: Tensor) -> Tensor:
+        torch.manual_seed(5)
+        output: Tensor = residual.after(x, y, mask)
+        return output
+
+    assert gradcheck(after, (x.requires_grad_(), y, *residual.parameters()))
+
+
 def test_pre_norm_passes_on_its_input_when_the_layer_gives_nothing() -> None:
     x, mask = states(7, 4)
     residual = PreNorm(LayerNorm(D), dropout=0.0)
@@ -164,6 +179,26 @@ def test_feed_forward_bends_between_two_affine_maps(name: str) -> None:
     inner = [[BENT[name](value) for value in row] for row in first(x).flatten(0, 1).tolist()]
     expected = second(torch.tensor(inner)).unflatten(0, (2, 7))
     torch.testing.assert_close(network(x), expected, **TOLERANCE)
+
+
+def test_relu_in_training_equals_the_readable_form_in_values_and_gradients() -> None:
+    network, x, direction = ReLU(width=D, hidden=11), torch.randn(2, 7, D, requires_grad=True), torch.randn(2, 7, D)
+    found = []
+    for training in (True, False):
+        y = network.train(training)(x)
+        found.append((y.detach(), *torch.autograd.grad((y * direction).sum(), (x, *network.parameters()))))
+    torch.testing.assert_close(found[0], found[1], **TOLERANCE)
+
+
+def test_relu_in_training_computes_in_the_chosen_number_format() -> None:
+    network, x, direction = ReLU(width=D, hidden=11).float(), torch.randn(2, 7, D).float(), torch.randn(2, 7, D)
+    found = []
+    for training in (True, False):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = network.train(training)(x)
+        assert y.dtype == torch.bfloat16
+        found.append((y.detach(), *torch.autograd.grad((y * direction).sum(), network.parameters())))
+    torch.testing.assert_close(found[0], found[1], rtol=2**-6, atol=2**-6)
 
 
 @torch.no_grad()

@@ -36,6 +36,7 @@ class TableModel(Seq2Seq):
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.max_length = max_length
+        self.output = nn.Identity()  # what is read from the table are logits
         self.register_buffer("table", scale * torch.randn(CELLS, vocabulary, generator=generator, dtype=torch.float64))
         self.started: list[int] = []
         self.decoded: list[tuple[int, int]] = []
@@ -50,7 +51,7 @@ class TableModel(Seq2Seq):
         key = (source**2 * place * (source != PAD)).sum(dim=1)
         return TableState(key, source[:, :0], self.selected)
 
-    def decode(self, target: Tensor, state: State) -> tuple[Tensor, TableState]:
+    def read(self, target: Tensor, state: State) -> tuple[Tensor, TableState]:
         self.decoded.append((target.shape[0], target.shape[1]))
         assert isinstance(state, TableState)
         tokens = torch.cat((state.tokens, target), dim=1)

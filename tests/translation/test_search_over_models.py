@@ -43,7 +43,7 @@ class SealedModel(Seq2Seq):
 
     def __init__(self, model: Seq2Seq) -> None:
         super().__init__()
-        self.model, self.max_length = model, model.max_length
+        self.model, self.output, self.max_length = model, model.output, model.max_length
 
     def attention_stacks(self) -> dict[str, list[nn.Module]]:
         return self.model.attention_stacks()
@@ -51,10 +51,10 @@ class SealedModel(Seq2Seq):
     def start(self, source: Tensor) -> SealedState:
         return SealedState(self.model.start(source))
 
-    def decode(self, target: Tensor, state: State) -> tuple[Tensor, SealedState]:
+    def read(self, target: Tensor, state: State) -> tuple[Tensor, SealedState]:
         assert isinstance(state, SealedState)
-        logits, following = self.model.decode(target, state.sealed)
-        return logits, SealedState(following)
+        states, following = self.model.read(target, state.sealed)
+        return states, SealedState(following)
 
 
 @pytest.fixture(params=sorted(MODELS))

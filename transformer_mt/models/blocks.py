@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from transformer_mt.attention.steps import Stage, Step
 from transformer_mt.dropout import Dropout
+from transformer_mt.models.feed_forward import relu_network
 from transformer_mt.models.seq2seq import Mask, States, Surroundings
 
 Layer = TypeVar("Layer", bound=nn.Module)
@@ -193,7 +194,7 @@ class PreNorm(Residual):
 
     @override
     def after(self, x: States, y: States, mask: Mask) -> States:
-        return x + self.dropout(y)
+        return self.dropout(y, onto=x)
 
     @override
     def entrance(self, attention: nn.Module) -> nn.Module:
@@ -221,7 +222,7 @@ class PostNorm(Residual):
 
     @override
     def after(self, x: States, y: States, mask: Mask) -> States:
-        return self.norm(x + self.dropout(y), mask)
+        return self.norm(self.dropout(y, onto=x), mask)
 
     @override
     def entrance(self, attention: nn.Module) -> nn.Module:
@@ -246,6 +247,16 @@ class ReLU(nn.Sequential):
 
     def __init__(self, *, width: int, hidden: int) -> None:
         super().__init__(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
+
+    @override
+    def forward(self, x: States) -> States:
+        if self.training and x.device.type == "cpu":
+            first, _, second = self
+            assert isinstance(first, nn.Linear)
+            assert isinstance(second, nn.Linear)
+            return relu_network(x, first, second)
+        output: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
+        return output
 
 
 class GELU(nn.Sequential):

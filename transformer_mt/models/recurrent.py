@@ -302,8 +302,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.decoder.start(self.encode(source))
 
     @override
-    def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], RecurrentState]:
+    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, RecurrentState]:
         assert isinstance(state, RecurrentState)
         embedded = self.target_embedding(target)
         states, contexts, following = self.decoder(embedded, state)
-        return self.output(self.dropout(self.readout(states, contexts, embedded))), following
+        return self.dropout(self.readout(states, contexts, embedded)), following

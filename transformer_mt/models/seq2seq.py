@@ -1,7 +1,7 @@
 """What training and search know of a model: it reads a source once, then target tokens."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -56,10 +56,11 @@ class Surroundings(ABC):
 class Seq2Seq(nn.Module, ABC):
     """An encoder–decoder, read in two steps: `state = start(source)`, then `logits, state = decode(target, state)`.
 
-    Padding is marked by the token `tokenizer.PAD`.
+    Padding is marked by the token `tokenizer.PAD`. Logits are what `output` makes of the states that `read` gives.
     """
 
     max_length: int
+    output: nn.Linear
 
     @abstractmethod
     def attention_stacks(self) -> dict[str, list[nn.Module]]:
@@ -81,12 +82,17 @@ class Seq2Seq(nn.Module, ABC):
         """Read the source sentences; nothing of the target yet."""
 
     @abstractmethod
-    def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], State]:
-        """Logits of the token after each token of `target`, and the state that has read them.
+    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, State]:
+        """What the output matrix is applied to after each token of `target`, and the state that has read them.
 
         `target` continues what the state has read; after `start` it begins with `BOS`. The given state stays as it is.
         A target row ends with padding only in training, where no state is carried on.
         """
+
+    def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], State]:
+        """Logits of the token after each token of `target`, and the state that has read them."""
+        states, state = self.read(target, state)
+        return self.output(states), state
 
     def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
         """What `decode` would give if decoding ended after each layer, first layer first; the last is what it gives.
@@ -96,10 +102,22 @@ class Seq2Seq(nn.Module, ABC):
         """
         return [self.decode(target, state)[0]]
 
-    def forward(self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """Logits of the token after each token of `target`, for training: teacher forcing."""
-        logits, _ = self.decode(target, self.start(source))
-        return logits
+    def forward(
+        self,
+        source: Int[Tensor, "B S"],
+        target: Int[Tensor, "B T"],
+        finish: Callable[[States, nn.Linear], Tensor] | None = None,
+    ) -> Tensor:
+        """Logits of the token after each token of `target`, for training: teacher forcing.
+
+        `finish` takes the states and the output layer instead, and what it makes of them is returned: a loss that never
+        has all logits at once.
+        """
+        if finish is None:
+            logits, _ = self.decode(target, self.start(source))
+            return logits
+        states, _ = self.read(target, self.start(source))
+        return finish(states, self.output)
 
 
 @contextmanager

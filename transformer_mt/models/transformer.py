@@ -247,7 +247,7 @@ class Transformer(Seq2Seq):
         return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0, hypotheses, room)
 
     @override
-    def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], DecoderState]:
+    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, DecoderState]:
         """Padding at the end of target rows needs no mask in attention: causality hides it from every real token."""
         assert isinstance(state, DecoderState)
         state = state.fit_for(target)
@@ -257,8 +257,9 @@ class Transformer(Seq2Seq):
         for layer, layer_state in zip(self.decoder, state.layers, strict=True):
             x, layer_state = layer(x, mask, layer_state, state.hypotheses)
             layers.append(layer_state)
-        logits, length = self.output(self.decoder_norm(x, mask)), state.length + target.shape[1]
-        return logits, DecoderState(tuple(layers), length, state.hypotheses.extend(), state.room)
+        length = state.length + target.shape[1]
+        state = DecoderState(tuple(layers), length, state.hypotheses.extend(), state.room)
+        return self.decoder_norm(x, mask), state
 
     @override
     def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:

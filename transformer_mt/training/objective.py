@@ -6,6 +6,7 @@ To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`,
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,8 +17,10 @@ from typing_extensions import override
 
 from transformer_mt.batching import Batch
 from transformer_mt.config.sections import ObjectiveConfig
+from transformer_mt.models.seq2seq import States
 from transformer_mt.names import lookup
 from transformer_mt.tokenizer import PAD
+from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
 
 
 class Objective(ABC):
@@ -44,10 +47,15 @@ class CrossEntropy(Objective):
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        logits = model(batch.source, batch.target_in)
-        # A gradient made before the loss is scaled has no room in float16.
-        compute = cross_entropy if logits.dtype == torch.float16 else cross_entropy_in_place
-        return compute(logits, batch.target_out, label_smoothing=self.label_smoothing)
+        loss: Tensor = model(batch.source, batch.target_in, partial(self.of, batch=batch))
+        return loss
+
+    def of(self, states: States, output: nn.Linear, *, batch: Batch) -> Float[Tensor, ""]:
+        """The summed loss of the states that the output layer makes logits of."""
+        labels, smoothing = batch.target_out, self.label_smoothing
+        if _computes_in_float16(states.device):
+            return cross_entropy(output(states), labels, label_smoothing=smoothing)
+        return blockwise_cross_entropy(states, output, labels, tokens=batch.target_tokens, label_smoothing=smoothing)
 
 
 class RDrop(Objective):
@@ -82,47 +90,8 @@ def cross_entropy(
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
 
 
-def cross_entropy_in_place(
-    logits: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"], *, label_smoothing: float
-) -> Float[Tensor, ""]:
-    """The same value and gradient as `cross_entropy`, a few rows at a time so that they stay in the processor's cache.
-
-    Over a vocabulary of thousands the readable form moves more memory than the whole model. Here the gradient is made
-    during the forward pass and overwrites the logits, which must not be used afterwards.
-    """
-    loss: Tensor = _CrossEntropyInPlace.apply(logits, labels, label_smoothing)  # type: ignore[no-untyped-call]
-    return loss
-
-
-class _CrossEntropyInPlace(torch.autograd.Function):
-    """∂loss/∂z_k = p_k − (1 − ε) [k = label] − ε/V, written over z."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-        """The summed loss; keeps the gradient instead of the logits."""
-        vocabulary = logits.shape[-1]
-        loss = torch.zeros((), dtype=torch.float32, device=logits.device)
-        rows = max(1, 2**18 // vocabulary)
-        z_all, label_all = logits.detach().flatten(0, 1), labels.flatten()
-        for start in range(0, len(label_all), rows):
-            stored = z_all[start : start + rows]
-            label = label_all[start : start + rows, None]
-            real = (label != PAD).float()
-            z = stored.float()
-            log_sum = z.logsumexp(dim=-1, keepdim=True)
-            chosen = z.gather(1, label)
-            loss += ((log_sum - (1 - smoothing) * chosen - smoothing * z.mean(dim=-1, keepdim=True)) * real).sum()
-            gradient = z.sub_(log_sum).exp_().sub_(smoothing / vocabulary)
-            gradient.scatter_add_(1, label, torch.full_like(chosen, smoothing - 1))
-            stored.copy_(gradient.mul_(real))
-        ctx.save_for_backward(z_all.view_as(logits))
-        return loss
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
-        """The kept gradient times the upstream one."""
-        (gradient,) = ctx.saved_tensors
-        return gradient.mul_(upstream[0].to(gradient.dtype)), None, None
+def _computes_in_float16(device: torch.device) -> bool:
+    return torch.is_autocast_enabled(device.type) and torch.get_autocast_dtype(device.type) == torch.float16
 
 
 def symmetric_divergence(

@@ -314,7 +314,8 @@ class Trainer:
             raise self._diverged("loss")
 
     def _require_finite_weights(self) -> None:
-        if not math.isfinite(nn.utils.get_total_norm(self.model.parameters(), math.inf)):
+        ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]
+        if not torch.stack(ends).isfinite().all():
             raise self._diverged("weights")
 
     def _diverged(self, what: str) -> Diverged:

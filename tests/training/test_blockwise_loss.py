@@ -1,0 +1,105 @@
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.autograd import gradcheck
+
+from transformer_mt.tokenizer import PAD
+from transformer_mt.training import blockwise_loss
+from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
+from transformer_mt.training.objective import cross_entropy
+
+WIDTH, VOCABULARY = 5, 13
+SMOOTHING = 0.1
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The eleven real tokens are then blocks of three, three, three and two."""
+    monkeypatch.setattr(blockwise_loss, "CPU_ROWS", 3)
+
+
+def problem(scale: float = 1.0, *, dtype: torch.dtype = torch.float64) -> tuple[Tensor, nn.Linear, Tensor]:
+    """States, an output layer, and labels of three sentences with 5, 2 and 4 real tokens."""
+    labels = torch.randint(1, VOCABULARY, (3, 5))
+    labels[1, 2:] = PAD
+    labels[2, 4:] = PAD
+    output = nn.Linear(WIDTH, VOCABULARY, dtype=dtype)
+    return (scale * torch.randn(3, 5, WIDTH, dtype=dtype)).requires_grad_(), output, labels
+
+
+def fast(states: Tensor, output: nn.Linear, labels: Tensor, *, smoothing: float = SMOOTHING) -> Tensor:
+    return blockwise_cross_entropy(states, output, labels, tokens=int((labels != PAD).sum()), label_smoothing=smoothing)
+
+
+def readable(states: Tensor, output: nn.Linear, labels: Tensor, *, smoothing: float = SMOOTHING) -> Tensor:
+    return cross_entropy(output(states), labels, label_smoothing=smoothing)
+
+
+def with_gradients(loss: Tensor, states: Tensor, output: nn.Linear) -> tuple[Tensor, ...]:
+    return loss.detach(), *torch.autograd.grad(loss, (states, *output.parameters()))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, SMOOTHING])
+@pytest.mark.parametrize("scale", [1.0, 100.0, 1e4])  # from small logits to such as have no exponential
+def test_value_and_gradients_are_those_of_the_readable_form(smoothing: float, scale: float) -> None:
+    states, output, labels = problem(scale)
+    found, expected = (
+        with_gradients(loss(states, output, labels, smoothing=smoothing), states, output) for loss in (fast, readable)
+    )
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_logits_far_from_zero_give_what_the_readable_form_gives(sign: float) -> None:
+    states, output, labels = problem(dtype=torch.float32)
+    with torch.no_grad():
+        output.bias += sign * 200.0
+    found, expected = (with_gradients(loss(states, output, labels), states, output) for loss in (fast, readable))
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_gradients_are_the_derivatives() -> None:
+    states, output, labels = problem()
+    assert gradcheck(lambda states, *_: fast(states, output, labels), (states, *output.parameters()))
+
+
+def test_gradients_grow_with_what_the_loss_is_multiplied_by() -> None:
+    states, output, labels = problem()
+    _, *gradients = with_gradients(fast(states, output, labels), states, output)
+    _, *scaled = with_gradients(fast(states, output, labels) / 8, states, output)
+    torch.testing.assert_close(scaled, [gradient / 8 for gradient in gradients])
+
+
+def test_padding_has_no_influence_and_no_gradient() -> None:
+    states, output, labels = problem()
+    with torch.no_grad():
+        changed = torch.where(labels[..., None] == PAD, 100.0, states).requires_grad_()
+    found, expected = (with_gradients(fast(x, output, labels), x, output) for x in (changed, states))
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=0.0)
+    assert torch.count_nonzero(found[1][labels == PAD]) == 0
+    assert (found[1][labels != PAD] != 0.0).all()
+
+
+def test_a_batch_of_padding_alone_has_no_loss() -> None:
+    states, output, labels = problem()
+    loss, *gradients = with_gradients(fast(states, output, labels.fill_(PAD)), states, output)
+    assert loss == 0.0
+    assert not any(gradient.any() for gradient in gradients)
+
+
+def test_without_gradients_the_value_is_the_same() -> None:
+    states, output, labels = problem()
+    with torch.no_grad():
+        assert torch.equal(fast(states, output, labels), fast(states, output, labels))
+        torch.testing.assert_close(fast(states, output, labels), readable(states, output, labels))
+
+
+def test_products_are_computed_in_the_chosen_number_format_and_their_sums_in_float32() -> None:
+    states, output, labels = problem(dtype=torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = with_gradients(fast(states, output, labels), states, output)
+    expected = with_gradients(readable(states, output, labels), states, output)
+    for ours, exact in zip(found, expected, strict=True):
+        assert ours.dtype == torch.float32
+        assert not torch.equal(ours, exact)
+        torch.testing.assert_close(ours, exact, rtol=2**-6, atol=2**-6)
