@@ -346,7 +346,8 @@ def _says_how_many(node: m.Clause) -> bool:
 def _bears_negation(node: m.Clause, when: str) -> bool:
     """Whether a clause makes sense when it is negated."""
     thing, quality = node.object, node.predicate
-    undated = ("time",) if node.tense in ("present", "future") or "indefinite" in m.traits(thing) else ()
+    at_an_hour = any(isinstance(part, m.Prepositional) for part in node.in_slot("time"))
+    undated = ("time",) if node.tense in ("present", "future") or "indefinite" in m.traits(thing) or at_an_hour else ()
     located = ("place",) if node.tense == "past" and node.verb.key != "sein" else ()
     crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated, *located)
     middle = any(isinstance(part, m.Adverbial) and part.adverb.middle for part in node.adverbials)
