@@ -1,22 +1,18 @@
 """The built-in corpus: German–English sentence pairs, made by a small synchronous grammar.
 
-A derivation (the nodes of `meaning`) says itself in both languages: `syntax`, `german_syntax` and `english_syntax` put
-its parts in the places of `order.toml`, `german` and `english` inflect them. Words that come from the same part are
-linked. The words are in the TOML files, the closed classes in `closed.toml`. `sampler` and `clauses` fill derivations
+A derivation (the nodes of `meaning`) says itself in both languages: `parts.toml` chooses what stands in a clause and
+where, by what `meaning.facts` tells of it; `order.toml` orders the places; `syntax`, `german_syntax` and `english_syntax`
+join the words, and `german` and `english` inflect them. Words that come from the same part are linked. The words are in
+the TOML files, the closed classes and the rules of inflection in `closed.toml`. `sampler` and `clauses` fill derivations
 with words that suit each other; `constructions`, the rows of scenes and patterns and the phrasebook are what is said;
 `splits` divides it.
 
 A German sentence has one English translation, which can be told from the sentence alone; `references` adds what else is
 right. These rules hold:
 
-Tenses     What goes on is in the progressive; the simple present is for states, habits, words of habit, timetables,
-           clauses with wenn, bevor, bis and damit. Perfect and preterite are the simple past; with schon, noch nicht,
-           noch nie and hoffentlich, the perfect is the present perfect, and with seit the present is. The past of sein,
-           haben, wissen, es gibt and the modals is the preterite. Werden is will. What was said or thought in the past
-           is reported in it. What is not so is in the past in English (wenn ich Zeit hätte, if I had time; wäre, were);
-           hätte gern is would like, das wäre is that would be.
-Modals     können can, could; müssen have to; wollen want to; dürfen be allowed to; sollen be supposed to, should;
-           möchten would like (to); könnte could; würde would; gern like to. Helfen takes no "to".
+Tenses     What becomes of the German tense is a row of `parts.toml` each, with an example; how tenses and modals are
+           said, a verb group of `closed.toml`. What was said or thought in the past is reported in it. What is not so
+           is in the past in English (wenn ich Zeit hätte, if I had time). Helfen takes no "to".
 Pronouns   Er, sie and es that take up a thing are it. Du, ihr, Sie and man are you; a sentence speaks to one of them.
 Possessors Ihr is her, of several people their; Ihr is your. People take 's, things and plurals in -s of.
 Negation   Nicht is not, uncontracted; cannot is one word. Kein is not … a, not … any; of what there is not, no. Nichts
