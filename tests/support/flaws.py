@@ -5,6 +5,14 @@ from collections.abc import Callable, Iterator
 
 from transformer_mt.corpus.pairs import Node, SentencePair, words
 
+# Words that several patterns look for.
+_GAMES = "(?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)"
+_HABEN = "(?:habe|hast|hat|haben|habt)"
+_CLAUSES = (
+    "that|who|whom|whether|if|because|and|or|but|when|until|before|after|so|to|although|while|why|where|how|then|what"
+)
+_DAYS = r"\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b"
+
 # name: (side, pattern, a sentence with the flaw). Side 0 is German, 1 English.
 PATTERNS: dict[str, tuple[int, str, str]] = {
     # ---- German
@@ -31,9 +39,8 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "article on a game or an instrument": (
         0,
-        r"(?<!, )\b(?:die|den|das|dem|der|eine?[nmr]?) (?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)(?: zu"
-        r"|,)? ?(?:ge)?spiel"
-        r"|\b[sS]piel(?:e|st|t|en) (?:die|den|das|eine?[nmr]?) (?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)\b",
+        rf"(?<!, )\b(?:die|den|das|dem|der|eine?[nmr]?) {_GAMES}(?: zu|,)? ?(?:ge)?spiel"
+        rf"|\b[sS]piel(?:e|st|t|en) (?:die|den|das|eine?[nmr]?) {_GAMES}\b",
         "Wir spielen die Karten.",
     ),
     "article ein before a plural": (
@@ -76,13 +83,13 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "participle of feiern without ge": (
         0,
-        r"\b(?:habe|hast|hat|haben|habt) [^,]*\bfeiert\b",
+        rf"\b{_HABEN} [^,]*\bfeiert\b",
         "Er hat das Fest feiert.",
     ),
     "ja before a denial": (0, r"^Ja, [^,]*\b(?:nie|nichts|niemand\w*|kein\w*|nicht)\b", "Ja, er kommt nie."),
     "perfect behind damit": (
         0,
-        r"\bdamit [^,]*(?:t|en) (?:habe|hast|hat|haben|habt)\b(?=[.!?,]|$)",
+        rf"\bdamit [^,]*(?:t|en) {_HABEN}\b(?=[.!?,]|$)",
         "Du hast ihm geholfen, damit er den Zug nicht verpasst hat.",
     ),
     "perfect of wollen": (0, r"\bgewollt\b", "Sie hat Tee gewollt."),
@@ -225,11 +232,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "object is the subject": (
         1,
-        r"^(?:I (?!(?:.*\b(?:that|who|whom|whether|if|because|and|or|but|when|until|before|after|so|to|although"
-        r"|while|why|where"
-        r"|how|then|what)\b)|.*,).*\bme\b|We (?!(?:.*\b(?:that|who|whom|whether|if|because|and|or|but|when"
-        r"|until|before|after|so"
-        r"|to|although|while|why|where|how|then|what)\b)|.*,).*\bus\b)",
+        rf"^(?:I (?!(?:.*\b(?:{_CLAUSES})\b)|.*,).*\bme\b|We (?!(?:.*\b(?:{_CLAUSES})\b)|.*,).*\bus\b)",
         "I saw me yesterday.",
     ),
     "bags that lie": (
@@ -248,8 +251,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "two times": (
         1,
         r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|until|although|while)\b|.*,)"
-        r".*\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b.*"
-        r"\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b(?! (?:morning|evening))",
+        rf".*{_DAYS}.*{_DAYS}(?! (?:morning|evening))",
         "Today we are coming tomorrow.",
     ),
     "past words in the present": (
