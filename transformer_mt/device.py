@@ -109,10 +109,15 @@ def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextM
 
 def as_computed(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Tensors in the number format that `compute_in` has chosen here for their product."""
-    device = tensors[0].device.type
-    if not torch.is_autocast_enabled(device):
-        return tensors
-    return tuple(tensor.to(torch.get_autocast_dtype(device)) for tensor in tensors)
+    precision = computed_in(tensors[0].device)
+    return tensors if precision is None else tuple(tensor.to(precision) for tensor in tensors)
+
+
+def computed_in(device: torch.device) -> torch.dtype | None:
+    """The number format that `compute_in` has chosen here; None outside of it."""
+    if device.type not in DEVICES or not torch.is_autocast_enabled(device.type):
+        return None
+    return torch.get_autocast_dtype(device.type)
 
 
 def describe_machine(device: torch.device, *, processes: int) -> str:

@@ -19,7 +19,8 @@ from transformer_mt.dropout import Dropout
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer import EOS
-from transformer_mt.training.objective import cross_entropy, cross_entropy_in_place
+from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
+from transformer_mt.training.objective import cross_entropy
 from transformer_mt.translation.search import beam_search
 
 
@@ -62,18 +63,31 @@ def comparisons(
         )
     x = torch.randn(*shape, sizes.width, device=device)
     yield Comparison("dropout: ours against torch's", lambda: Dropout(0.1)(x), lambda: F.dropout(x, 0.1))
-    logits = torch.randn(*shape, sizes.vocabulary, dtype=precision, device=device)
-    yield Comparison(
-        "cross-entropy: in place against plain",
-        lambda: cross_entropy_in_place(leaf(logits), target, label_smoothing=0.1).backward(),
-        lambda: cross_entropy(leaf(logits), target, label_smoothing=0.1).backward(),
-    )
+    yield loss_comparison(model, target, precision)
     yield attention_comparison(sizes, device, precision, shape)
     some = source[:50]
     yield Comparison(
         f"greedy search of {len(some)} sentences: cached against recomputed",
         lambda: beam_search(model.eval(), some, beam=1, alpha=1.0, max_length=30, n_best=1),
         lambda: recomputed_greedy(model, some, length=30),
+    )
+
+
+def loss_comparison(model: Seq2Seq, target: torch.Tensor, precision: torch.dtype) -> Comparison:
+    """The output layer with its loss, block by block against all logits at once."""
+    width = model.output.in_features
+    states = torch.randn(*target.shape, width, device=target.device, requires_grad=True)
+    tokens = target.numel()
+
+    def run(loss: Callable[[], torch.Tensor]) -> None:
+        with compute_in(precision, target.device):
+            summed = loss()
+        summed.backward()
+
+    return Comparison(
+        "output layer and cross-entropy: block by block against at once",
+        lambda: run(lambda: blockwise_cross_entropy(states, model.output, target, tokens=tokens, label_smoothing=0.1)),
+        lambda: run(lambda: cross_entropy(model.output(states), target, label_smoothing=0.1)),
     )
 
 
@@ -102,12 +116,8 @@ def attention_comparison(
 def training_step(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, precision: torch.dtype) -> None:
     """Forward and backward pass with dropout."""
     model.train()
+    finish = partial(blockwise_cross_entropy, labels=target, tokens=target.numel(), label_smoothing=0.1)
     with compute_in(precision, source.device):
-        loss = cross_entropy_in_place(model(source, target), target, label_smoothing=0.1)
+        loss = model(source, target, finish)
     loss.backward()
     model.zero_grad(set_to_none=True)
-
-
-def leaf(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy that gradients are wanted for."""
-    return tensor.clone().requires_grad_()

@@ -237,9 +237,10 @@ class MultiHeadAttention(Attention):
         """The same for a CPU in training, for scores that are scaled dot products and positions that add no terms."""
         assert self.score.scale is not None
         shape = (*queries.shape[:3], keys.shape[2])
-        factors = self.dropout(torch.ones((), dtype=torch.float32).expand(shape)) if self._drops() else None
+        ones = torch.ones((), dtype=torch.promote_types(queries.dtype, torch.float32))
+        factors = self.dropout(ones.expand(shape)) if self._drops() else None
         keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
-        mask = torch.ones((), dtype=torch.bool) if mask is None else mask
+        mask = torch.ones(1, 1, 1, shape[-1], dtype=torch.bool) if mask is None else mask
         return attend_in_place(queries, keys, values, mask, scale=self.score.scale, factors=factors)
 
     def attend_fused(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:
@@ -256,7 +257,7 @@ class MultiHeadAttention(Attention):
         Dong et al. 2024, "Flex Attention".
         """
         assert mask is not None, "no block of a complete graph can be left out"
-        allowed = mask[:, 0].expand(len(queries), -1, -1)
+        allowed = mask[:, 0].expand(len(queries), queries.shape[2], -1)
         blocks = create_block_mask(
             lambda sentence, _, query, key: allowed[sentence, query, key],
             *(len(queries), None, allowed.shape[1], allowed.shape[2]),

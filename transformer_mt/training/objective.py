@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from transformer_mt.batching import Batch
 from transformer_mt.config.sections import ObjectiveConfig
+from transformer_mt.device import computed_in
 from transformer_mt.models.seq2seq import States
 from transformer_mt.names import lookup
 from transformer_mt.tokenizer import PAD
@@ -53,7 +54,7 @@ class CrossEntropy(Objective):
     def of(self, states: States, output: nn.Linear, *, batch: Batch) -> Float[Tensor, ""]:
         """The summed loss of the states that the output layer makes logits of."""
         labels, smoothing = batch.target_out, self.label_smoothing
-        if _computes_in_float16(states.device):
+        if computed_in(states.device) == torch.float16:  # a gradient made before the loss is scaled has no room there
             return cross_entropy(output(states), labels, label_smoothing=smoothing)
         return blockwise_cross_entropy(states, output, labels, tokens=batch.target_tokens, label_smoothing=smoothing)
 
@@ -88,10 +89,6 @@ def cross_entropy(
     if logits.dtype in (torch.bfloat16, torch.float16):
         logits = logits.float()
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
-
-
-def _computes_in_float16(device: torch.device) -> bool:
-    return torch.is_autocast_enabled(device.type) and torch.get_autocast_dtype(device.type) == torch.float16
 
 
 def symmetric_divergence(
