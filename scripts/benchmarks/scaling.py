@@ -93,7 +93,7 @@ def scaling_table(
     tables = [
         axis_table("training: ms a step", training, steps),
         axis_table("translation: ms a batch", translation, searches),
-        processes_table(reference),
+        processes_table(reference, most=places()),
     ]
     return "\n\n".join((f"{describe()}; {words}", *tables))
 
@@ -191,11 +191,15 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def processes_table(reference: Sizes, *, steps: int = 8) -> str:
+def places() -> int:
+    """How many processes can train side by side."""
+    return torch.cuda.device_count() if choose_device("auto").type == "cuda" else torch.get_num_threads()
+
+
+def processes_table(reference: Sizes, *, most: int, steps: int = 8) -> str:
     """Training by one process with all threads, by two with half of them each, and so on."""
-    places = torch.cuda.device_count() if choose_device("auto").type == "cuda" else torch.get_num_threads()
     rows = []
-    speeds = {count: Spread.of(by_processes(reference, count, steps=steps)) for count in doublings(places)}
+    speeds = {count: Spread.of(by_processes(reference, count, steps=steps)) for count in doublings(most)}
     for count, speed in speeds.items():
         rows.append([str(count), speed.shown(0), f"{speed.median / speeds[1].median:.2f}"])
     return markdown(["processes", "target tokens/s", "× one process"], rows)
