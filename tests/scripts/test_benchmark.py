@@ -334,9 +334,17 @@ def test_a_program_is_ended_when_its_memory_is_known() -> None:
 def test_slopes_are_those_of_powers_at_both_ends() -> None:
     costs = {1: 5.0, 2: 5.0, 4: 10.0, 8: 40.0}
     assert end_slopes(costs) == pytest.approx((0.0, 2.0))
-    axis = Axis("width", (1, 2, 4, 8), 2, {0: "calls", 2: "products"})
-    assert said(0.2, axis) == "0.20: calls"
-    assert said(1.7, axis) == "1.70: products"
+
+
+def test_a_slope_says_which_share_of_the_cost_grows_with_which_power() -> None:
+    axis = Axis("width", (1, 2, 4, 8), 2, {0: "calls", 1: "features", 2: "products"})
+    assert said(0.25, axis) == "0.25: 25% features, 75% calls"
+    assert said(1.7, axis) == "1.70: 70% products, 30% features"
+    assert [said(slope, axis) for slope in (-0.1, 1.0, 2.3)] == [
+        "-0.10: 100% calls",
+        "1.00: 100% features",
+        "2.30: 100% products",
+    ]
 
 
 def test_the_picture_has_doublings_from_the_reference() -> None:
@@ -364,7 +372,7 @@ def test_scaling_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.Monke
     text = scaling_table(tmp_path, svg=picture, reference=sizes, training=axes, translation=axes[:1], rounds=1)
     _, training, translation, processes = text.split("\n\n")
     assert [line.split("|")[1].strip() for line in training.splitlines()[2:]] == ["length", "batch"]
-    assert re.search(r"\| length \| 5: [\d,]+, 7: [\d,]+ \| -?[\d.]+: (tokens|pairs) \|", translation)
+    assert re.search(r"\| length \| 5: [\d,]+, 7: [\d,]+ \| -?[\d.]+: .*(tokens|pairs) \|", translation)
     assert processes.splitlines()[2:] == ["| 1 | 20 (15–25) | 1.00 |", "| 2 | 40 (30–50) | 2.00 |"]
     assert picture.read_text().count("<text") > 10
 
