@@ -1,6 +1,7 @@
 """What a training step needs at the least, its matrix products, and how fast the machine multiplies.
 
-As a program: takes part in a contest with products of square matrices. Arguments: the number format, the device.
+As a program: takes part in a contest with products of square matrices. Arguments: the number format, the device, the
+length of a side.
 """
 
 import sys
@@ -35,8 +36,7 @@ def training_flops(sizes: Sizes, batch: Batch) -> float:
 
 def main() -> None:
     """Serve products."""
-    dtype, device = getattr(torch, sys.argv[1]), sys.argv[2]
-    side = SIDE[device]
+    dtype, device, side = getattr(torch, sys.argv[1]), sys.argv[2], int(sys.argv[3])
     one, other = (torch.randn(side, side, device=device).to(dtype) for _ in range(2))
 
     def multiply() -> dict[str, Any]:

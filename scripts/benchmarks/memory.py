@@ -46,15 +46,14 @@ def memory_table(sizes: Sizes, task: Task, folder: Path, *, rounds: int = 3, ste
     search = {"beam": 4, "batch": 64, "every": 1, "longest": task.longest}
     translating: dict[str, Callable[[], Contestant]] = {"translation, ours": partial(ours, task)}
     other = "translation, CTranslate2"
-    if contestants := ctranslate2(task, folder, ["float32"]):
-        contestants["float32"].close()
-        translating[other] = lambda: ctranslate2(task, folder, ["float32"])["float32"]
+    if starts := ctranslate2(task, folder, ["float32"]):
+        translating[other] = starts["float32"]
     peaks: dict[str, list[Peak]] = {name: [] for name in (*training, *translating)}
     for _ in range(rounds):
         for name, start in training.items():
-            peaks[name].append(peak(start(), [{}] * steps))
+            peaks[name].append(peak(start, [{}] * steps))
         for name, start in translating.items():
-            peaks[name].append(peak(start(), [search | ({"shortest": task.shortest} if name == other else {})]))
+            peaks[name].append(peak(start, [search | ({"shortest": task.shortest} if name == other else {})]))
     base = {name: plain if name in training else other for name in peaks}
     rows = [row(name, found, peaks.get(base[name])) for name, found in peaks.items()]
     head = ["most memory", "anonymous, MB", "ratio", "resident, MB", "ratio"]
@@ -80,8 +79,9 @@ def said(sizes: Sizes, task: Task, *, steps: int, rounds: int) -> str:
     )
 
 
-def peak(contestant: Contestant, turns: Sequence[dict[str, Any]]) -> Peak:
+def peak(start: Callable[[], Contestant], turns: Sequence[dict[str, Any]]) -> Peak:
     """The most memory that a program takes for these turns, which end it."""
+    contestant = start()
     try:
         with watched(contestant.process.pid) as found:
             for arguments in turns:

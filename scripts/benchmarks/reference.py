@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from typing_extensions import override
 
 from transformer_mt.batching import Batch
 from transformer_mt.config.sections import Config
@@ -15,7 +16,7 @@ from transformer_mt.corpus.load import Corpus
 from transformer_mt.device import choose_device, choose_precision
 from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.runs.directory import Run
-from transformer_mt.tokenizer import SPECIAL
+from transformer_mt.tokenizer import SPECIAL, Sampling, Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData
 from transformer_mt.training.session import build_trainer
 from transformer_mt.training.stream import BatchStream
@@ -72,15 +73,20 @@ class Sizes:
         return asdict(self)
 
 
-class Numbers:
+class Numbers(Tokenizer):
     """A vocabulary whose subwords are the numbers that stand in a sentence: `17 4 23`."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self._size, self.note = size, None
 
-    def encode_batch(self, sentences: Sequence[str], *, sampling: None = None) -> list[list[int]]:
-        """The numbers of each sentence."""
-        del sampling
+    @property
+    @override
+    def size(self) -> int:
+        return self._size
+
+    @override
+    def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
+        assert sampling is None
         return [list(map(int, sentence.split())) for sentence in sentences]
 
 
@@ -126,14 +132,14 @@ def reference_trainer(
         sizes.config(precision),
         Run(folder),
         generated_corpora(sizes),
-        Numbers(sizes.vocabulary),  # type: ignore[arg-type] - all that is asked of one here
+        Numbers(sizes.vocabulary),
         processes=processes or SingleProcess(),
     )
 
 
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:
     """The batches that such a trainer takes, in the same order."""
-    data = TrainingData(generated_corpora(sizes).shares, Numbers(sizes.vocabulary), sizes.config())  # type: ignore[arg-type]
+    data = TrainingData(generated_corpora(sizes).shares, Numbers(sizes.vocabulary), sizes.config())
     stream = BatchStream(data, sizes.config().training, processes=SingleProcess())
     while True:
         yield stream.take()

@@ -1,8 +1,9 @@
 """How the cost of training and of translation grows with length, width, vocabulary and batch; and with processes.
 
 Each is varied alone around the reference. On a log–log scale the cost over a size is a curve whose slope says what the
-time goes to: a product of matrices of both that size has slope 2, what is done once for each of them slope 1, what does
-not depend on it slope 0.
+time goes to: where it is a sum of powers of the size, the slope is their mean, weighted with their shares of the cost. So
+a slope of 1.3 between what grows with the width (1) and the products of matrices of that width (2) says that these take
+30 % of the time.
 """
 
 import json
@@ -93,7 +94,7 @@ def scaling_table(
     tables = [
         axis_table("training: ms a step", training, steps),
         axis_table("translation: ms a batch", translation, searches),
-        processes_table(reference),
+        processes_table(reference, most=places()),
     ]
     return "\n\n".join((f"{describe()}; {words}", *tables))
 
@@ -109,8 +110,13 @@ def axis_table(title: str, axes: Sequence[Axis], costs: Costs) -> str:
 
 
 def said(slope: float, axis: Axis) -> str:
-    """A slope with what the power next to it means."""
-    return f"{slope:.2f}: {axis.meaning[min(axis.meaning, key=lambda power: abs(power - slope))]}"
+    """A slope with what it means: of a sum of powers, it is their mean, weighted with their shares of the cost."""
+    powers = sorted(axis.meaning)
+    upper = next((power for power in powers[1:] if power >= slope), powers[-1])
+    lower = powers[powers.index(upper) - 1]
+    share = min(1.0, max(0.0, (slope - lower) / (upper - lower)))
+    parts = ((share, upper), (1 - share, lower))
+    return f"{slope:.2f}: " + ", ".join(f"{part:.0%} {axis.meaning[power]}" for part, power in parts if part >= 0.005)
 
 
 def medians(costs: Mapping[int, Sequence[float]]) -> dict[int, float]:
@@ -191,11 +197,15 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def processes_table(reference: Sizes, *, steps: int = 8) -> str:
+def places() -> int:
+    """How many processes can train side by side."""
+    return torch.cuda.device_count() if choose_device("auto").type == "cuda" else torch.get_num_threads()
+
+
+def processes_table(reference: Sizes, *, most: int, steps: int = 8) -> str:
     """Training by one process with all threads, by two with half of them each, and so on."""
-    places = torch.cuda.device_count() if choose_device("auto").type == "cuda" else torch.get_num_threads()
     rows = []
-    speeds = {count: Spread.of(by_processes(reference, count, steps=steps)) for count in doublings(places)}
+    speeds = {count: Spread.of(by_processes(reference, count, steps=steps)) for count in doublings(most)}
     for count, speed in speeds.items():
         rows.append([str(count), speed.shown(0), f"{speed.median / speeds[1].median:.2f}"])
     return markdown(["processes", "target tokens/s", "× one process"], rows)

@@ -55,7 +55,7 @@ def measured(sizes: Sizes, folder: Path, *, rounds: int, joeynmt: Path | None) -
         if joeynmt:
             configured = write_joeynmt(sizes, folder / "joeynmt", device=device)
             programs.append(enter(Contestant(JOEYNMT, "joeynmt_training", configured, python=str(joeynmt))))
-        peaks = [enter(Contestant(name, "matrix_products", name, device.type)) for name in formats]
+        peaks = [enter(Contestant(name, "matrix_products", name, device.type, SIDE[device.type])) for name in formats]
         found = in_turn([program.turn for program in (*programs, *peaks)], rounds=rounds, warmups=warmups)
     rates = [[turn.get("tokens", turn.get("flops")) / turn["seconds"] for turn in turns] for turns in found]
     kept = batches[warmups:]

@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,7 +97,7 @@ def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
     """Start every program and let them take turns."""
     with ended_afterwards() as enter:
         programs = {"ours": enter(ours(task))}
-        programs |= {name: enter(program) for name, program in ctranslate2(task, folder).items()}
+        programs |= {name: enter(start()) for name, start in ctranslate2(task, folder).items()}
         turns = {}
         for setting in SETTINGS:
             arguments = {"beam": setting.beam, "batch": setting.batch, "every": every(setting, task)}
@@ -121,8 +121,8 @@ def ours(task: Task) -> Contestant:
     return Contestant("ours", "our_translation", task.run.path, task.path, choose_device("auto").type)
 
 
-def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) -> dict[str, Contestant]:
-    """CTranslate2 with the run's weights, by number format; none, and a note, where it is not installed."""
+def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) -> dict[str, Callable[[], Contestant]]:
+    """What starts CTranslate2 with the run's weights, by number format; none, and a note, where it is not installed."""
     if importlib.util.find_spec("ctranslate2") is None:
         note = "ctranslate2 is not installed, and its numbers are left out; pip install ctranslate2"
         print(f"benchmark: {note}", file=sys.stderr)
@@ -132,13 +132,9 @@ def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) 
     if not model.exists():
         write(found.model, found.config.model, found.tokenizer.pieces(range(found.tokenizer.size)), model)
     device = "cuda" if choose_device("auto").type == "cuda" else "cpu"
-    arguments = (model, task.run.path / TOKENIZER, task.path)
-    return {
-        name: Contestant(
-            f"CTranslate2, {name}", "ctranslate2_translation", *arguments, name, device, torch.get_num_threads()
-        )
-        for name in formats
-    }
+    program = ("ctranslate2_translation", model, task.run.path / TOKENIZER, task.path)
+    machine = (device, torch.get_num_threads())
+    return {name: partial(Contestant, f"CTranslate2, {name}", *program, name, *machine) for name in formats}
 
 
 def translation_task(folder: Path, *, model: Path | None, data: str | None, count: int) -> Task:
