@@ -6,10 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import support.shape_checker  # noqa: F401 - the hook below finds it by name
 import torch
 from hypothesis import HealthCheck, settings
-from jaxtyping import install_import_hook
+from support.shape_checker import check_shapes
 
 
 def _with_shapes() -> list[str]:
@@ -24,7 +23,7 @@ def _with_shapes() -> list[str]:
 
 
 # Before any test module imports the package: every annotated shape is then checked at every call.
-install_import_hook(_with_shapes(), "support.shape_checker.check")
+check_shapes(_with_shapes())
 
 torch.set_num_threads(1)
 

@@ -153,7 +153,8 @@ def test_the_words_of_a_mixture_are_those_of_all_its_corpora(data: str, tmt: Tmt
     assert translate(tmt, "mixed", "Ärger, Hund, Zug.")[1] == NOTE.replace("Bahnhofsvorsteher", "Zug")
 
 
-def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt) -> None:
+def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.corpus.stream.BLOCK", 17)
     Path("own").mkdir()
     for split in ("train", "validation"):
         Path(f"own/{split}.tsv").write_text("".join(f"{de}\t{en}\n" for de, en in PAIRS), "utf-8")

@@ -21,7 +21,7 @@ from support.command_line import PROGRAM, Tmt, settings
 from transformer_mt.cli.signals import graceful_shutdown
 
 LONGER = settings(
-    training__steps="200", training__validate_every="100", training__checkpoint_every="5", training__log_every="1"
+    training__steps="100", training__validate_every="50", training__checkpoint_every="5", training__log_every="1"
 )
 
 # Seconds that a process may take on the slowest machine; it is for those that hang.
@@ -109,7 +109,7 @@ def test_a_signal_finishes_the_step_saves_and_loses_nothing(
     assert returned == code
     assert out == ""
     (step,) = re.findall(r"^tmt: stopped at step (\d+), saved; the same command continues$", err, re.MULTILINE)
-    assert 3 <= int(step) < 200
+    assert 3 <= int(step) < 100
     assert (workplace / f"run/checkpoints/step-{step}").is_dir()
     assert "Traceback" not in err
     continued = tmt(*train(data, workplace / "run"))
@@ -118,7 +118,7 @@ def test_a_signal_finishes_the_step_saves_and_loses_nothing(
     assert weights(workplace / "run") == uninterrupted
 
 
-@pytest.mark.parametrize("after_step", [7, 97])
+@pytest.mark.parametrize("after_step", [7, 47])
 def test_a_killed_run_ends_with_the_same_weights(
     after_step: int, data: str, uninterrupted: str, workplace: Path, tmt: Tmt
 ) -> None:
@@ -162,7 +162,7 @@ def test_a_long_validation_is_interrupted_and_made_again(
     program = hanging_in("transformer_mt.training.validation", "Validator.__call__")
     code, _, err = stopped(train(data, workplace / "run"), signal.SIGTERM, after="hanging", program=program)
     assert code == 143
-    assert err.endswith("tmt: stopped at step 100, saved; the same command continues\n")
+    assert err.endswith("tmt: stopped at step 50, saved; the same command continues\n")
     assert tmt(*train(data, workplace / "run")).code == 0
     assert weights(workplace / "run") == uninterrupted
 

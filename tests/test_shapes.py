@@ -1,0 +1,74 @@
+"""What `conftest.py` puts around the package: shapes in annotations hold at every call while tests run."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import walk_packages
+from types import FunctionType
+
+import pytest
+import torch
+from jaxtyping import Float, TypeCheckError
+from support.shape_checker import check, has_shape, where_shapes_are
+from torch import Tensor
+
+import transformer_mt
+from transformer_mt.attention.scores import products
+from transformer_mt.names import nearest
+
+
+def functions() -> Iterator[FunctionType]:
+    """Everything that a `def` in the package has made, but for the grammar, which has no tensors."""
+    for module in walk_packages(transformer_mt.__path__, "transformer_mt."):
+        if module.name.endswith("__main__") or "corpus.builtin" in module.name:
+            continue
+        for found in vars(import_module(module.name)).values():
+            if getattr(found, "__module__", None) != module.name:
+                continue
+            for part in vars(found).values() if inspect.isclass(found) else (found,):
+                function = getattr(part, "__func__", getattr(part, "fget", part))
+                if inspect.isfunction(function) and "/transformer_mt/" in inspect.unwrap(function).__code__.co_filename:
+                    yield function
+
+
+def shaped(function: FunctionType) -> bool:
+    return any(map(has_shape, function.__annotations__.values()))
+
+
+def is_jaxtypings(function: FunctionType) -> bool:
+    return "jaxtyping" in function.__code__.co_filename
+
+
+def checked(function: FunctionType) -> bool:
+    return is_jaxtypings(inspect.unwrap(function, stop=is_jaxtypings))
+
+
+def test_every_function_with_a_shape_is_checked() -> None:
+    found = [function for function in functions() if shaped(function)]
+    assert len(found) > 300
+    assert [function.__qualname__ for function in found if not checked(function)] == []
+
+
+def test_a_wrong_shape_ends_the_call() -> None:
+    with pytest.raises(TypeCheckError, match="products"):
+        products(torch.ones(2, 3, 5, 7), torch.ones(2, 3, 5, 11))
+
+
+def test_other_types_are_checked_too() -> None:
+    with pytest.raises(Exception, match="violates type hint"):
+        nearest(7, ["a"])  # type: ignore[arg-type]
+
+
+def test_of_functions_inside_others_those_with_shapes_are_checked() -> None:
+    decorate = where_shapes_are(lambda function, *, typechecker: f"checked {function.__name__}")
+
+    def shaped(heads: list[Float[Tensor, "H d"]]) -> None: ...
+
+    def quoted(heads: "Float[Tensor, 'H d']") -> None: ...
+
+    def called(read: Callable[[Float[Tensor, "H d"]], None]) -> None: ...
+
+    def plain(heads: list[Tensor]) -> None: ...
+
+    found = [decorate(typechecker=check)(function) for function in (shaped, quoted, called, plain)]
+    assert found == ["checked shaped", "checked quoted", "checked called", plain]
