@@ -1,11 +1,11 @@
 """The built-in corpus: German–English sentence pairs, made by a small synchronous grammar.
 
 A derivation (the nodes of `meaning`) says itself in both languages: `parts.toml` chooses what stands in a clause and
-where, by what `meaning.facts` tells of it; `order.toml` orders the places; `german_syntax` and `english_syntax` join the
-words, and `german` and `english` inflect them. Words that come from the same part are linked. The words are in the TOML
-files, the closed classes and the rules of inflection in `closed.toml`. `sampler` and `clauses` fill derivations with
-words that suit each other; `constructions`, the rows of scenes and patterns and the phrasebook are what is said;
-`splits` divides it.
+where, by what `meaning.facts` tells of it; `order.toml` orders the places; `german_syntax` and `english_syntax` join
+the words, and `german` and `english` inflect them. Words that come from the same part are linked. The words are in
+the TOML files, the closed classes and the rules of inflection in `closed.toml`. `sampler` and `clauses` fill
+derivations with words that suit each other; `constructions`, the rows of scenes and patterns and the phrasebook are
+what is said; `splits` divides it.
 
 A German sentence has one English translation, which can be told from the sentence alone; `references` adds what else is
 right. These rules hold:
