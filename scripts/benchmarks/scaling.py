@@ -1,9 +1,9 @@
 """How the cost of training and of translation grows with length, width, vocabulary and batch; and with processes.
 
-Each is varied alone around the reference. On a log–log scale the cost over a size is a curve whose slope says what the
-time goes to: where it is a sum of powers of the size, the slope is their mean, weighted with their shares of the cost. So
-a slope of 1.3 between what grows with the width (1) and the products of matrices of that width (2) says that these take
-30 % of the time.
+Each is varied alone around the reference. On a log–log scale the cost over a size is a curve whose slope says what
+the time goes to: where it is a sum of powers of the size, the slope is their mean, weighted with their shares of the
+cost. So a slope of 1.3 between what grows with the width (1) and the products of matrices of that width (2) says that
+these take 30 % of the time.
 """
 
 import json
