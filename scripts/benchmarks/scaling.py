@@ -114,7 +114,7 @@ def said(slope: float, axis: Axis) -> str:
     powers = sorted(axis.meaning)
     upper = next((power for power in powers[1:] if power >= slope), powers[-1])
     lower = powers[powers.index(upper) - 1]
-    share = min(1.0, max(0.0, (slope - lower) / (upper - lower)))
+    share = 1.0 if lower == upper else min(1.0, max(0.0, (slope - lower) / (upper - lower)))
     parts = ((share, upper), (1 - share, lower))
     return f"{slope:.2f}: " + ", ".join(f"{part:.0%} {axis.meaning[power]}" for part, power in parts if part >= 0.005)
 

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_model
 from support.variants import VARIANTS, Variant
 from torch import Tensor, nn
