@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from support.command_line import PROGRAM, Tmt, settings
-from support.launches import Ended, Launch, run_all
 
 from transformer_mt.cli import launcher
 from transformer_mt.cli.main import ERROR_FILE
@@ -22,6 +21,20 @@ from transformer_mt.runs.checkpoints import saved_steps
 # Seconds that a process may take on the slowest machine; it is for those that hang.
 LONGEST = 240
 STEPS = settings(training__steps="12", training__validate_every="6", training__checkpoint_every="3")
+
+# What happens in the second process, or the first, at its fourth step. Python imports this module when it starts.
+FAULT = """
+import os, signal
+if os.environ.get("RANK") == "{rank}":
+    import torch
+    from transformer_mt.training.trainer import Trainer
+    function = Trainer.{method}
+    def faulty(self, *arguments):
+        if self.progress.step in (4, 6):
+            {fault}
+        return function(self, *arguments)
+    Trainer.{method} = faulty
+"""
 
 
 def weights(run: str) -> str:
@@ -51,6 +64,18 @@ def uninterrupted(home: Path) -> str:
     return weights(directory)
 
 
+@pytest.fixture
+def fault(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets what stands in `faults/sitecustomize.py` happen in the processes that are started."""
+    path = [str(workplace / "faults"), *sys.path]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
+    (workplace / "faults").mkdir()
+
+
+def inject(fault: str, *, rank: int = 1, method: str = "step") -> None:
+    Path("faults/sitecustomize.py").write_text(FAULT.format(rank=rank, method=method, fault=fault))
+
+
 def train(data: str, directory: str = "run") -> list[str]:
     return ["train", "--processes", "2", "--data", data, "--run-dir", directory, *STEPS]
 
@@ -65,72 +90,45 @@ def test_both_ways_to_start_give_the_same_weights_and_one_process_speaks(data: s
     assert weights("run") == uninterrupted
 
 
-# What goes wrong, in which of the processes; the code, and the reason that is given.
-FAULTS: dict[str, tuple[Launch, int, str]] = {
-    "killed": (
-        Launch("killed", fault="os.kill(os.getpid(), signal.SIGKILL)"),
-        3,
-        "rank 1 of 2: ended by SIGKILL; .*saved stays, .*",
-    ),
-    "a fault of ours": (
-        Launch("ours", fault="raise KeyError('x')"),
-        70,
-        r"rank 1 of 2: internal error \(KeyError: 'x'\): .* report it",
-    ),
-    "divergence": (
-        Launch("diverged", fault="torch.nn.init.constant_(next(trainer.model.parameters()), torch.nan)"),
-        4,
-        "training: the loss diverged at step 5, .*; the checkpoint of step 3 is sound and stays",
-    ),
-    "a full disk": (
-        Launch("full", rank=0, method="_validated", fault="raise OSError(28, 'No space left', 'x')"),
-        3,
-        "x: No space left; check disk and permissions",
-    ),
-}
-TERMINATED = Launch("terminated", terminate_after="step 2/")
-CONTINUED = Launch("terminated")
-ONE_TERMINATED = Launch("one", fault="os.kill(os.getpid(), signal.SIGTERM)")
-
-
-@pytest.fixture(scope="module")
-def ended(home: Path) -> dict[Launch, Ended]:
-    """How trainings end, in `home`, in which something goes wrong."""
-    launches = [*(launch for launch, _, _ in FAULTS.values()), TERMINATED, CONTINUED, ONE_TERMINATED]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_DATASETS_CACHE", str(home / "cache"))
-        found = run_all(launches, ["--data", str(home / "data"), *STEPS], home)
-    return dict(zip(launches, found, strict=True))
-
-
 def test_a_signal_to_the_launcher_stops_all_with_one_checkpoint_from_which_they_go_on(
-    home: Path, ended: dict[Launch, Ended], uninterrupted: str
+    data: str, uninterrupted: str
 ) -> None:
-    assert ended[TERMINATED].code == 143
-    (stopped,) = (line for line in ended[TERMINATED].err.splitlines() if "stopped" in line)
-    (step,) = re.fullmatch(r"tmt: stopped at step (\d+), saved; the same command continues", stopped).groups()  # type: ignore[union-attr]
-    assert 2 <= int(step) < 12
-    assert ended[CONTINUED].code == 0
-    assert f"tmt: continuing terminated from step {step}\n" in ended[CONTINUED].err
-    assert "not bit for bit" not in ended[CONTINUED].err
-    assert weights(str(home / "terminated")) == uninterrupted
+    with subprocess.Popen([*PROGRAM, *train(data)], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = [line for line in iter(process.stderr.readline, "") if "step 2/" not in line or process.terminate()]
+    assert process.returncode == 143
+    (stopped,) = (line for line in said if "stopped" in line)
+    (step,) = re.fullmatch(r"tmt: stopped at step (\d+), saved; the same command continues\n", stopped).groups()  # type: ignore[union-attr]
+    assert saved_steps(Path("run/checkpoints"))[-1] == int(step)
+    said = run(*PROGRAM, *train(data))
+    assert f"tmt: continuing run from step {step}\n" in said
+    assert "not bit for bit" not in said
+    assert weights("run") == uninterrupted
 
 
-@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize(
+    ("rank", "method", "what", "code", "message"),
+    [
+        (1, "step", "os.kill(os.getpid(), signal.SIGKILL)", 3, "rank 1 of 2: ended by SIGKILL; .*saved stays, .*"),
+        (1, "step", "raise KeyError('x')", 70, r"rank 1 of 2: internal error \(KeyError: 'x'\): .* report it"),
+        (
+            1,
+            "step",
+            "torch.nn.init.constant_(next(self.model.parameters()), torch.nan)",
+            4,
+            "training: the loss diverged at step 5, .*; the checkpoint of step 3 is sound and stays",
+        ),
+        (0, "_validated", "raise OSError(28, 'No space left', 'x')", 3, "x: No space left; check disk and permissions"),
+    ],
+)  # fmt: skip
 def test_a_process_that_fails_ends_all_with_its_reason_and_the_last_checkpoint_stays(
-    what: str, home: Path, ended: dict[Launch, Ended]
+    rank: int, method: str, what: str, code: int, message: str, data: str, tmt: Tmt, fault: None
 ) -> None:
-    launch, code, message = FAULTS[what]
-    assert (ended[launch].code, ended[launch].out) == (code, "")
-    *notes, error = ended[launch].err.splitlines()
-    assert re.fullmatch(f"tmt: error: {message}", error), ended[launch].err
-    assert not any("error" in note for note in notes)
-    assert saved_steps(home / launch.directory / "checkpoints") == [3]
-
-
-def test_a_signal_to_one_process_stops_all(home: Path, ended: dict[Launch, Ended]) -> None:
-    assert ended[ONE_TERMINATED].code == 143
-    assert saved_steps(home / "one/checkpoints") == [3, 5]
+    inject(what, rank=rank, method=method)
+    outcome = tmt(*train(data))
+    assert (outcome.code, outcome.out) == (code, "")
+    assert re.fullmatch(f"tmt: error: {message}\n", outcome.err), outcome.err
+    assert saved_steps(Path("run/checkpoints")) == [3]
 
 
 def test_a_mistake_is_said_once_and_before_anything_is_written(data: str, tmt: Tmt, workplace: Path) -> None:
@@ -139,6 +137,12 @@ def test_a_mistake_is_said_once_and_before_anything_is_written(data: str, tmt: T
     assert outcome.err.startswith("tmt: error: --set training.batch_tokens=nonsense")
     assert outcome.err.count("\n") == 1
     assert list(workplace.iterdir()) == []
+
+
+def test_a_signal_to_one_process_stops_all(data: str, tmt: Tmt, fault: None) -> None:
+    inject("os.kill(os.getpid(), signal.SIGTERM)")
+    assert tmt(*train(data)).code == 143
+    assert saved_steps(Path("run/checkpoints")) == [3, 5]
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "1025"])

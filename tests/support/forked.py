@@ -31,10 +31,8 @@ def start(command: Callable[[], int], *, out: int, err: int) -> int:
         null = os.open(os.devnull, os.O_RDONLY)
         for target, descriptor in enumerate((null, out, err)):
             os.dup2(descriptor, target)
-        # Descriptors stay open when a child of the child has other streams on them.
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+        sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
         code = command()
     except BaseException:
         with contextlib.suppress(BaseException):
