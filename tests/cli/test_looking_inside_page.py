@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import transformer_mt.inspection
-
 PAGE = Path(__file__).parents[2] / "transformer_mt" / "inspection" / "README.md"
 
 

@@ -64,7 +64,7 @@ def test_recording_leaves_outputs_and_gradients_unchanged(
     with record_attention(model):
         watched, watched_gradients = run()
     # In training a processor computes the same in another order, unless someone watches.
-    close = {"rtol": 1e-4, "atol": 1e-5} if training else {"rtol": 0.0, "atol": 0.0}
+    close = {"rtol": 1e-3, "atol": 1e-4} if training else {"rtol": 0.0, "atol": 0.0}
     torch.testing.assert_close(watched, logits, **close)
     torch.testing.assert_close(watched_gradients, gradients, **close)
 
