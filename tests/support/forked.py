@@ -1,5 +1,6 @@
 """Commands in children of this process, which has everything imported: each is a process of its own within moments."""
 
+import atexit
 import contextlib
 import os
 import signal
@@ -26,6 +27,7 @@ def start(command: Callable[[], int], *, out: int, err: int) -> int:
         return child
     code = FAULT
     try:
+        atexit._clear()  # what our own end is to clear away is still in use
         leave_on_signals()
         signal.pthread_sigmask(signal.SIG_SETMASK, waiting)  # one that came since the fork ends the process here
         null = os.open(os.devnull, os.O_RDONLY)
