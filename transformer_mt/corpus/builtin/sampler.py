@@ -36,7 +36,6 @@ def traits(verb: Verb) -> frozenset[str]:
         "anybody": anybody,
         "acts": any("person" in entity.kind_set for entity in subjects),
         "deed": anybody and verb.aspect != "state" and "infinitive" not in verb.without_set,
-        "people": "person" in verb.object.split(),
         "governs": verb.governs,
     }
     set_keys = {key for key, value in (vars(verb) | derived).items() if value}
