@@ -94,7 +94,7 @@ def test_translations_command_no_terminal() -> None:
     assert "\x1b" not in "\n".join(picture("\x1b[2J", height=24))
 
 
-@pytest.mark.parametrize(("epochs", "said"), [(0, "step 50/1300"), (7, "step 50 ")])
+@pytest.mark.parametrize(("epochs", "said"), [(0, "step 50/1400"), (7, "step 50 ")])
 def test_the_bar_says_the_step_of_how_many_and_the_share(epochs: int, said: str) -> None:
     shown = live(epochs=epochs)
     assert shown.progress.tasks[0].completed == 0.25
@@ -108,7 +108,7 @@ def test_the_bar_moves_with_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     shown.trainer.progress.step = 650
     monkeypatch.setattr(shown.trainer, "share_done", lambda: 0.5)
     shown.show(step(2.0))
-    assert "step 650/1300" in drawn(shown)[0]
+    assert "step 650/1400" in drawn(shown)[0]
     assert "50 %" in drawn(shown)[0]
 
 
@@ -119,7 +119,7 @@ def test_below_the_bar_stands_the_speed_of_the_first_step_then_the_last_report()
     assert drawn(shown)[1] == "500 tokens/s"
     shown.show(WindowReport(50, 0, 7.5, 1e-4, 12_345.0))
     shown.show(step(4.0))
-    assert drawn(shown)[1] == "step 50/1300  epoch 1  loss 7.500  rate 1.00e-04  12,345 tokens/s"
+    assert drawn(shown)[1] == "step 50/1400  epoch 1  loss 7.500  rate 1.00e-04  12,345 tokens/s"
     shown.show(FinishReport(50, "all steps are done", 30, -3.5))
     assert drawn(shown)[1] == "finished at step 50: all steps are done; best validation at step 30"
 
@@ -156,7 +156,7 @@ def lines_of(report: Report, *, epochs: int = 0) -> list[str]:
 def test_reports_in_words() -> None:
     assert [lines_of(report) for report in EVERY] == [
         [],
-        ["step 50/1300  epoch 3  loss 7.500  rate 1.00e-04  12,345 tokens/s"],
+        ["step 50/1400  epoch 3  loss 7.500  rate 1.00e-04  12,345 tokens/s"],
         ["step 50  validation loss 3.500  BLEU 0.25  chrF 9.50  (best so far, 1.0 s)", "  ein Satz → a 50"],
         ["finished at step 50: all steps are done; best validation at step 50"],
     ]

@@ -375,7 +375,11 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
         SentencePair("Gestern haben Sie geschlafen.", "Yesterday they slept."),
     ),
     "Sie at the start that is you": (
-        lambda pair: bool(re.match(r"Sie \w+en\b", pair.source)) and pair.target.startswith("You "),
+        lambda pair: (
+            bool(re.match(r"Sie \w+en\b", pair.source))
+            and pair.target.startswith("You ")
+            and not re.search(r"\b(dir|euch)\b", pair.source)  # Sie fehlen dir. You miss them.
+        ),
         SentencePair("Sie haben geschlafen.", "You slept."),
     ),
     "her after a plural": (

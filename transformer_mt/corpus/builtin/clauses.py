@@ -81,6 +81,7 @@ def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
     """What somebody tries, hopes, helps to do; its subject is not said, but reflexives agree with it."""
     who = node.object if row.form == "bare" else node.subject
     sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
+    sampler.actor = m.entity_of(who)
     said = clause(sampler, row, subject=who)
     if isinstance(said.object, m.Pronoun) and said.object.key == "nichts":
         said.object.key = "etwas"

@@ -126,7 +126,8 @@ def _seen(sampler: Sampler, row: Row) -> m.Clause:
 def _may_be_new(phrase: m.NounPhrase) -> bool:
     countable = not phrase.plural and not phrase.noun.mass and "known" not in phrase.noun.kind_set
     owned = "possessive" in DETERMINERS[phrase.determiner] and "body" not in phrase.noun.kind_set
-    return countable and (phrase.determiner in ("der", "dieser") or owned) and phrase.possessor is None
+    shown = phrase.possessor is None and not phrase.own  # die Hand heben: raise one's hand
+    return countable and shown and (phrase.determiner in ("der", "dieser") or owned)
 
 
 def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:

@@ -316,7 +316,8 @@ class Sampler:
     ) -> m.Nominal:
         """An object that suits the verb; a `known` one where it is asked for."""
         if entity is None and verb.anything and not verb.governs and self.chance(0.12):
-            return m.Pronoun(self.weighted(WEIGHTS["objects"]["anything"]))
+            pronouns = WEIGHTS["objects"]
+            return m.Pronoun(self.weighted(pronouns.get(verb.object_is, pronouns["anything"])))
         chosen = entity or self.fair(self._others(self.objects[verb]))
         if "person" in chosen.kind_set and entity is None and self.chance(0.45):
             return self.object_pronoun()
