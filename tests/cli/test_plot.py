@@ -9,6 +9,7 @@ import torch
 from support.command_line import Tmt
 
 from transformer_mt.attention.positions import sinusoids
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.schedules import configured_schedule
@@ -63,7 +64,7 @@ def test_schedules_of_several_files_stand_in_one_chart(tmt: Tmt) -> None:
     assert [curve["name"] for curve in found["curves"]] == ["a.toml", "b.toml"]
     for curve, name in zip(found["curves"], "ab", strict=True):
         assert max(curve["points"], key=lambda point: point[1])[0] == 50 + ord(name)
-        assert curve["points"][-1][0] == 1300
+        assert curve["points"][-1][0] == TrainingConfig().steps
 
 
 def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:

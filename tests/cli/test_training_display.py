@@ -105,7 +105,7 @@ def test_the_bar_says_the_step_of_how_many_and_the_share(epochs: int, said: str)
 
 def test_the_bar_moves_with_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = live()
-    shown.trainer.progress.step = 650
+    shown.trainer.progress.step = 700
     monkeypatch.setattr(shown.trainer, "share_done", lambda: 0.5)
     shown.show(step(2.0))
     assert "step 650/1400" in drawn(shown)[0]
