@@ -176,7 +176,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "instrument without the": (1, r"\bplay(?:s|ed|ing)? (?:guitar|piano|violin)\b", "She is playing guitar."),
     "any without not": (
         1,
-        r"^(?!.*\b(?:not|cannot|nobody|never|without|hardly|rarely)\b).*\bany(?:thing|one)?\b",
+        r"^(?!Has anyone\b)(?!.*\b(?:not|cannot|nobody|never|without|hardly|rarely)\b).*\bany(?:thing|one)?\b",
         "I have any money.",
     ),
     "two negatives": (1, r"\b(?:not|cannot|never)\b[^,]*\b(?:nothing|nobody|no)\b", "I did not see nobody."),

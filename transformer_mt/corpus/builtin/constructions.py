@@ -8,7 +8,7 @@ from transformer_mt.corpus.builtin.clauses import ROWS, Row, adverb, clause, fit
 from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS
 from transformer_mt.corpus.builtin.lexicon import Noun, ProperName, table
 from transformer_mt.corpus.builtin.notation import Reader, form_of
-from transformer_mt.corpus.builtin.sampler import FRIENDS, WEIGHTS, Sampler
+from transformer_mt.corpus.builtin.sampler import FRIENDS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
@@ -51,10 +51,8 @@ def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
     ):
         thing.determiner = sampler.one_of(("der", "dieser"))
         topics.append(thing)
-    if not topics and sampler.chance(0.5):
-        unsure = WEIGHTS["unsure"]
-        unfit = unsure["adverbs"] if m.subject_key(node.subject) in unsure["speakers"] else ()
-        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state", unfit))
+    if not topics and m.subject_key(node.subject) in ("ich", "wir"):  # who may say: of course
+        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state"))
         topics += node.adverbials[-1:]
     return sampler.one_of(topics) if topics else None
 
@@ -111,8 +109,9 @@ def _seen(sampler: Sampler, row: Row) -> m.Clause:
             people = sampler.select("Mann Frau Kind Junge Mädchen Person Dame")
             others = [noun for noun in people if noun is not sampler.actor]
             node.object = m.called(sampler.fair(others), "ein")
-        elif isinstance(entity, Noun) and verb.object_is == "either" and verb.object_number != "each":
-            number = verb.object_number or "singular"
+        elif isinstance(entity, Noun) and verb.object_is in ("either", "indefinite") and verb.object_number != "each":
+            each = figure.plural and entity.kind_set & {"food", "fruit", "baked"}  # two children eat two apples
+            number = verb.object_number or ("plural" if each and not entity.mass else "singular")
             node.object = sampler.noun_phrase(entity, "indefinite", number=number, adjectives=0)
         else:
             node.object = sampler.object(verb, entity)
@@ -186,7 +185,8 @@ def pattern(sampler: Sampler) -> m.Sentence:
     text, front, form = sampler.one_of(row["say"]), row.get("front", ""), row.get("form", "statement")
     node = Reader(sampler.of_kind, _letters(sampler, row, form)).clause(text)
     who = getattr(node.subject, "key", getattr(node.subject, "determiner", ""))
-    tells = who in ("ich", "wir", "mein", "unser") or (who not in ("du", "ihr", "Sie") and sampler.chance(0.7))
+    asked = ("du", "ihr", "Sie", "jemand (asked)")
+    tells = who in ("ich", "wir", "mein", "unser") or (who not in asked and sampler.chance(0.7))
     if form == "question" and not front and tells:
         form = "statement"
     return m.Sentence(node, form, _part(node, front) if front else None)
