@@ -21,7 +21,8 @@ from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import ModelConfig, TransformerConfig
 from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
 from transformer_mt.models.blocks import LayerNorm, Norm
-from transformer_mt.models.transformer import DecoderLayer, EncoderLayer, Transformer
+from transformer_mt.models.layers import DecoderLayer, EncoderLayer
+from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.trained import find_run
 from transformer_mt.tokenizer import BOS, EOS, UNK
 

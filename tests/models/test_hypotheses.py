@@ -2,12 +2,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tiny import VOCABULARY, sentences, tiny_model
+from support.tiny import VOCABULARY, sentences, targets, tiny_model
 from support.variants import RECURRENT, VARIANTS, Variant
 
 from transformer_mt.attention.observing import observing
 from transformer_mt.models.hypotheses import Hypotheses, Seating
-from transformer_mt.models.transformer import LEAST_PLACES, WIDEST, DecoderState, Transformer
+from transformer_mt.models.seq2seq import State
+from transformer_mt.models.stepping import LEAST_PLACES, WIDEST, DecoderState, SharedState
+from transformer_mt.models.transformer import Transformer
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -23,25 +25,31 @@ def started(*overrides: str, lengths: tuple[int, ...] = (5, 3, 2)) -> tuple[Tran
     return model, model.start(sentences(*lengths))
 
 
-def step(model: Transformer, state: DecoderState, rows: int) -> DecoderState:
+def step(model: Transformer, state: State, rows: int) -> State:
     return model.decode(torch.randint(4, VOCABULARY, (rows, 1)), state)[1]
+
+
+def shared_step(model: Transformer, state: State, rows: int) -> SharedState:
+    following = step(model, state, rows)
+    assert isinstance(following, SharedState)
+    return following
 
 
 @given(sentence=st.lists(st.integers(0, 4), min_size=1, max_size=13))
 def test_every_hypothesis_sits_in_its_sentences_row_of_the_table(sentence: list[int]) -> None:
     seating = Seating.of(torch.tensor(sentence), 5)
-    x = torch.randn(len(sentence), 1, 3)
+    x = torch.randn(len(sentence), 3)
     table = seating.together(x)
     assert table.shape == (5, max(map(sentence.count, sentence)), 3)
     assert seating.left == len(set(sentence))
     for number in set(sentence):
         own = [row for row, one in enumerate(sentence) if one == number]
-        torch.testing.assert_close(table[number, : len(own)], x[own, 0], rtol=0.0, atol=0.0)
+        torch.testing.assert_close(table[number, : len(own)], x[own], rtol=0.0, atol=0.0)
     torch.testing.assert_close(seating.apart(table), x, rtol=0.0, atol=0.0)
 
 
 def test_a_table_without_an_empty_seat_is_the_rows_themselves() -> None:
-    x = torch.randn(6, 1, 3)
+    x = torch.randn(6, 3)
     seating = Seating.of(torch.tensor([0, 0, 1, 1, 2, 2]), 3)
     assert seating.together(x).data_ptr() == x.data_ptr()
     assert Seating.of(torch.tensor([0, 1, 0, 1]), 2).table is not None
@@ -65,27 +73,26 @@ def test_hypotheses_share_what_was_read_where_its_order_does_not_matter(variant:
     rows = torch.tensor([0, 0, 1, 1, 1, 2])
     state = step(model, step(model, state, 3).select(rows), 6)
     owns = any(sign in choice for choice in variant for sign in OWN_COPIES)
-    target = state.layers[0].target
-    assert target is not None
-    assert (target.keys.shape[0], state.layers[0].memory.keys.shape[0]) == ((6, 6) if owns else (3, 3))
+    assert isinstance(state, DecoderState if owns else SharedState)
+    if isinstance(state, SharedState):
+        assert (len(state.kept.target[0].keys), len(state.source[0].keys)) == (3, 3)
 
 
 @torch.no_grad()
 def test_reordering_copies_nothing() -> None:
     model, state = started()
-    state = step(model, step(model, state, 3).select(torch.tensor([0, 0, 1, 1, 2, 2])), 6)
+    state = shared_step(model, step(model, state, 3).select(torch.tensor([0, 0, 1, 1, 2, 2])), 6)
     moved = state.select(torch.tensor([1, 0, 2, 2, 5, 4]))
-    assert [layer.memory.keys.data_ptr() for layer in moved.layers] == [
-        layer.memory.keys.data_ptr() for layer in state.layers
-    ]
-    assert all(one.target is other.target for one, other in zip(moved.layers, state.layers, strict=True))
+    assert isinstance(moved, SharedState)
+    assert moved.kept is state.kept
+    assert moved.source is state.source
 
 
 @torch.no_grad()
 def test_sentences_without_a_hypothesis_leave() -> None:
     model, state = started()
-    state = step(model, step(model, state, 3).select(torch.tensor([0, 0, 2])), 3)
-    assert [len(layer.memory.keys) for layer in state.layers] == [2, 2]
+    state = shared_step(model, step(model, state, 3).select(torch.tensor([0, 0, 2])), 3)
+    assert [len(kept.keys) for kept in (*state.source, *state.kept.target)] == [2, 2, 2, 2]
     assert state.hypotheses.seating.sentence.tolist() == [0, 0, 1]
 
 
@@ -94,7 +101,8 @@ def test_places_that_lead_to_no_hypothesis_are_given_up() -> None:
     model, state = started(lengths=(3,))
     state = step(model, state, 1).select(torch.zeros(4, dtype=torch.long))
     for _ in range(3 * LEAST_PLACES):
-        state = step(model, state, 4).select(torch.tensor([0, 0, 0, 1]))  # all others die out
+        state = shared_step(model, state, 4).select(torch.tensor([0, 0, 0, 1]))  # all others die out
+    assert isinstance(state, SharedState)
     assert state.length == 3 * LEAST_PLACES + 1
     assert state.places < 3 * state.length
 
@@ -103,10 +111,11 @@ def test_places_that_lead_to_no_hypothesis_are_given_up() -> None:
 def test_too_many_hypotheses_of_a_sentence_part() -> None:
     model, state = started(lengths=(3,))
     wide = step(model, state, 1).select(torch.zeros(WIDEST, dtype=torch.long))
-    assert len(wide.layers[0].memory.keys) == 1
+    assert isinstance(wide, SharedState)
+    assert len(wide.source[0].keys) == 1
     wider = wide.select(torch.arange(WIDEST + 1) % WIDEST)
+    assert isinstance(wider, DecoderState)
     assert len(wider.layers[0].memory.keys) == WIDEST + 1
-    assert wider.room is None
 
 
 @torch.no_grad()
@@ -115,17 +124,39 @@ def test_who_watches_sees_every_hypothesis_with_its_own_keys() -> None:
     state = step(model, state, 3).select(torch.tensor([0, 0, 1, 2]))
     seen: list[torch.Size] = []
     with observing(lambda module, attended: seen.append(attended.weights.shape)):
-        step(model, state, 4)
+        watched = step(model, state, 4)
     assert set(seen) == {(4, 3, 1, 2), (4, 3, 1, 5)}
+    assert isinstance(watched, DecoderState)
+
+
+def test_training_and_gradients_go_through_the_layers() -> None:
+    model, state = started()
+    assert isinstance(step(model, state, 3), DecoderState)
+    with torch.no_grad():
+        assert isinstance(step(model.train(), model.start(sentences(5, 3)), 2), DecoderState)
+        state = model.eval().start(sentences(5, 3))
+    assert isinstance(step(model, state, 2), DecoderState)
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if RECURRENT not in v], ids=" ".join)
+@torch.no_grad()
+def test_a_step_in_half_precision_stays_close(variant: Variant) -> None:
+    model, target = tiny_model(*variant).float(), targets(2, 2)
+    target[:], source = target[0], sentences(5, 3)
+    expected = model(source, target)[:, 1]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        _, state = model.decode(target[:, :1], model.start(source))
+        logits, _ = model.decode(target[[0, 0, 0], 1:], state.select(torch.tensor([1, 0, 1])))
+    close = 0.1 * max(1.0, expected.std().item())
+    torch.testing.assert_close(logits[:, 0].float(), expected[[1, 0, 1]], rtol=0.0, atol=close)
 
 
 @torch.no_grad()
-def test_a_cache_grows_by_doubling() -> None:
+def test_memory_for_places_grows_by_doubling() -> None:
     model, state = started()
     places = set()
-    for _ in range(40):
-        state = step(model, state, 3)
-        target = state.layers[0].target
-        assert target is not None
-        places.add(target.keys.data_ptr())
-    assert len(places) <= 7
+    for _ in range(3 * LEAST_PLACES):
+        following = shared_step(model, state, 3)
+        places.add(following.kept.target[0].keys.data_ptr())
+        state = following
+    assert len(places) <= 4

@@ -9,7 +9,15 @@ from support.table_model import TableModel, all_translations, log_probability, w
 from torch import Tensor
 
 from transformer_mt.tokenizer import BOS, EOS, PAD
-from transformer_mt.translation.search import Hypothesis, beam_search, length_penalty, sample
+from transformer_mt.translation.search import (
+    BLOCK,
+    MANY_ROWS,
+    Hypothesis,
+    beam_search,
+    length_penalty,
+    likeliest,
+    sample,
+)
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
@@ -72,6 +80,20 @@ def generators(*seeds: int) -> list[torch.Generator]:
 @pytest.mark.parametrize(("length", "alpha", "expected"), [(1, 0.7, 1.0), (7, 1.0, 2.0), (7, 0.0, 1.0), (19, 0.5, 2.0)])
 def test_length_penalty_is_equation_14_of_wu_et_al(length: int, alpha: float, expected: float) -> None:
     assert length_penalty(length, alpha) == pytest.approx(expected)
+
+
+@given(
+    seed=seeds,
+    rows=st.sampled_from([1, MANY_ROWS - 1, MANY_ROWS, MANY_ROWS + 3]),
+    columns=st.sampled_from([7, BLOCK - 1, BLOCK, 3 * BLOCK, 5 * BLOCK + 17]),
+    count=st.integers(1, 7),
+)
+def test_the_likeliest_are_those_of_topk(seed: int, rows: int, columns: int, count: int) -> None:
+    x = torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    best, index = likeliest(x, count)
+    expected = x.topk(count)
+    assert torch.equal(best, expected.values)
+    assert torch.equal(index, expected.indices)
 
 
 @given(seed=seeds, alpha=alphas, n_best=st.integers(1, 11))

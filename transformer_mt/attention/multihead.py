@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import torch
@@ -53,14 +53,12 @@ class Room:
 class KeyValues:
     """The keys and values that queries attend to, and which positions are real (None: all of them).
 
-    In a decoder this is the key–value cache, which grows in its `room`. `neighbours`, where they are given, stand in
-    place of the graph: the positions that each query attends to.
+    In a decoder this is the key–value cache, which grows in its `room`.
     """
 
     keys: Float[Tensor, "B Hk K dk"]
     values: Values
     mask: Bool[Tensor, "B K"] | None = None
-    neighbours: Bool[Tensor, "B Q K"] | None = None
     room: Room | None = None
 
     @property
@@ -91,16 +89,6 @@ class KeyValues:
         """The keys and values of the sentences `rows`."""
         mask = None if self.mask is None else self.mask[rows]
         return KeyValues(rows_of(self.keys, rows), rows_of(self.values, rows), mask)
-
-    def among(self, neighbours: Bool[Tensor, "B Q K"] | None) -> "KeyValues":
-        """The same for queries with these neighbours, or with those that the graph says."""
-        return self if neighbours is None else replace(self, neighbours=neighbours)
-
-    def pick(self, sentences: Int[Tensor, " N"], positions: Int[Tensor, "N L"]) -> "KeyValues":
-        """The keys and values of `sentences`, and of each only those at its `positions`, in their order."""
-        held = self.room or self
-        places = sentences[:, None] * held.keys.shape[2] + positions
-        return KeyValues(picked(held.keys, places), picked(held.values, places))
 
 
 class Attention(nn.Module, Explained):
@@ -133,11 +121,6 @@ class Attention(nn.Module, Explained):
 
         In self-attention the states are the last Q positions of the keys.
         """
-
-    @property
-    def is_unordered(self) -> bool:
-        """Whether a last query reads all keys alike, wherever among them they stand."""
-        return False
 
     def values(self, states: Float[Tensor, "B K D"]) -> Values:
         """V = X W_v, split into heads."""
@@ -209,14 +192,12 @@ class MultiHeadAttention(Attention):
         return self.output(attend(queries, keys, key_values.values, mask))
 
     @property
-    @override
     def is_unordered(self) -> bool:
+        """Whether a last query reads all keys alike, wherever among them they stand."""
         return isinstance(self.position, NoAttentionPosition) and self.graph.is_complete(1)
 
     def mask(self, queries: int, key_values: KeyValues) -> Mask | None:
         """True where a query may attend: a neighbour in the graph, and no padding; None where it may everywhere."""
-        if key_values.neighbours is not None:
-            return key_values.neighbours[:, None]
         real = None if key_values.mask is None else key_values.mask[:, None, None, :]
         if self.graph.is_complete(queries):
             return real
@@ -323,11 +304,6 @@ class NoHeads(Attention):
         self.graph = layer.graph
         self.output_projection = _Bias(layer.output_projection)
 
-    @property
-    @override
-    def is_unordered(self) -> bool:
-        return True
-
     @override
     def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
         """Keys and values of no head."""
@@ -378,13 +354,6 @@ def roomier(x: Float[Tensor, "B H K d"], *, size: int) -> Float[Tensor, "B H N d
 def rows_of(x: Float[Tensor, "B H K d"], rows: Int[Tensor, " N"]) -> Float[Tensor, "N H K d"]:
     """x[rows], where the heads of a position lie side by side in memory, as a projection writes them."""
     return x.transpose(1, 2).index_select(0, rows).transpose(1, 2)
-
-
-def picked(x: Float[Tensor, "B H K d"], places: Int[Tensor, "N L"]) -> Float[Tensor, "N H L d"]:
-    """Those positions of x that stand at `places` when the sentences' positions are counted one after the other."""
-    batch, heads, length, width = x.shape
-    rows = x.transpose(1, 2).reshape(batch * length, heads * width).index_select(0, places.flatten())
-    return rows.view(*places.shape, heads, width).transpose(1, 2)
 
 
 def masked_softmax(scores: Scores, mask: Mask | None) -> Scores:

@@ -16,10 +16,11 @@ from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, NoNorm
+from transformer_mt.models.layers import LayerFactory
 from transformer_mt.models.pruning import KEY, leave_out
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.models.transformer import Embedding, Embeddings, LayerFactory, Transformer
+from transformer_mt.models.transformer import Embedding, Embeddings, Transformer
 from transformer_mt.names import HeadName, lookup
 
 # What a recurrent decoder may look at the source with: any score, or no attention at all.

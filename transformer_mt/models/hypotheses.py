@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Self
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
 
@@ -56,17 +56,14 @@ class Seating:
         sentence = self.sentence[rows]
         return self if torch.equal(sentence, self.sentence) else type(self).of(sentence, self.sentences)
 
-    def together(self, x: Tensor) -> Tensor:
-        """From a row for each hypothesis to the table: N T * -> B W·T *, where W or T is one."""
-        if self.table is None:
-            return x.reshape(self.sentences, -1, *x.shape[2:])
-        return x.flatten(0, 1).index_select(0, self.table).view(self.sentences, self.width, *x.shape[2:])
+    def together(self, x: Shaped[Tensor, "N F"]) -> Shaped[Tensor, "B W F"]:
+        """From a row for each hypothesis to the table."""
+        return (x if self.table is None else x.index_select(0, self.table)).view(self.sentences, self.width, -1)
 
-    def apart(self, x: Tensor) -> Tensor:
-        """And back: B W·T * -> N T *."""
-        if self.seats is None:
-            return x.reshape(len(self.sentence), -1, *x.shape[2:])
-        return x.flatten(0, 1).index_select(0, self.seats)[:, None]
+    def apart(self, x: Shaped[Tensor, "B W F"]) -> Shaped[Tensor, "N F"]:
+        """And back."""
+        rows = x.flatten(0, 1)
+        return rows if self.seats is None else rows.index_select(0, self.seats)
 
 
 @dataclass(frozen=True)
@@ -79,11 +76,6 @@ class Hypotheses:
     seating: Seating
     paths: Bool[Tensor, "N K"] | None = None
 
-    @property
-    def shares(self) -> bool:
-        """Whether rows and sentences are not the same: some sentence has several hypotheses, has had, or has none."""
-        return self.paths is not None or self.seating.table is not None
-
     @cached_property
     def neighbours(self) -> Bool[Tensor, "B W KW"] | None:
         """To which places the next token of every hypothesis attends: those of its path, and its own, the W-th last."""
@@ -91,12 +83,11 @@ class Hypotheses:
             return None
         sentences, width = self.seating.sentences, self.seating.width
         own = torch.eye(width, dtype=torch.bool, device=self.paths.device).expand(sentences, -1, -1)
-        return torch.cat((self.seating.together(self.paths[:, None]), own), dim=2)
+        return torch.cat((self.seating.together(self.paths), own), dim=2)
 
     def extend(self) -> "Hypotheses":
         """The same with their next tokens."""
-        neighbours = self.neighbours
-        return self if neighbours is None else Hypotheses(self.seating, self.seating.apart(neighbours)[:, 0])
+        return self if self.neighbours is None else Hypotheses(self.seating, self.seating.apart(self.neighbours))
 
     def select(self, rows: Int[Tensor, " M"], *, places: int) -> "Hypotheses":
         """The hypotheses `rows`, when there are so many places."""

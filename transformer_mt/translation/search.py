@@ -185,10 +185,13 @@ class _Live:
 def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Candidates:
     """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences."""
     origin = live.origin
+    best, token = likeliest(choices, min(beam, choices.shape[1]))
+    if beam == 1:
+        candidates = live.candidates(token[:, 0])
+        return candidates.select(candidates.log_probability > -torch.inf)
     first = torch.searchsorted(origin, torch.arange(sentences, device=origin.device))  # B: where its hypotheses begin
     place = torch.arange(len(origin), device=origin.device) - first[origin]  # N: which of its sentence's it is
     # N V -> N k: a hypothesis has at most `beam` candidates among the best of its sentence.
-    best, token = choices.topk(min(beam, choices.shape[1]))
     best += live.log_probability[:, None]
     width = best.shape[1]
     table = best.new_full((sentences, beam, width), -torch.inf)
@@ -198,6 +201,29 @@ def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, s
     index = index[sentence, rank]
     parent = first[sentence] + index // width
     return _Candidates(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
+
+
+# Columns of a block, and from how many rows on a look at the blocks pays.
+BLOCK, MANY_ROWS = 64, 16
+
+
+def likeliest(x: Float[Tensor, "N V"], count: int) -> tuple[Float[Tensor, "N k"], Int[Tensor, "N k"]]:
+    """What `x.topk(count)` gives, of many rows several times as fast on a CPU.
+
+    The largest numbers of a row stand in those blocks of columns whose maxima are the largest, or behind all blocks.
+    """
+    rows, columns = x.shape
+    blocks = columns // BLOCK
+    if rows < MANY_ROWS or blocks < count:
+        best, index = x.topk(count)
+        return best, index
+    maxima = x[:, : blocks * BLOCK].unfold(1, BLOCK, BLOCK).amax(dim=2)  # N V -> N blocks
+    first = maxima.topk(count).indices[:, :, None] * BLOCK
+    chosen = (first + torch.arange(BLOCK, device=x.device)).flatten(1)
+    behind = torch.arange(blocks * BLOCK, columns, device=x.device).expand(rows, -1)
+    chosen = torch.cat((chosen, behind), dim=1)
+    best, index = x.gather(1, chosen).topk(count)
+    return best, chosen.gather(1, index)
 
 
 def _shown(

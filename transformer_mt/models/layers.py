@@ -1,0 +1,80 @@
+"""The layers of a Transformer (Vaswani et al. 2017, §3.1)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from transformer_mt.attention.build import AttentionFactory
+from transformer_mt.attention.multihead import KeyValues
+from transformer_mt.models.blocks import Norm, Residual
+from transformer_mt.models.seq2seq import Mask, Memory, States
+
+
+@dataclass(frozen=True)
+class LayerFactory:
+    """Makes what every layer consists of, each time with weights of its own."""
+
+    attention: AttentionFactory
+    feed_forward: Callable[[], nn.Module]
+    residual: Callable[[], Residual]
+    norm: Callable[[], Norm]
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network, each in a residual."""
+
+    def __init__(self, factory: LayerFactory) -> None:
+        super().__init__()
+        self.self_attention = factory.attention.self_attention(causal=False)
+        self.feed_forward = factory.feed_forward()
+        self.self_residual, self.feed_forward_residual = factory.residual(), factory.residual()
+
+    def forward(self, x: States, mask: Mask) -> States:
+        """One layer over the source; mask is True at real tokens."""
+        h = self.self_residual.before(x, mask)
+        x = self.self_residual.after(x, self.self_attention(h, self.self_attention.key_values(h, mask)), mask)
+        h = self.feed_forward_residual.before(x, mask)
+        return self.feed_forward_residual.after(x, self.feed_forward(h), mask)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerState:
+    """What a decoder layer can attend to: the target tokens it has read (None: none yet) and the memory."""
+
+    target: KeyValues | None
+    memory: KeyValues
+
+    def select(self, rows: Int[Tensor, " N"]) -> Self:
+        """The state of the hypotheses `rows`."""
+        return type(self)(self.target and self.target.select(rows), self.memory.select(rows))
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, then attention to the memory, then a feed-forward network, each in a residual."""
+
+    def __init__(self, factory: LayerFactory) -> None:
+        super().__init__()
+        self.self_attention = factory.attention.self_attention(causal=True)
+        self.cross_attention = factory.attention.cross_attention()
+        self.feed_forward = factory.feed_forward()
+        self.self_residual, self.cross_residual = factory.residual(), factory.residual()
+        self.feed_forward_residual = factory.residual()
+
+    def start(self, memory: Memory) -> LayerState:
+        """The state before the first target token: the memory's keys and values, projected once."""
+        return LayerState(None, self.cross_attention.key_values(memory.states, memory.mask))
+
+    def forward(self, x: States, mask: Mask, state: LayerState) -> tuple[States, LayerState]:
+        """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
+        h = self.self_residual.before(x, mask)
+        new = self.self_attention.key_values(h)
+        target = new if state.target is None else state.target.append(new)
+        x = self.self_residual.after(x, self.self_attention(h, target), mask)
+        h = self.cross_residual.before(x, mask)
+        x = self.cross_residual.after(x, self.cross_attention(h, state.memory), mask)
+        h = self.feed_forward_residual.before(x, mask)
+        x = self.feed_forward_residual.after(x, self.feed_forward(h), mask)
+        return x, LayerState(target, state.memory)
