@@ -14,6 +14,8 @@ from transformer_mt.runs.directory import TRAIN_LOG, Run
 from transformer_mt.training.reports import FinishReport, Report, StepReport, Validation, ValidationReport, WindowReport
 from transformer_mt.training.trainer import Trainer
 
+STEPS = TrainingConfig().steps
+
 WILD = "xyz" * 200
 REPEATED = "the the of " * 90
 
@@ -94,7 +96,7 @@ def test_translations_command_no_terminal() -> None:
     assert "\x1b" not in "\n".join(picture("\x1b[2J", height=24))
 
 
-@pytest.mark.parametrize(("epochs", "said"), [(0, "step 50/1400"), (7, "step 50 ")])
+@pytest.mark.parametrize(("epochs", "said"), [(0, f"step 50/{STEPS}"), (7, "step 50 ")])
 def test_the_bar_says_the_step_of_how_many_and_the_share(epochs: int, said: str) -> None:
     shown = live(epochs=epochs)
     assert shown.progress.tasks[0].completed == 0.25
@@ -105,10 +107,10 @@ def test_the_bar_says_the_step_of_how_many_and_the_share(epochs: int, said: str)
 
 def test_the_bar_moves_with_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = live()
-    shown.trainer.progress.step = 700
+    shown.trainer.progress.step = 650
     monkeypatch.setattr(shown.trainer, "share_done", lambda: 0.5)
     shown.show(step(2.0))
-    assert "step 650/1400" in drawn(shown)[0]
+    assert f"step 650/{STEPS}" in drawn(shown)[0]
     assert "50 %" in drawn(shown)[0]
 
 
@@ -119,7 +121,7 @@ def test_below_the_bar_stands_the_speed_of_the_first_step_then_the_last_report()
     assert drawn(shown)[1] == "500 tokens/s"
     shown.show(WindowReport(50, 0, 7.5, 1e-4, 12_345.0))
     shown.show(step(4.0))
-    assert drawn(shown)[1] == "step 50/1400  epoch 1  loss 7.500  rate 1.00e-04  12,345 tokens/s"
+    assert drawn(shown)[1] == f"step 50/{STEPS}  epoch 1  loss 7.500  rate 1.00e-04  12,345 tokens/s"
     shown.show(FinishReport(50, "all steps are done", 30, -3.5))
     assert drawn(shown)[1] == "finished at step 50: all steps are done; best validation at step 30"
 
@@ -156,7 +158,7 @@ def lines_of(report: Report, *, epochs: int = 0) -> list[str]:
 def test_reports_in_words() -> None:
     assert [lines_of(report) for report in EVERY] == [
         [],
-        ["step 50/1400  epoch 3  loss 7.500  rate 1.00e-04  12,345 tokens/s"],
+        [f"step 50/{STEPS}  epoch 3  loss 7.500  rate 1.00e-04  12,345 tokens/s"],
         ["step 50  validation loss 3.500  BLEU 0.25  chrF 9.50  (best so far, 1.0 s)", "  ein Satz → a 50"],
         ["finished at step 50: all steps are done; best validation at step 50"],
     ]

@@ -179,6 +179,26 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"^(?!Has anyone\b)(?!.*\b(?:not|cannot|nobody|never|without|hardly|rarely)\b).*\bany(?:thing|one)?\b",
         "I have any money.",
     ),
+    "opinion believed": (1, r"(?<!not )\bbelieves? that\b", "She believes that the story is funny."),
+    "looked for, and found": (1, r"\bthat (?:\w+ ){1,3}looked for\b", "Is that the key that she looked for?"),
+    "glasses that are one": (
+        1,
+        r"\b(?:glasses|trousers|jeans)\b.*\bit (?:is|was)\b",
+        "I looked for my glasses, but it was gone.",
+    ),
+    "punctual": (1, r"\bpunctual\b", "The train is not punctual."),
+    "worn bags": (1, r"\bwear(?:s|ing) (?:\w+ ){1,3}(?:bag|suitcase|rucksack)\b", "She is wearing a red bag."),
+    "request denied": (1, r"^(?:Can|Could|Would) you not\b", "Can you not please bring anything?"),
+    "working at school": (1, r"\b(?:works?|worked|working) at school\b", "My parents work at school."),
+    "drive a car": (1, r"\b(?:drives?|driving|drove|driven) a car\b", "He is driving a car."),
+    "this salt": (1, r"\b[Tt]his (?:salt|sugar|milk|butter|money|bread)\b", "Give me this salt!"),
+    "someone in a question about the past": (1, r"^Did someone\b", "Did someone see my pen?"),
+    "several people drink one": (
+        1,
+        r"(?:^|\band )(?:two|three|four|five|many|some) (?:\w+ ){1,3}"
+        r"are (?:drinking|eating) an? (?:juice|tea|coffee|sausage|apple)\b",
+        "Three people are drinking and two children are eating a sausage.",
+    ),
     "two negatives": (1, r"\b(?:not|cannot|never)\b[^,]*\b(?:nothing|nobody|no)\b", "I did not see nobody."),
     "not already, not still": (1, r"\bnot (?:already|still)\b", "He has not already eaten."),
     "all without the": (
@@ -381,6 +401,10 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
             and not re.search(r"\b(dir|euch)\b", pair.source)  # Sie fehlen dir. You miss them.
         ),
         SentencePair("Sie haben geschlafen.", "You slept."),
+    ),
+    "trotzdem without its sense": (
+        lambda pair: "trotzdem" in pair.source.lower() and ", but " in pair.target,
+        SentencePair("Es ist kalt, trotzdem gehe ich zu Fuß.", "It is cold, but I am walking."),
     ),
     "her after a plural": (
         lambda pair: _possessive_of(pair, "her", _is_plural),

@@ -321,7 +321,7 @@ class TrainingConfig(Section):
 
     seed: Seed = 1
     """Of the initial weights, the order of batches, dropout and sampling."""
-    steps: Steps = 1_400
+    steps: Steps = 1_500
     """Optimizer steps in all, where training.epochs does not say when training ends."""
     epochs: Epochs = 0
     """Passes over the training data after which training ends, whatever training.steps says; 0: training.steps says."""

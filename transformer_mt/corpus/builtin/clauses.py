@@ -52,7 +52,8 @@ def clause(
     _say_when(sampler, node, when, row)
     _add_objects(sampler, node, row, habitual=when in ("habit", "gern"))
     _add_circumstances(sampler, node, row)
-    if "gern" in node.tense and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
+    wished = "gern" in node.tense or row.subject == "addressee"
+    if wished and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
         node.object.key = "etwas"
     if _says_how_many(node):
         node.particle = ""

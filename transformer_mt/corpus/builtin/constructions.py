@@ -29,7 +29,8 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
         sentence.opening = row.opening[denies or node.particle == "noch nie"]
     elif sampler.chance(row.calls):
         names = [m.Name(name) for name in sampler.select(FRIENDS) if isinstance(name, ProperName)]
-        sentence.opening = sampler.one_of(("Entschuldigung", "Hallo", *(names if sampler.addressee == "du" else ())))
+        others = names if sampler.addressee == "du" else ["Entschuldigung"]
+        sentence.opening = sampler.one_of(["Hallo", *others])
     return sentence
 
 
@@ -112,7 +113,8 @@ def _seen(sampler: Sampler, row: Row) -> m.Clause:
         elif isinstance(entity, Noun) and verb.object_is in ("either", "indefinite") and verb.object_number != "each":
             each = figure.plural and entity.kind_set & {"food", "fruit", "baked"}  # two children eat two apples
             number = verb.object_number or ("plural" if each and not entity.mass else "singular")
-            node.object = sampler.noun_phrase(entity, "indefinite", number=number, adjectives=0)
+            some = "bare" if figure.plural and entity.both else "indefinite"  # two ladies drink juice
+            node.object = sampler.noun_phrase(entity, some, number=number, adjectives=0)
         else:
             node.object = sampler.object(verb, entity)
     seen = [part.object for part in node.adverbials if isinstance(part, m.Prepositional) and not part.bare]

@@ -109,8 +109,8 @@ class English(Language):
     def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
         """I, me; not … anyone; who, whom, that; Anna; eight o'clock, half past seven."""
         match node:
-            case m.Pronoun(key, thing):
-                forms = PRONOUNS["es" if thing else key]["english"].split()
+            case m.Pronoun(key, said):
+                forms = PRONOUNS[said or key]["english"].split()
                 other = case != "nominative" and ("reflexive" in PRONOUNS[key] or negated is not None)
                 return [Word(forms[other], "PRON", ((node, "pronoun"),))]
             case m.RelativePronoun(antecedent):

@@ -38,7 +38,7 @@ class Pronoun(Node):
     """A pronoun of the closed class, by its German nominative: ich, "sie, plural", wer, nichts, das."""
 
     key: str
-    thing: bool = False  # er and sie are it in English
+    english: str = ""  # whose English it has, if not its own: es, of things; sie, plural, of glasses
 
 
 class RelativePronoun(Node):
@@ -311,7 +311,10 @@ def person(nominal: Nominal, language: str) -> Person:
     nominal = nominal.antecedent if isinstance(nominal, RelativePronoun) else nominal
     if isinstance(nominal, NounPhrase) and language == "english":
         return "3p" if english_plural(nominal) else "3s"
-    row = PRONOUNS[nominal.key if isinstance(nominal, Pronoun) else subject_key(nominal)]
+    key = subject_key(nominal)
+    if isinstance(nominal, Pronoun):
+        key = (nominal.english if language == "english" else "") or nominal.key
+    row = PRONOUNS[key]
     return row.get(f"{language}_person") or row.get("person", "3s")
 
 
@@ -323,10 +326,11 @@ def english_plural(node: NounPhrase) -> bool:
 def taken_up(nominal: Nominal) -> Pronoun:
     """The pronoun by which a nominal is taken up."""
     if isinstance(nominal, Pronoun):
-        return Pronoun(nominal.key, nominal.thing)
+        return Pronoun(nominal.key, nominal.english)
     key = subject_key(nominal)
-    thing = isinstance(nominal, NounPhrase) and not nominal.noun.kind_set & {"person", "pet"}
-    return Pronoun(key, thing and key != "sie, plural")
+    if isinstance(nominal, NounPhrase) and not nominal.noun.kind_set & {"person", "pet"}:
+        return Pronoun(key, "sie, plural" if english_plural(nominal) else "es")
+    return Pronoun(key)
 
 
 def traits(nominal: object) -> frozenset[str]:
