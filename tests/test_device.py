@@ -125,10 +125,18 @@ def test_a_system_that_does_not_say_refuses_nothing(monkeypatch: pytest.MonkeyPa
     require_memory(10**15, CPU, what="model", remedy="lower it")
 
 
-@pytest.mark.skipif(
+with_large_pages = pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc" or not Path("/sys/kernel/mm/transparent_hugepage").exists(),
     reason="needs Linux with large pages, and glibc",
 )
+
+
+def run_python(code: str) -> None:
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False)
+    assert process.returncode == 0, process.stderr
+
+
+@with_large_pages
 def test_what_is_allocated_for_training_lies_in_large_pages_and_stays_when_it_is_freed() -> None:
     code = """
 import platform
@@ -154,5 +162,22 @@ for _ in range(2):
     assert "[heap]" in found, found
     assert " hg" in re.search("VmFlags.*", found)[0], found
 """
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False)
-    assert process.returncode == 0, process.stderr
+    run_python(code)
+
+
+@with_large_pages
+def test_no_more_than_half_of_the_free_memory_is_asked_for_in_large_pages() -> None:
+    code = """
+import resource
+from pathlib import Path
+from transformer_mt import device
+
+def size():
+    return resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[0])
+
+device._free_memory = lambda _: 2**28
+before = size()
+device.keep_freed_memory()
+assert abs(size() - before - 2**27) < 2**22, size() - before
+"""
+    run_python(code)

@@ -38,6 +38,7 @@ from benchmarks.training import (
     PLAIN_AS_OURS,
     Speeds,
     joeynmt_configuration,
+    measured,
     save,
     share_of_peak,
     training_table,
@@ -221,6 +222,28 @@ def test_programs_count_the_tokens_of_a_step_without_padding(tmp_path: Path) -> 
             assert [program.turn()["tokens"] for _ in batches] == expected
         products = enter(Contestant("products", "matrix_products", "float32", "cpu", 67))
         assert products.turn()["flops"] == 2 * 67**3
+
+
+def test_what_a_token_needs_is_that_of_the_batches_that_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Still:
+        """A program that takes two seconds for anything."""
+
+        def __init__(self, name: str, module: str, *_: object) -> None:
+            self.name, self.work = name, {"flops": 6.0} if module == "matrix_products" else {"tokens": 10}
+
+        def turn(self) -> dict[str, float]:
+            return {"seconds": 2.0, **self.work}
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("benchmarks.training.Contestant", Still)
+    monkeypatch.setattr("benchmarks.contest.time.sleep", lambda _: None)
+    speeds = measured(SMALL, tmp_path, rounds=3, joeynmt=None)
+    assert speeds.tokens == {name: [5.0] * 3 for name in ("ours, float32", PLAIN, PLAIN_AS_OURS)}
+    assert speeds.products == {"float32": [3.0] * 3}
+    counted = list(islice(reference_batches(SMALL), 2, 5))  # after two that warm up
+    assert speeds.needed == [training_flops(SMALL, batch) / real_tokens(batch) for batch in counted]
 
 
 def test_the_share_of_the_peak_is_what_the_products_need_over_what_the_machine_reaches() -> None:
