@@ -368,6 +368,6 @@ def test_no_damage_to_a_vocabulary_takes_the_process_down(tokenizer: Tokenizer, 
 
 
 def test_a_run_of_combining_marks_takes_time_in_proportion(tokenizer: Tokenizer) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(tokenizer.encode("a" + "\u0301\u0323" * 100_000)) > 100_000
-    assert time.perf_counter() - start < 10  # composing them as they are takes minutes
+    assert time.process_time() - start < 10  # composing them as they are takes minutes

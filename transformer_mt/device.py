@@ -4,6 +4,7 @@ import ctypes
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,6 +15,9 @@ from transformer_mt.names import lookup
 DEVICES = ("cpu", "cuda", "mps")
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
+_MADV_HUGEPAGE, _LARGE_PAGE = 14, 2**21  # from Linux's mman.h
+# So many bytes of memory are asked for in large pages. None of it is taken before it is used.
+LARGE_PAGES = 2**32
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -74,14 +78,27 @@ def _free_memory(device: torch.device) -> int | None:
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep what a step frees, because the next step needs it again; elsewhere this does nothing.
+    """Let glibc keep what a step frees, in large pages, because the next step needs it again; elsewhere do nothing.
 
-    By default every large tensor is a fresh mapping, whose pages the system must find and clear.
+    By default every large tensor is a fresh mapping, whose pages the system must find and clear, and a processor looks
+    up the addresses of small pages again and again.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt:
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if mallopt := getattr(library, "mallopt", None):
         mallopt(_M_MMAP_MAX, 0)
-        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+        mallopt(_M_TRIM_THRESHOLD, -1)
+        _grow_in_large_pages(library, min(LARGE_PAGES, (_free_memory(torch.device("cpu")) or 0) // 2))
+
+
+def _grow_in_large_pages(library: Any, size: int) -> None:
+    """Have the next so many bytes of the heap in large pages, if it can grow by them: they are taken and given back."""
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    library.free.argtypes = [ctypes.c_void_p]
+    library.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    if start := library.malloc(size):
+        first = -(-start // _LARGE_PAGE) * _LARGE_PAGE
+        library.madvise(first, max(0, start + size - first), _MADV_HUGEPAGE)
+        library.free(start)
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

@@ -184,6 +184,17 @@ def test_attention_in_place_stays_close_in_bfloat16() -> None:
         torch.testing.assert_close(ours.double(), exact, rtol=2**-6, atol=2**-6)
 
 
+def test_attention_in_place_keeps_weights_in_float32_at_least() -> None:
+    attention, mask = build(), torch.rand(2, 1, 5, 7) < 0.7
+    for dtype in (torch.bfloat16, torch.float64):
+        kept: list[Tensor] = []
+        inputs = [torch.randn(2, HEADS, n, D, dtype=dtype, requires_grad=True) for n in (5, 7, 7)]
+        with torch.autograd.graph.saved_tensors_hooks(lambda x, kept=kept: (kept.append(x), x)[1], lambda x: x):
+            attention.attend_in_place(*inputs, mask)
+        [weights] = [x for x in kept if x.shape == (2, HEADS, 5, 7)]
+        assert weights.dtype == torch.promote_types(dtype, torch.float32)
+
+
 def copied_to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
     theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
     with torch.no_grad():

@@ -126,9 +126,9 @@ def test_long_text_is_composed_as_short_text(text: str) -> None:
 
 
 def test_composing_a_long_run_of_marks_is_quick_and_done_once() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     composed = compose(f"a{f'{ACUTE}{DOT_BELOW}' * 500_000}b")
-    assert time.perf_counter() - start < 10  # what takes half a second would else take an hour
+    assert time.process_time() - start < 10  # what takes half a second would else take an hour
     assert unicodedata.is_normalized("NFC", composed)
     assert compose(composed) == composed
     assert composed.startswith("ạ")

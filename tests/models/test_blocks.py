@@ -190,6 +190,25 @@ def test_relu_in_training_equals_the_readable_form_in_values_and_gradients() -> 
     torch.testing.assert_close(found[0], found[1], **TOLERANCE)
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_relu_is_computed_in_place_in_training_alone(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, taken = ReLU(width=D, hidden=11).train(training), []
+    monkeypatch.setattr("transformer_mt.models.blocks.relu_network", lambda x, *_: (taken.append("in place"), x)[1])
+    network(torch.randn(2, 7, D))
+    assert taken == ["in place"] * training
+
+
+@pytest.mark.parametrize("kind", ["forward", "forward_pre", "full_backward", "full_backward_pre"])
+@pytest.mark.parametrize("part", range(3))
+def test_hooks_on_the_parts_of_relu_are_called_in_training(kind: str, part: int) -> None:
+    network, called = ReLU(width=D, hidden=11), []
+    hook = getattr(network[part], f"register_{kind}_hook")(lambda *_: called.append(kind))
+    for _ in range(2):
+        network(torch.randn(2, 7, D, requires_grad=True)).sum().backward()
+        hook.remove()
+    assert called == [kind]
+
+
 def test_relu_in_training_computes_in_the_chosen_number_format() -> None:
     network, x, direction = ReLU(width=D, hidden=11).float(), torch.randn(2, 7, D).float(), torch.randn(2, 7, D)
     found = []

@@ -4,8 +4,10 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import islice
+from functools import partial
+from itertools import count, islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,9 +20,31 @@ from benchmarks.memory import Peak, megabytes, memory_table, peak, watched
 from benchmarks.our_translation import reread, translated, until_end
 from benchmarks.plain_training import Plain
 from benchmarks.reference import Sizes, generated_text, real_tokens, reference_batches, reference_trainer
-from benchmarks.scaling import Axis, doublings, end_slopes, panel, said, scaling_table, varied
+from benchmarks.scaling import (
+    Axis,
+    axis_table,
+    by_processes,
+    doublings,
+    end_slopes,
+    panel,
+    said,
+    scaling_table,
+    varied,
+)
 from benchmarks.start import seconds, start_table
-from benchmarks.training import PLAIN, PLAIN_AS_OURS, joeynmt_configuration, training_table, write_joeynmt
+from benchmarks.training import (
+    JOEYNMT,
+    PLAIN,
+    PLAIN_AS_OURS,
+    Speeds,
+    joeynmt_configuration,
+    measured,
+    save,
+    share_of_peak,
+    training_table,
+    words,
+    write_joeynmt,
+)
 from benchmarks.translation import (
     SETTINGS,
     Setting,
@@ -186,6 +210,56 @@ def test_training_is_measured_against_the_plain_loop_and_the_peak(
     assert all(re.fullmatch(r"[\d.]+ % \([\d.]+–[\d.]+\)", line[-1]) for line in lines[-3:])
 
 
+def test_programs_count_the_tokens_of_a_step_without_padding(tmp_path: Path) -> None:
+    batches, settings = list(islice(reference_batches(SMALL), 3)), json.dumps(SMALL.as_arguments())
+    expected = [real_tokens(batch) for batch in batches]
+    with ended_afterwards() as enter:
+        ours = enter(Contestant("ours", "our_training", settings, "float32"))
+        plain = enter(
+            Contestant("plain", "plain_training", settings, save(batches, tmp_path / "batches.pt"), "cpu", "everywhere")
+        )
+        for program in (ours, plain):
+            assert [program.turn()["tokens"] for _ in batches] == expected
+        products = enter(Contestant("products", "matrix_products", "float32", "cpu", 67))
+        assert products.turn()["flops"] == 2 * 67**3
+
+
+def test_what_a_token_needs_is_that_of_the_batches_that_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Still:
+        """A program that takes two seconds for anything."""
+
+        def __init__(self, name: str, module: str, *_: object) -> None:
+            self.name, self.work = name, {"flops": 6.0} if module == "matrix_products" else {"tokens": 10}
+
+        def turn(self) -> dict[str, float]:
+            return {"seconds": 2.0, **self.work}
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("benchmarks.training.Contestant", Still)
+    monkeypatch.setattr("benchmarks.contest.time.sleep", lambda _: None)
+    speeds = measured(SMALL, tmp_path, rounds=3, joeynmt=None)
+    assert speeds.tokens == {name: [5.0] * 3 for name in ("ours, float32", PLAIN, PLAIN_AS_OURS)}
+    assert speeds.products == {"float32": [3.0] * 3}
+    counted = list(islice(reference_batches(SMALL), 2, 5))  # after two that warm up
+    assert speeds.needed == [training_flops(SMALL, batch) / real_tokens(batch) for batch in counted]
+
+
+def test_the_share_of_the_peak_is_what_the_products_need_over_what_the_machine_reaches() -> None:
+    speeds = Speeds({"ours, float32": [2.0, 4.0], JOEYNMT: [1.0, 1.0]}, [3.0, 7.0], [], {"float32": [60.0, 70.0]})
+    assert share_of_peak("ours, float32", speeds) == "25.0 % (17.5–32.5)"
+    assert share_of_peak(JOEYNMT, speeds) == ""
+
+
+def test_padding_is_counted_on_both_sides_and_the_peak_said_in_every_format() -> None:
+    source, target = torch.tensor([[5, 6, 7, PAD]]), torch.tensor([[5, EOS, PAD, PAD]])
+    batch = Batch(source, target, target, [0], 3, 2)
+    text = words(SMALL, Speeds({}, [1.0], [batch, batch], {"bfloat16": [3e9], "float32": [2e9]}))
+    assert "61 tokens a side of which 38% are padding" in text  # three of eight
+    assert ": 3 in bfloat16, 2 in float32 GFLOP/s; median (quartiles) of 1 steps" in text
+
+
 def test_joeynmt_gets_the_same_text_and_sizes(tmp_path: Path) -> None:
     place = write_joeynmt(SMALL, tmp_path / "joeynmt", device=torch.device("cpu"))
     folder = place.parent
@@ -295,7 +369,7 @@ def test_the_most_memory_of_a_process_is_what_it_once_had() -> None:
             assert process.stdout is not None
             process.stdout.readline()
         process.kill()
-    assert 90 < found.resident < 190
+    assert 90 < found.anonymous < found.resident < 190
 
 
 def test_numbers_of_a_process_are_in_megabytes_and_zero_when_it_is_gone() -> None:
@@ -377,14 +451,43 @@ def test_scaling_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.Monke
     assert picture.read_text().count("<text") > 10
 
 
-def test_several_processes_say_how_fast_they_are(
+def test_costs_are_in_milliseconds() -> None:
+    axis = Axis("length", (5, 10), 5, {0: "tokens", 1: "pairs"})
+    row = axis_table("step", [axis], {"length": {5: [0.3, 0.2, 0.1], 10: [0.4, 0.4, 1.5]}}).splitlines()[-1]
+    assert row == "| length | 5: 200, 10: 400 | 1.00: 100% pairs | 1.00: 100% pairs |"
+
+
+def test_several_processes_say_how_many_target_tokens_a_second_they_train(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["", json.dumps(SMALL.as_arguments()), "2", "1"])
+    monkeypatch.setattr(several_processes, "time", SimpleNamespace(perf_counter=partial(next, count(0, 4))))
     several_processes.main()
-    rates = json.loads(capsys.readouterr().out)
-    assert len(rates) == 2
-    assert min(rates) > 0
+    expected = [batch.target_tokens / 4 for batch in islice(reference_batches(SMALL), 2)]
+    assert json.loads(capsys.readouterr().out) == expected
+
+
+def test_the_first_steps_of_several_processes_warm_up_and_threads_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def run(command: list[str], *, env: dict[str, str], **_: object) -> subprocess.CompletedProcess[str]:
+        started.append((command, env["OMP_NUM_THREADS"]))
+        return subprocess.CompletedProcess(command, 0, "[1.0, 2.0, 3.0, 4.0]", "")
+
+    monkeypatch.setattr("benchmarks.scaling.subprocess.run", run)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    assert by_processes(SMALL, 3, steps=2) == [3.0, 4.0]
+    [(command, threads)] = started
+    assert command[-3:] == [json.dumps(SMALL.as_arguments()), "4", "2"]
+    assert "--nproc-per-node=3" in command
+    assert threads == "2"
+
+
+def test_several_processes_that_fail_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = subprocess.CompletedProcess([], 5, "", "first\nlast words\n")
+    monkeypatch.setattr("benchmarks.scaling.subprocess.run", lambda *_, **__: failed)
+    with pytest.raises(EnvironmentProblem, match=r"^3 processes: ended with 5: last words$"):
+        by_processes(SMALL, 3, steps=2)
 
 
 # Start, fast paths, and the command.
@@ -407,8 +510,20 @@ def test_a_command_that_fails_is_named() -> None:
 
 def test_every_fast_path_is_measured() -> None:
     table = fast_paths_table(SMALL, sentences=3, length=5, rounds=1)
-    assert len(table.splitlines()) == 4 + 4
-    assert "dropout: ours against torch's" in table
+    names = [line.split("|")[1].split(":")[0].strip() for line in table.splitlines()[4:]]
+    assert names == [
+        "dropout",
+        "output layer and cross-entropy",
+        "self-attention of 5 tokens, forward and backward",
+        "feed-forward network, forward and backward",
+        "greedy search of 3 sentences",
+    ]
+
+
+def test_a_gain_is_how_much_longer_the_other_form_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.fast_paths.in_turn", lambda turns, **_: [[0.001, 0.002], [0.003, 0.007]])
+    rows = fast_paths_table(SMALL, sentences=3, length=5, rounds=2).splitlines()[4:]
+    assert {row.split(" | ", 1)[1] for row in rows} == {"1.5 | 5.0 | 3.25 |"}
 
 
 def test_the_script_ends_a_mistake_in_one_line(tmp_path: Path) -> None:

@@ -250,13 +250,19 @@ class ReLU(nn.Sequential):
 
     @override
     def forward(self, x: States) -> States:
-        if self.training and x.device.type == "cpu":
+        """One part after the other; in training on a CPU in place, unless there are hooks on the parts."""
+        if self.training and x.device.type == "cpu" and not any(map(_has_hooks, self)):
             first, _, second = self
             assert isinstance(first, nn.Linear)
             assert isinstance(second, nn.Linear)
             return relu_network(x, first, second)
         output: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
         return output
+
+
+def _has_hooks(module: nn.Module) -> bool:
+    forward = module._forward_hooks or module._forward_pre_hooks
+    return bool(forward or module._backward_hooks or module._backward_pre_hooks)
 
 
 class GELU(nn.Sequential):
