@@ -181,3 +181,21 @@ device.keep_freed_memory()
 assert abs(size() - before - 2**27) < 2**22, size() - before
 """
     run_python(code)
+
+
+@with_large_pages
+def test_where_addresses_are_limited_none_are_taken_in_advance() -> None:
+    code = """
+import resource
+from pathlib import Path
+from transformer_mt import device
+
+def size():
+    return resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[0])
+
+before = size()
+resource.setrlimit(resource.RLIMIT_AS, (before + 2**33, resource.getrlimit(resource.RLIMIT_AS)[1]))
+device.keep_freed_memory()
+assert size() - before < 2**22, size() - before
+"""
+    run_python(code)

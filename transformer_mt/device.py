@@ -87,7 +87,15 @@ def keep_freed_memory() -> None:
     if mallopt := getattr(library, "mallopt", None):
         mallopt(_M_MMAP_MAX, 0)
         mallopt(_M_TRIM_THRESHOLD, -1)
-        _grow_in_large_pages(library, min(LARGE_PAGES, (_free_memory(torch.device("cpu")) or 0) // 2))
+        if not _addresses_are_limited():
+            _grow_in_large_pages(library, min(LARGE_PAGES, (_free_memory(torch.device("cpu")) or 0) // 2))
+
+
+def _addresses_are_limited() -> bool:
+    """Whether this process may have only so much address space (ulimit -v), which unused room would take too."""
+    import resource  # which Windows has not
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _grow_in_large_pages(library: Any, size: int) -> None:
