@@ -142,6 +142,7 @@ ONE = "is no number; --history takes one layer, and one head or their mean"
         (("--compact",), f"--compact: {CHOSEN}"),
         (("--without", "cross.1.1"), f"--without: {CHOSEN}"),
         (("--stack", "cross"), f"--stack: {CHOSEN}"),
+        (("--device", "cpu"), f"--device: {CHOSEN}"),
     ],
 )
 def test_what_history_cannot_do_is_one_line(options: tuple[str, ...], message: str, watched: str, tmt: Tmt) -> None:
