@@ -48,6 +48,10 @@ def test_a_sentence_of_ones_own_is_watched(data: str, tmt: Tmt) -> None:
     assert read_frames(Path("new"))[0].source == "Der Tisch."
     outcome = tmt("train", "--watch-sentence", " ", *options)
     assert (outcome.code, outcome.err) == (2, "tmt: error: --watch-sentence: empty; give a sentence, or --watch\n")
+    outcome = tmt("train", "--watch-sentence", "Der \udcff Tisch.", *options, "--overwrite")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "tmt: error: --watch-sentence Der ⟨U+DCFF⟩ Tisch.: not UTF-8; rename or rewrite it\n"
+    assert read_frames(Path("new"))
 
 
 def test_frames_follow_each_other_and_the_legend_comes_last(watched: str, tmt: Tmt) -> None:

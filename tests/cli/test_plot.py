@@ -65,6 +65,8 @@ def test_schedules_of_several_files_stand_in_one_chart(tmt: Tmt) -> None:
     for curve, name in zip(found["curves"], "ab", strict=True):
         assert max(curve["points"], key=lambda point: point[1])[0] == 50 + ord(name)
         assert curve["points"][-1][0] == TrainingConfig().steps
+    shorter = json.loads(tmt("plot", "--schedule", "a.toml", "b.toml", "--set", "training.steps=99", "--json").out)
+    assert [curve["points"][-1][0] for curve in shorter["curves"]] == [99, 99]
 
 
 def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:

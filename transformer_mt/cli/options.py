@@ -79,15 +79,15 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
     from transformer_mt.corpus.source import absolute
 
     for override in overrides or []:
-        _refuse_other_than_utf8(override, option="--set")
+        refuse_other_than_utf8(override, option="--set")
     config = load_config(path, overrides or [])
     corpus = absolute(data or config.data.corpus)
-    _refuse_other_than_utf8(corpus, option="--data")
+    refuse_other_than_utf8(corpus, option="--data")
     mixture = {absolute(name): weight for name, weight in config.data.mixture.items()}
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
 
 
-def _refuse_other_than_utf8(text: str, *, option: str) -> None:
+def refuse_other_than_utf8(text: str, *, option: str) -> None:
     """Raise `InputError` for what cannot stand in a configuration, a file of TOML."""
     try:
         text.encode()
