@@ -442,9 +442,10 @@ def test_another_method_says_what_its_numbers_are(trained: str, tmt: Tmt) -> Non
         "A number is what it is; below zero it speaks against.",
     ]
     assert "█ -3 " in outcome.out
-    assert "others: --stack NAME; links" in outcome.err
+    assert "others: --stack NAME, --compact; links" in outcome.err
     compact = tmt("attend", *pair, "--compact")
     assert "below zero -- ~~ == ≡≡" in compact.out
+    assert "others: --stack NAME; links" in compact.err
     assert json.loads(tmt("attend", *pair, "--json").out)["method"] == "signed"
     graph = json.loads(tmt("attend", *pair, "--json", "--graph").out)["graph"]["matrices"]
     assert list(graph) == list(STACKS)

@@ -23,13 +23,17 @@ Model = Annotated[
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but what went wrong.")]
+_SOURCES = "builtin, a folder, one file or two, or a hub id."
 Data = Annotated[
     str | None,
     typer.Option(
         "--data",
         metavar="SOURCE",
-        help=f"builtin, a folder, one file or two, or a hub id. [{DataConfig().corpus}]",
+        help=f"{_SOURCES} [{DataConfig().corpus}]",
     ),
+]
+DataToMeasure = Annotated[
+    str | None, typer.Option("--data", metavar="SOURCE", help=f"{_SOURCES} [the run's corpus]", show_default=False)
 ]
 Stack = Annotated[
     str | None, typer.Option("--stack", metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")
