@@ -100,6 +100,21 @@ def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: s
     assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
 
 
+def test_hostile_names_of_runs_and_configurations_command_nothing(trained: str, own_run: Path, tmt: Tmt) -> None:
+    evil = Path("\x1b[2J\u202e <script>x")
+    own_run.rename(evil)
+    Path(f"{evil}.toml").touch()
+    for subjects in ((trained, str(evil)), ("--schedule", f"{evil}.toml", f"{evil}.toml", "--set", "training.steps=9")):
+        outcome = tmt("plot", *subjects, "--svg", "evil.svg")
+        assert (outcome.code, outcome.err) == (0, "")
+        picture = Path("evil.svg").read_text()
+        for text in (outcome.out, picture):
+            assert not {"\x1b", "\u202e"} & set(text)
+        if "--schedule" not in subjects:
+            assert "b ␛[2J⟨U+202E⟩ <script>x" in outcome.out
+        assert not [one for one in ET.fromstring(picture).iter() if one.tag.endswith("script")]
+
+
 def test_where_stdout_has_no_braille_it_is_ascii(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.cli.terminal.prints", lambda _: False)
     assert tmt("plot", trained).out.isascii()

@@ -160,4 +160,5 @@ def _print(subjects: Sequence[Subject], views: Sequence[AttentionView], matrices
 def _say_how_to_see_more(choice: Choice) -> None:
     others = ["--stack NAME"] if METHODS[choice.method].whole else ["--layer N", "--head all", "--stack NAME"]
     others += [] if choice.compact or choice.graph else ["--compact"]
-    note(f"one matrix of many; others: {', '.join(others)}; links of words: tmt align; one word step by step: tmt explain")
+    elsewhere = "links of words: tmt align; one word step by step: tmt explain"
+    note(f"one matrix of many; others: {', '.join(others)}; {elsewhere}")
