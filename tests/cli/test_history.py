@@ -66,7 +66,8 @@ def test_frames_follow_each_other_and_the_legend_comes_last(watched: str, tmt: T
     assert lines == [
         *("step 2  validation loss 0.125", SOURCE, "The dog", "", *matrix, ""),
         *("step 4  validation loss 0.250", SOURCE, "The ␛[2Jdog", "", *matrix, ""),
-        "shades from ░.05 ▒.25 ▓.50 █.75 and · where nothing may be attended to",
+        "shades from ░.05 ▒.25 ▓.50 █.75",
+        "A number is the weight that the row's token gives to the column's; a row sums to 1.",
     ]
 
 

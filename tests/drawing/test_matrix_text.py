@@ -296,7 +296,7 @@ def test_everything_can_be_encoded_and_nothing_is_cut(
     weights, rows, columns = example
     shading = kind(glyphs_for(encoding))
     options = {"rows": rows, "columns": columns, "width": width, "shading": shading}
-    lines = render_map(weights, title="▁title …", **options) + render_legend(width=width, shading=shading)
+    lines = render_map(weights, title="▁title …", **options) + render_legend(width=width, shading=shading, masked=True)
     lines += render_compact([("▁", weights)] * 2, title="…", **options)
     assert max(line.cell_len for line in lines) <= width
     text = "".join(plain(lines))
