@@ -79,6 +79,7 @@ def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
     lines = tmt("plot", "--positions", "--set", "model.width=12").lines
     assert "12 features" in lines[0]
     assert len(lines) == 25
+    assert len(tmt("plot", "--positions").lines[0]) <= 80
 
 
 @pytest.mark.parametrize(
