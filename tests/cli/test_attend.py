@@ -390,6 +390,9 @@ def test_hostile_texts_are_escaped_in_text_picture_and_graph(trained: str, tmt: 
     assert '[label="\\""]' in Path("a.dot").read_text()
     for text in (outcome.out, picture, Path("a.dot").read_text()):
         assert not set(text) & set("\x00\x1b\r\x9b\u202e\u2066")
+    plain = tmt("attend", "--model", trained, pair[0], "--target", pair[1], "--json").out
+    assert not set(plain) & set("\x00\x1b\r\x9b\u202e\u2066")
+    assert [json.loads(plain)[side] for side in ("source", "target")] == list(pair)
 
 
 def test_the_matrix_as_a_graph(trained: str, tmt: Tmt) -> None:

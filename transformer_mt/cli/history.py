@@ -3,7 +3,6 @@
 Imports torch: only for use inside commands.
 """
 
-import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from transformer_mt.cli.looking import save_arrays
 from transformer_mt.cli.options import RUNS
 from transformer_mt.cli.terminal import literal_console, result, result_lines
+from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.drawing.history_text import frame_lines
 from transformer_mt.drawing.layout import words_of, wrap_words
 from transformer_mt.drawing.shading import render_legend, shading_for
@@ -44,7 +44,7 @@ def show_history(
     if npz is not None:
         save_arrays(found, npz)
     if as_json:
-        result(json.dumps(found.to_json(), ensure_ascii=False))
+        result(escaped_json(found.to_json()))
     else:
         _play(found, **numbers)
 
