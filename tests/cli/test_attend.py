@@ -390,13 +390,16 @@ def test_hostile_texts_are_escaped_in_text_picture_and_graph(trained: str, tmt: 
     assert '[label="\\""]' in Path("a.dot").read_text()
     for text in (outcome.out, picture, Path("a.dot").read_text()):
         assert not set(text) & set("\x00\x1b\r\x9b\u202e\u2066")
+    plain = tmt("attend", "--model", trained, pair[0], "--target", pair[1], "--json").out
+    assert not set(plain) & set("\x00\x1b\r\x9b\u202e\u2066")
+    assert [json.loads(plain)[side] for side in ("source", "target")] == list(pair)
 
 
 def test_the_matrix_as_a_graph(trained: str, tmt: Tmt) -> None:
     pair = ("--model", trained, SOURCE, "--target", TARGET)
     outcome = tmt("attend", *pair, "--graph", "--threshold", "0.01", "--layer", "1")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.lines[3] == "cross-attention, layer 1 of 1, mean of 2 heads: 25 edges of at least 0.01"
+    assert outcome.lines[3] == "cross-attention, layer 1 of 1, mean of 2 heads: 25 edges, each at least 1 % of its row"
     assert outcome.lines[5].split() == ["row", "out-degree", "edges"]
     assert outcome.lines[6].split()[:3] == ["The", "5", "Der"]
     assert "Every row is a convex combination: no number is negative, and they sum to 1." in outcome.lines
@@ -442,13 +445,33 @@ def test_another_method_says_what_its_numbers_are(trained: str, tmt: Tmt) -> Non
         "A number is what it is; below zero it speaks against.",
     ]
     assert "█ -3 " in outcome.out
-    assert "others: --stack NAME; links" in outcome.err
+    assert "others: --stack NAME, --compact; links" in outcome.err
     compact = tmt("attend", *pair, "--compact")
     assert "below zero -- ~~ == ≡≡" in compact.out
+    assert "others: --stack NAME; links" in compact.err
     assert json.loads(tmt("attend", *pair, "--json").out)["method"] == "signed"
     graph = json.loads(tmt("attend", *pair, "--json", "--graph").out)["graph"]["matrices"]
     assert list(graph) == list(STACKS)
     assert not graph["cross"]["convex"]
+    assert "Numbers are in units of" not in tmt("attend", *pair, "--graph").out
+
+
+class Small(Signed):
+    """The same with small numbers."""
+
+    def maps(self, *subject: object) -> AttentionMaps:  # type: ignore[override]
+        maps = super().maps(*subject)
+        for stack in maps.stacks.values():
+            stack.weights.mul_(0.001)
+        return maps
+
+
+def test_the_graph_of_small_numbers_says_their_unit(trained: str, monkeypatch: pytest.MonkeyPatch, tmt: Tmt) -> None:
+    monkeypatch.setitem(METHODS, "small", Small)
+    options = ("--method", "small", "--graph", "--dot", "small.dot")
+    outcome = tmt("attend", "--model", trained, SOURCE, "--target", TARGET, *options)
+    assert "Numbers are in units of 0.001." in outcome.lines
+    assert ", in units of 0.001" in Path("small.dot").read_text()
 
 
 def test_the_help_names_every_method(tmt: Tmt) -> None:
@@ -472,8 +495,15 @@ def test_the_help_names_every_method(tmt: Tmt) -> None:
             ["--threshold", "0.2"],
             "--threshold: only graphs have one; give --graph or --dot FILE too, or leave it out",
         ),
-        (["--graph", "--threshold", "0"], "--threshold: must be above 0, not 0; correct it"),
-        (["--graph", "--threshold", "nan"], "--threshold: must be above 0, not nan; correct it"),
+        (["--graph", "--threshold", "0"], "--threshold: a share of a row is above 0 and at most 1, not 0; correct it"),
+        (
+            ["--graph", "--threshold", "nan"],
+            "--threshold: a share of a row is above 0 and at most 1, not nan; correct it",
+        ),
+        (
+            ["--dot", "x", "--threshold", "2"],
+            "--threshold: a share of a row is above 0 and at most 1, not 2; correct it",
+        ),
         (["--svg", "missing/a.svg"], "missing/a.svg: missing is no directory; make it, or write elsewhere"),
         (["--layer", "2"], "--layer: there is no '2'; give a number from 1 to 1 or all"),
     ],

@@ -48,6 +48,10 @@ def test_a_sentence_of_ones_own_is_watched(data: str, tmt: Tmt) -> None:
     assert read_frames(Path("new"))[0].source == "Der Tisch."
     outcome = tmt("train", "--watch-sentence", " ", *options)
     assert (outcome.code, outcome.err) == (2, "tmt: error: --watch-sentence: empty; give a sentence, or --watch\n")
+    outcome = tmt("train", "--watch-sentence", "Der \udcff Tisch.", *options, "--overwrite")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "tmt: error: --watch-sentence Der ⟨U+DCFF⟩ Tisch.: not UTF-8; rename or rewrite it\n"
+    assert read_frames(Path("new"))
 
 
 def test_frames_follow_each_other_and_the_legend_comes_last(watched: str, tmt: Tmt) -> None:
@@ -62,7 +66,8 @@ def test_frames_follow_each_other_and_the_legend_comes_last(watched: str, tmt: T
     assert lines == [
         *("step 2  validation loss 0.125", SOURCE, "The dog", "", *matrix, ""),
         *("step 4  validation loss 0.250", SOURCE, "The ␛[2Jdog", "", *matrix, ""),
-        "shades from ░.05 ▒.25 ▓.50 █.75 and · where nothing may be attended to",
+        "shades from ░.05 ▒.25 ▓.50 █.75",
+        "A number is the weight that the row's token gives to the column's; a row sums to 1.",
     ]
 
 
@@ -142,6 +147,7 @@ ONE = "is no number; --history takes one layer, and one head or their mean"
         (("--compact",), f"--compact: {CHOSEN}"),
         (("--without", "cross.1.1"), f"--without: {CHOSEN}"),
         (("--stack", "cross"), f"--stack: {CHOSEN}"),
+        (("--device", "cpu"), f"--device: {CHOSEN}"),
     ],
 )
 def test_what_history_cannot_do_is_one_line(options: tuple[str, ...], message: str, watched: str, tmt: Tmt) -> None:

@@ -65,6 +65,8 @@ def test_schedules_of_several_files_stand_in_one_chart(tmt: Tmt) -> None:
     for curve, name in zip(found["curves"], "ab", strict=True):
         assert max(curve["points"], key=lambda point: point[1])[0] == 50 + ord(name)
         assert curve["points"][-1][0] == TrainingConfig().steps
+    shorter = json.loads(tmt("plot", "--schedule", "a.toml", "b.toml", "--set", "training.steps=99", "--json").out)
+    assert [curve["points"][-1][0] for curve in shorter["curves"]] == [99, 99]
 
 
 def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
@@ -77,6 +79,7 @@ def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
     lines = tmt("plot", "--positions", "--set", "model.width=12").lines
     assert "12 features" in lines[0]
     assert len(lines) == 25
+    assert len(tmt("plot", "--positions").lines[0]) <= 80
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,21 @@ def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: s
         Path(f"{name}.toml").touch()
     outcome = tmt("plot", *options)
     assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
+
+
+def test_hostile_names_of_runs_and_configurations_command_nothing(trained: str, own_run: Path, tmt: Tmt) -> None:
+    evil = Path("\x1b[2J\u202e <script>x")
+    own_run.rename(evil)
+    Path(f"{evil}.toml").touch()
+    for subjects in ((trained, str(evil)), ("--schedule", f"{evil}.toml", f"{evil}.toml", "--set", "training.steps=9")):
+        outcome = tmt("plot", *subjects, "--svg", "evil.svg")
+        assert (outcome.code, outcome.err) == (0, "")
+        picture = Path("evil.svg").read_text()
+        for text in (outcome.out, picture):
+            assert not {"\x1b", "\u202e"} & set(text)
+        if "--schedule" not in subjects:
+            assert "b ␛[2J⟨U+202E⟩ <script>x" in outcome.out
+        assert not [one for one in ET.fromstring(picture).iter() if one.tag.endswith("script")]
 
 
 def test_where_stdout_has_no_braille_it_is_ascii(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.drawing.chart import Panel, Series, extent, place, tick_label, ticks
-from transformer_mt.drawing.chart_svg import DARK, LEFT, LIGHT, PANEL, WIDTH, chart_svg, heat_map_svg
-from transformer_mt.drawing.chart_text import ROWS, chart_lines, heat_map_lines
+from transformer_mt.drawing.chart_svg import DARK, LEFT, LIGHT, PANEL, RIGHT, TOP, WIDTH, chart_svg, heat_map_svg
+from transformer_mt.drawing.chart_text import NARROWEST, ROWS, chart_lines, heat_map_lines
 
 SVG = "{http://www.w3.org/2000/svg}"
 RISING = Series("a run", ((0, 0.0), (50, 5.0), (100, 10.0)))
@@ -66,6 +66,35 @@ def test_every_column_between_two_points_has_its_dots() -> None:
     assert line
 
 
+def canvas(series: Series, *, width: int) -> list[str]:
+    """What is drawn of a single curve, without the axis and the numbers beside it, every line as wide as the floor."""
+    lines = [*chart_lines([Panel("", "", (series,))], width=width, fine=True)]
+    left = lines[ROWS + 1].index("└") + 1
+    return [line[left:].ljust(len(lines[ROWS + 1]) - left) for line in lines[1 : ROWS + 1]]
+
+
+def test_a_level_curve_reaches_from_side_to_side_in_every_dot() -> None:
+    (drawn,) = [line for line in canvas(Series("", ((0, 3.0), (7, 3.0))), width=60) if line.strip()]
+    assert len(drawn) > 50
+    assert set(drawn) <= set("⠉⠒⠤⣀")  # both dots of a row
+
+
+def test_where_a_curve_is_steep_it_stays_a_line() -> None:
+    drawn = canvas(Series("", ((0, 0.0), (499, 0.0), (500, 1.0), (1000, 1.0))), width=60)
+    assert max(sum(row[column] != " " for row in drawn) for column in range(len(drawn[0]))) == ROWS
+
+
+def test_numbers_along_the_axis_never_touch() -> None:
+    for right in (7, 99, 12_345, 1_234_567):
+        for width in range(40, 100, 7):
+            (*_, last) = chart_lines(
+                [Panel("", "step", (Series("", ((0, 0.0), (right, 1.0))),))], width=width, fine=True
+            )
+            values = [float(label.replace(",", "")) for label in last.split()[:-1]]
+            assert values == sorted(values)
+            assert values == pytest.approx(np.linspace(values[0], values[-1], len(values)))
+
+
 def test_several_curves_have_a_letter_each_and_a_legend() -> None:
     lines = [*chart_lines([Panel("t", "step", (RISING, FALLING))], width=60, fine=True)]
     rows = [line.partition("│")[2] for line in lines[1 : ROWS + 1]]
@@ -80,6 +109,18 @@ def test_without_fine_characters_all_is_ascii(series: tuple[Series, ...]) -> Non
     assert text.isascii()
     assert "*" in text or "a" in text
     assert "".join(heat_map_lines(np.eye(3, 5), width=60, fine=False)).isascii()
+
+
+def test_a_width_below_the_narrowest_counts_as_that() -> None:
+    panel = Panel("t", "step", (RISING, FALLING))
+    assert [*chart_lines([panel], width=3, fine=True)] == [*chart_lines([panel], width=NARROWEST, fine=True)]
+
+
+def test_of_very_many_curves_letters_begin_anew() -> None:
+    panel = Panel("t", "step", tuple(Series(f"run{number}", RISING.points, number) for number in range(27)))
+    text = "\n".join(chart_lines([panel], width=60, fine=True))
+    assert "a run0 " in text
+    assert "a run26" in text
 
 
 def test_panels_follow_each_other_after_an_empty_line() -> None:
@@ -114,6 +155,30 @@ def test_the_svg_has_every_point_in_its_place() -> None:
     assert rising[1][1] == pytest.approx((rising[0][1] + rising[2][1]) / 2)
     assert "dashed" in curves[1].attrib["class"]
     assert "dashed" not in curves[0].attrib["class"]
+
+
+def test_the_grid_stands_at_the_height_of_its_numbers() -> None:
+    root = parsed(chart_svg([Panel("t", "step", (RISING,))]))
+    numbers = [one for one in root.iter(f"{SVG}text") if one.attrib["text-anchor"] == "end" and one.text != "step"]
+    grid = [
+        float(path.attrib["d"].split()[1].split("H")[0])
+        for path in root.iter(f"{SVG}path")
+        if path.attrib.get("class") == "grid"
+    ]
+    assert [float(one.attrib["y"]) - 4 for one in numbers] == grid
+    (curve,) = [path for path in root.iter(f"{SVG}path") if "line" in path.attrib.get("class", "")]
+    heights = {value: y for (_, value), (_, y) in zip(RISING.points, points_of(curve), strict=True)}
+    at = {float(one.text or ""): y for one, y in zip(numbers, grid, strict=True)}
+    assert (at[0.0], at[10.0]) == (heights[0.0], heights[10.0])
+
+
+@pytest.mark.parametrize(("count", "marks"), [(60, 60), (61, 0)])
+def test_few_points_are_marked_and_those_of_the_lesser_curve_never(count: int, marks: int) -> None:
+    points = tuple((step, float(step)) for step in range(count))
+    for dashed in (False, True):
+        root = parsed(chart_svg([Panel("t", "step", (Series("", points, dashed=dashed),))]))
+        found = [path for path in root.iter(f"{SVG}path") if "transform" in path.attrib]
+        assert len(found) == (0 if dashed else marks)
 
 
 def test_curves_differ_in_more_than_colour() -> None:
@@ -203,3 +268,12 @@ def test_a_matrix_as_svg_has_every_cell_once_in_its_colour() -> None:
     root = parsed(heat_map_svg(values, title="t", down="rows", across="columns"))
     cells = {path.attrib["fill"]: path.attrib["d"].count("M") for path in root.iter(f"{SVG}path")}
     assert cells == {"#0072b2": 2, "#ffffff": 1, "#d55e00": 3}
+
+
+def test_a_matrix_as_svg_has_rows_down_and_columns_across() -> None:
+    values = -np.ones((3, 5))
+    values[1, 4] = 1.0
+    root = parsed(heat_map_svg(values, title="t", down="rows", across="columns"))
+    (cell,) = [path.attrib["d"] for path in root.iter(f"{SVG}path") if path.attrib["fill"] == "#d55e00"]
+    side = (WIDTH - LEFT - RIGHT) // 5
+    assert cell == f"M{LEFT + 4 * side} {TOP + side}h{side}v{side}h-{side}z"

@@ -1,12 +1,13 @@
 """Text from strangers, made safe to print."""
 
+import json
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls, escaped_json
 
 
 @given(st.text())
@@ -16,6 +17,17 @@ def test_escaped_text_is_one_printable_line(text: str) -> None:
     assert all(c.isprintable() or c.isspace() or c in "\u200c\u200d\u00ad" or ord(c) > 0x7F for c in escaped)
     assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", escaped)
     escaped.encode("utf-8")
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_json_keeps_what_it_escapes(text: str) -> None:
+    line = escaped_json({text: [text]})
+    assert escape_controls(line) == line
+    assert json.loads(line) == {text: [text]}
+
+
+def test_json_leaves_ordinary_text_as_it_is() -> None:
+    assert escaped_json(["Öl 日本 👍", "\u202e\x9b\x7f"]) == r'["Öl 日本 👍", "\u202e\u009b\u007f"]'
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"])))

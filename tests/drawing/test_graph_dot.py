@@ -73,6 +73,18 @@ def test_negative_edges_are_dashed_and_the_largest_is_the_thickest() -> None:
     written = dot(Matrix("cross", "p", "n", [[-8.0, 2.0]], ("a",), ("x", "y")))
     assert '[label=" -8", penwidth=4.00, style=dashed]' in written
     assert '[label=" 2.0", penwidth=1.00]' in written
+    assert "units" not in written
+
+
+def test_all_matrices_have_one_scale_and_their_titles_say_its_unit() -> None:
+    graphs = [
+        (one, adjacency(one, threshold=0.1))
+        for one in (Matrix("cross", "p", "n", [[number]], ("a",), ("x",)) for number in (0.002, 0.008))
+    ]
+    written = render_dot(graphs)
+    assert written.count('label="p, n, in units of 0.001"') == 2
+    assert '[label=" 2.0", penwidth=1.00]' in written
+    assert '[label=" 8.0", penwidth=4.00]' in written
 
 
 def test_each_of_several_matrices_has_nodes_of_its_own() -> None:

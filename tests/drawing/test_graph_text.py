@@ -1,8 +1,10 @@
 from hypothesis import given
 from support.hostile_text import hostile_texts
 
-from transformer_mt.drawing.glyphs import ASCII, UNICODE
+from transformer_mt.drawing.glyphs import ASCII, UNICODE, Glyphs
 from transformer_mt.drawing.graph_text import render_graph
+from transformer_mt.drawing.numbers import Scale
+from transformer_mt.drawing.shading import Blocks
 from transformer_mt.inspection.graph import adjacency
 from transformer_mt.inspection.matrices import Matrix
 
@@ -19,11 +21,15 @@ MATRIX = Matrix(
 SIGNED = Matrix("cross", "erasure", "all", [[-0.5, 3.0]], ("a",), ("x", "y"))
 
 
+def printed(matrix: Matrix, *, width: int, glyphs: Glyphs = UNICODE) -> list[str]:
+    shading = Blocks(glyphs, Scale.of([matrix.numbers]))
+    return [line.plain for line in render_graph(matrix, adjacency(matrix, threshold=0.1), width=width, shading=shading)]
+
+
 def test_the_graph_as_text() -> None:
-    lines = render_graph(MATRIX, adjacency(MATRIX, threshold=0.1), width=40, glyphs=UNICODE)
-    assert [line.plain for line in lines] == [
-        "cross-attention, mean: 3 edges of at",
-        "least 0.1",
+    assert printed(MATRIX, width=40) == [
+        "cross-attention, mean: 3 edges, each at",
+        "least 10 % of its row",
         "",
         "row  out-degree  edges",
         "Can           2  Kannst .75, </s> .20",
@@ -41,14 +47,22 @@ def test_the_graph_as_text() -> None:
 
 def test_edges_that_do_not_fit_go_on_below() -> None:
     many = Matrix("cross", "p", "n", [[0.25] * 4], ("r",), ("aa", "bb", "cc", "dd"))
-    lines = [line.plain for line in render_graph(many, adjacency(many, threshold=0.1), width=36, glyphs=UNICODE)]
-    assert lines[3:5] == ["  r           4  aa .25, bb .25,", "                 cc .25, dd .25"]
+    assert printed(many, width=36)[4:6] == ["  r           4  aa .25, bb .25,", "                 cc .25, dd .25"]
 
 
 def test_rows_that_are_no_convex_combinations_are_said_to_be_none() -> None:
-    lines = render_graph(SIGNED, adjacency(SIGNED, threshold=0.1), width=99, glyphs=UNICODE)
+    said = "Rows are no convex combinations: they sum to between"
+    assert printed(SIGNED, width=99)[-1] == f"{said} 2.5 and 2.5, and some numbers are negative."
+    longer = Matrix("cross", "values", "all", [[0.5, None], [3.0, 4.0]], ("a", "b"), ("x", "y"))
+    assert printed(longer, width=99)[-1] == f"{said} .50 and 7.0."
+
+
+def test_small_numbers_are_printed_in_their_unit() -> None:
+    small = Matrix("cross", "gradient", "all", [[-0.002, 0.006]], ("a",), ("x", "y"))
+    lines = printed(small, width=99)
+    assert lines[3] == "  a           2  x -2, y 6.0"
     assert (
-        lines[-1].plain == "Rows are no convex combinations: they sum to between 2.5 and 2.5, or have negative numbers."
+        lines[-1] == "Rows are no convex combinations: they sum to between 4.0 and 4.0, and some numbers are negative."
     )
 
 
@@ -56,6 +70,6 @@ def test_rows_that_are_no_convex_combinations_are_said_to_be_none() -> None:
 def test_hostile_labels_command_nothing(text: str) -> None:
     matrix = Matrix("cross", text, text, [[1.0]], (text,), (text,))
     for glyphs in (UNICODE, ASCII):
-        lines = [line.plain for line in render_graph(matrix, adjacency(matrix, threshold=0.1), width=60, glyphs=glyphs)]
+        lines = printed(matrix, width=60, glyphs=glyphs)
         assert all(line.isprintable() or not line.isascii() for line in lines)
         "".join(lines).encode(glyphs.encoding)

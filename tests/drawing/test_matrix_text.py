@@ -296,7 +296,7 @@ def test_everything_can_be_encoded_and_nothing_is_cut(
     weights, rows, columns = example
     shading = kind(glyphs_for(encoding))
     options = {"rows": rows, "columns": columns, "width": width, "shading": shading}
-    lines = render_map(weights, title="▁title …", **options) + render_legend(width=width, shading=shading)
+    lines = render_map(weights, title="▁title …", **options) + render_legend(width=width, shading=shading, masked=True)
     lines += render_compact([("▁", weights)] * 2, title="…", **options)
     assert max(line.cell_len for line in lines) <= width
     text = "".join(plain(lines))
@@ -322,3 +322,26 @@ def test_a_map_in_ascii() -> None:
         "_\\xd6l #.75 '.20  /",
         "  </s>  .00 +.30 *.60",
     ]
+
+
+@pytest.mark.parametrize("shading", [*SHADINGS, Blocks(glyphs_for("ascii"))])
+@pytest.mark.parametrize(("width", "blocks", "panels"), [(80, 3, 1), (200, 2, 3)])
+def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, panels: int, shading: Shading) -> None:
+    rows, columns = ([f"{side}{number}" for number in range(41)] for side in "ts")
+    weights = [[float(row == column) for column in range(41)] for row in range(41)]
+    lines = plain(render_map(weights, title="t", rows=rows, columns=columns, width=width, shading=shading))
+    assert max(map(len, lines)) <= width
+    assert "\n".join(lines).count("of 41") == blocks
+    for label in rows:
+        assert sum(re.match(rf" *{label} ", line) is not None for line in lines) == blocks
+    for column, label in enumerate(columns):
+        (above,) = [line for line in lines if re.search(rf"{label}\b", line)]
+        (row,) = [line for line in lines if re.match(rf" *{rows[column]} ", line) and "1.0" in line]
+        assert row.index("1.0") == above.index(label)  # a number stands below its column's label
+    small = render_compact(
+        [(f"head {number}", weights) for number in (1, 2, 3)],
+        title="t", rows=rows, columns=columns, width=width, shading=shading,
+    )  # fmt: skip
+    assert max(line.cell_len for line in small) <= width
+    captions = [line.plain for line in small if "head" in line.plain]
+    assert [line.count("head") for line in captions] == [panels] * (3 // panels)

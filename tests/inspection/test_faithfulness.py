@@ -91,6 +91,16 @@ def test_a_sentence_of_one_word_does_not_count(trained: Seq2Seq, tokenizer: Toke
     assert not faithfulness(trained, tokenizer, [SentencePair("Hund", "dog")], methods=["rollout"]).agreements
 
 
+def test_unless_methods_are_named_all_that_there_are_now_are_compared(
+    trained: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(METHODS, "integrated")  # which takes as long as all the others
+    monkeypatch.setitem(METHODS, "own", METHODS["rollout"])
+    found = {row.method for row in faithfulness(trained, tokenizer, PAIRS[-1:]).agreements}
+    assert found == {"weights", "values", "rollout", "gradient", "own", "shuffled"}
+    assert not faithfulness(trained, tokenizer, PAIRS[-1:], methods=[]).agreements[1:]
+
+
 class EndsChanged(Gradient):
     """Gradient × input with other numbers in the row and the column of `</s>`."""
 

@@ -45,6 +45,21 @@ def test_a_head_that_is_off_is_one_whose_part_of_the_output_matrix_is_zero(model
     assert not torch.allclose(off, before)
 
 
+@pytest.mark.parametrize("stack", ["encoder", "decoder", "cross"])
+def test_a_search_goes_without_the_heads_too(stack: str, model: Seq2Seq) -> None:
+    off = [name for name in head_names(model) if name.stack == stack and name.head != 2]
+    before = logits(model)
+    with evaluating(model), without_heads(model, off):
+        read, state = model.decode(TARGET[:, :1], model.start(SOURCE))
+        found, state = [read], state.select(torch.arange(2))  # from here on hypotheses share what was read
+        for place in (1, 2):
+            read, state = model.decode(TARGET[:, place : place + 1], state)
+            found.append(read)
+        expected = model(SOURCE, TARGET)
+    torch.testing.assert_close(torch.cat(found, dim=1), expected)
+    assert not torch.allclose(expected, before)
+
+
 def test_a_head_that_is_not_there_is_named_with_those_that_are(model: Seq2Seq) -> None:
     message = r"^--without: the model has no head cross.9.1; it has encoder.1.1 to .*, cross.1.1 to cross.\d.5$"
     with pytest.raises(InputError, match=message), without_heads(model, [HeadName("cross", 9, 1)]):

@@ -29,9 +29,27 @@ def test_edges_are_those_that_reach_the_threshold() -> None:
 
 
 def test_negative_numbers_are_edges_by_their_size_and_make_no_convex_combination() -> None:
-    graph = adjacency(SIGNED, threshold=0.4)
+    graph = adjacency(SIGNED, threshold=0.125)  # 0.5 of 0.5 + 3.0 is a seventh
     assert [edge.column for edge in graph.edges] == [0, 1]
     assert not graph.convex
+    assert [edge.column for edge in adjacency(SIGNED, threshold=0.15).edges] == [1]
+
+
+@pytest.mark.parametrize("unit", [1e-3, 77.0])
+def test_in_whatever_unit_numbers_are_the_edges_are_the_same(unit: float) -> None:
+    numbers = [[0.6, -0.3, 0.1, 0.0], [0.05, 0.2, None, 0.75]]
+    matrices = [
+        Matrix(
+            "cross", "p", "n", [[x and x * factor for x in row] for row in numbers], ("a", "b"), ("w", "x", "y", "z")
+        )
+        for factor in (1.0, unit)
+    ]
+    places = [[edge[:2] for edge in adjacency(matrix, threshold=0.15).edges] for matrix in matrices]
+    assert places[0] == places[1] == [(0, 0), (0, 1), (1, 1), (1, 3)]
+
+
+def test_a_row_in_which_nothing_counts_has_no_edges() -> None:
+    assert not adjacency(Matrix("cross", "p", "n", [[0.0, 0.0]], ("a",), ("x", "y")), threshold=0.1).edges
 
 
 def test_a_row_without_neighbours_leaves_the_others_convex() -> None:

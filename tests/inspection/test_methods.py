@@ -7,10 +7,13 @@ import torch
 from support.tiny import tiny_model
 from support.variants import RECURRENT, VARIANTS, Variant
 
+from transformer_mt.cli.attend import DEFAULT_THRESHOLD
 from transformer_mt.errors import InputError
 from transformer_mt.inspection import gradients
 from transformer_mt.inspection.contributions import roll_out
 from transformer_mt.inspection.erasure import erase
+from transformer_mt.inspection.graph import adjacency
+from transformer_mt.inspection.matrices import layer_matrices
 from transformer_mt.inspection.methods import METHODS
 from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
@@ -66,6 +69,13 @@ def test_numbers_are_below_zero_where_the_method_is_signed_alone(
 ) -> None:
     cross = METHODS[name]().maps(model, tokenizer, SOURCE, TARGET).stacks["cross"]
     assert bool((cross.weights < 0.0).any()) == (name in SIGNED)
+
+
+@every_method
+def test_the_graph_of_every_method_has_edges_by_default(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    maps = METHODS[name]().maps(model, tokenizer, SOURCE, TARGET)
+    for matrix in layer_matrices(maps, method=name):
+        assert all(adjacency(matrix, threshold=DEFAULT_THRESHOLD).out_degrees)
 
 
 @every_method

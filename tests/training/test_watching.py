@@ -1,16 +1,21 @@
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 import torch
-from support.small_training import VALIDATION, opened, validations_of
+from support.small_training import VALIDATION, opened, small_config, validations_of
+from support.tiny import tiny_model
 
+from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import attend_pair
+from transformer_mt.models.build import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.trained import find_run
 from transformer_mt.runs.watched import WATCHED, read_frames
-from transformer_mt.training.watching import entropies
+from transformer_mt.training.watching import Watcher, entropies
 from transformer_mt.translation.translator import Translator
 
 SENTENCE = "die Katze sieht das Haus."
@@ -23,6 +28,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("watched") / "run"
     list(opened(path, WATCH, "training.keep=all").train())
     return path
+
+
+def watcher_of(run: Path, *overrides: str, pairs: Iterable[SentencePair] = ()) -> Watcher:
+    """One with the run's tokenizer and a model of such a configuration."""
+    tokenizer, config = Run(run).load().tokenizer, small_config(*overrides)
+    model = build_model(config.model, vocabulary_size=tokenizer.size)
+    return Watcher(Run(run), model, tokenizer, config, pairs=pairs, device=torch.device("cpu"))
 
 
 def test_a_frame_is_what_the_validated_weights_do_with_the_sentence(run: Path) -> None:
@@ -53,6 +65,26 @@ def test_where_the_reference_is_known_the_rows_are_its_own(tmp_path: Path) -> No
     (frame,) = read_frames(tmp_path)
     assert (frame.source, frame.target) == (known.source, known.target)
     assert frame.translation != known.target
+
+
+def test_a_reference_is_taken_where_the_decoder_has_room_for_it(run: Path) -> None:
+    for length, fits in ((30, True), (31, False)):
+        reference = " ".join(["the"] * length)
+        assert len(Run(run).load().tokenizer.encode(reference)) == length
+        pairs = [SentencePair("another", "one"), SentencePair(SENTENCE, reference)]
+        assert watcher_of(run, WATCH, pairs=pairs).reference == (reference if fits else None)
+
+
+def test_the_showcase_of_the_built_in_corpus_has_its_reference_in_both_directions(run: Path) -> None:
+    for sentence, reference in ((SHOWCASE, SHOWCASE_TRANSLATION), (SHOWCASE_TRANSLATION, SHOWCASE)):
+        sizes = (f"training.watch={sentence}", "model.max_length=99")
+        assert watcher_of(run, *sizes, "data.corpus=builtin").reference == reference
+        assert watcher_of(run, *sizes, "data.corpus=another.jsonl").reference is None
+
+
+def test_translations_that_do_not_end_are_cut_off_in_proportion_to_the_sentence(run: Path) -> None:
+    length = len(Run(run).load().tokenizer.encode("Tür")) + 1
+    assert watcher_of(run, "training.watch=Tür").search.max_length == 2 * length + 5
 
 
 def test_watching_changes_no_weight_and_no_number(run: Path, tmp_path: Path) -> None:
@@ -115,7 +147,18 @@ def test_entropy_is_zero_for_one_token_and_log_n_for_all_alike(run: Path) -> Non
         cross[0, 0] = 0.0
         cross[0, 0, :, 1] = 1.0
         cross[0, 1] = 1.0 / cross.shape[3]
-    numbers = entropies(found.model, maps)
+        numbers = entropies(found.model, maps)
+        cross[0, 1, 1:] = cross[0, 0, 1:]
+        of_one_row = entropies(found.model, maps)["cross.1.2"]
     assert numbers["cross.1.1"] == 0.0
     assert numbers["cross.1.2"] == pytest.approx(math.log(cross.shape[3]), abs=1e-3)
+    assert of_one_row == pytest.approx(math.log(cross.shape[3]) / cross.shape[2], abs=1e-3)
     assert list(numbers) == [f"{stack}.1.{head}" for stack in ("encoder", "decoder", "cross") for head in (1, 2)]
+
+
+def test_heads_that_have_been_left_out_have_no_entropy(run: Path) -> None:
+    tokenizer = Run(run).load().tokenizer
+    model = tiny_model("model.attention.pruned=['cross.1.1']", vocabulary=tokenizer.size)
+    found = entropies(model, attend_pair(model, tokenizer, SENTENCE, "the cat"))
+    assert [name for name in found if name.startswith("cross.1.")] == ["cross.1.2", "cross.1.3"]
+    assert found["cross.1.2"] > 0.0

@@ -16,6 +16,7 @@ from transformer_mt.cli.options import (
     Reverse,
     Target,
 )
+from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -125,7 +126,6 @@ def _align_files(
     subject: "AligningModel", reverse: "AligningModel | None", source: Path, target: Path, *, as_json: bool
 ) -> None:
     """Print a line for each pair of lines."""
-    import json
     from itertools import islice
 
     from transformer_mt.cli.terminal import result
@@ -134,7 +134,7 @@ def _align_files(
     with closing(_pairs(source, target, [subject, *([reverse] if reverse else [])])) as pairs:
         while part := list(islice(pairs, _AT_A_TIME)):
             for found in link(subject, part, reverse=reverse):
-                result(json.dumps(found.to_json(), ensure_ascii=False) if as_json else found.pharaoh())
+                result(escaped_json(found.to_json()) if as_json else found.pharaoh())
 
 
 def _pairs(source: Path, target: Path, models: "list[AligningModel]") -> "Generator[SentencePair, None, None]":

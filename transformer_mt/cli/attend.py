@@ -8,6 +8,7 @@ import typer
 
 from transformer_mt.cli.looking_options import Looking, with_looking_options
 from transformer_mt.cli.options import (
+    DEFAULT_DEVICE,
     Head,
     History,
     Layer,
@@ -39,7 +40,11 @@ Compact = Annotated[bool, typer.Option("--compact", help="Shades without numbers
 Graph = Annotated[bool, typer.Option("--graph", help="The matrix as a graph: edges and degrees.")]
 Threshold = Annotated[
     float | None,
-    typer.Option("--threshold", metavar="X", help=f"The least size of an edge of a graph. [{DEFAULT_THRESHOLD}]"),
+    typer.Option(
+        "--threshold",
+        metavar="X",
+        help=f"The least share of its row that an edge of a graph has. [{DEFAULT_THRESHOLD}]",
+    ),
 ]
 Dot = Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write its graph for Graphviz too.")]
 
@@ -92,9 +97,13 @@ def attend(
     when a source word is taken out.
 
     --graph takes a matrix for the weighted adjacency matrix of a graph in which a row's token has an edge to each that
-    it attends to: who is looked at by many, and how concentrated a row is. --json prints one object: source, target,
-    method, never_seen, and stacks with rows, columns and weights[layer][head][row][column]; with --graph the edges too.
-    Of several runs it has runs, each with its run and these.
+    it attends to: who is looked at by many, and how concentrated a row is. An edge needs at least the share --threshold
+    of its row, in which numbers count by their size: so that is the weight itself where a row sums to 1, and every
+    method has edges, in whatever unit.
+
+    --json prints one object: source, target, method, never_seen, and stacks with rows, columns and
+    weights[layer][head][row][column]; with --graph the edges too. Of several runs it has runs, each with its run and
+    these.
 
     --without switches heads off, translates so, and shows the usual translation beside that; --json then has without
     and usual, which is null beside --target. tmt heads says which heads matter.
@@ -113,6 +122,7 @@ def attend(
         files = {"--method": method, "--svg": svg, "--dot": dot, "--without": without, "--threshold": threshold}
         given = {"SENTENCE": sentence, "--target": target, "--stack": stack, **looking.search.given, **files}
         given |= {option: True for option, chosen in choices.items() if chosen}
+        given |= {"--device": looking.device} if looking.device != DEFAULT_DEVICE else {}  # nothing is computed
         if len(model or ()) > 1:
             raise InputError("--model: --history plays one run; give one")
         run = model[0] if model else None
@@ -126,8 +136,8 @@ def attend(
         raise InputError("--compact: --graph prints edges instead of shades; leave one of the two out")
     if threshold is not None and not (graph or dot):
         raise InputError("--threshold: only graphs have one; give --graph or --dot FILE too, or leave it out")
-    if threshold is not None and not 0.0 < threshold < float("inf"):
-        raise InputError(f"--threshold: must be above 0, not {threshold:g}; correct it")
+    if threshold is not None and not 0.0 < threshold <= 1.0:
+        raise InputError(f"--threshold: a share of a row is above 0 and at most 1, not {threshold:g}; correct it")
     choice = Choice(
         *(stack, layer, head, method or DEFAULT_METHOD, words, compact, graph),
         threshold=DEFAULT_THRESHOLD if threshold is None else threshold,

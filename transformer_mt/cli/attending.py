@@ -158,6 +158,7 @@ def _print(subjects: Sequence[Subject], views: Sequence[AttentionView], matrices
 
 
 def _say_how_to_see_more(choice: Choice) -> None:
-    whole = METHODS[choice.method].whole
-    others = "--stack NAME" if whole else "--layer N, --head all, --stack NAME, --compact"
-    note(f"one matrix of many; others: {others}; links of words: tmt align; one word step by step: tmt explain")
+    others = ["--stack NAME"] if METHODS[choice.method].whole else ["--layer N", "--head all", "--stack NAME"]
+    others += [] if choice.compact or choice.graph else ["--compact"]
+    elsewhere = "links of words: tmt align; one word step by step: tmt explain"
+    note(f"one matrix of many; others: {', '.join(others)}; {elsewhere}")

@@ -1,11 +1,11 @@
 """`tmt data`: what a corpus holds."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from transformer_mt.cli.options import ConfigFile, Data, Json, Set
+from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.errors import InputError
 
 
@@ -46,6 +46,6 @@ def data(
         raise InputError(f"--structure: {corpus.name} has no dependency trees; leave it out, or look at --data builtin")
     found = corpus_statistics(corpus, sample=sample, seed=seed)
     if as_json:
-        result(json.dumps(found, ensure_ascii=False))
+        result(escaped_json(found))
     else:
         result(*statistics_lines(found, corpus.report, structure=structure))

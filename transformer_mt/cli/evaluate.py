@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Data, Device, Json, Model, Reverse
+from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Reverse
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
@@ -27,7 +27,7 @@ USUAL = {"train_split": "", "validation_split": "", "test_split": ""}
 @with_search_options("beam", "length_penalty")
 def evaluate(
     model: Model = None,
-    data: Data = None,
+    data: DataToMeasure = None,
     split: Annotated[
         str, typer.Option("--split", metavar="NAME", help="Which part of the corpus to translate.")
     ] = "test",

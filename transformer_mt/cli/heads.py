@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Data, Device, Json, Model, Npz, Quiet
+from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Npz, Quiet
 from transformer_mt.cli.search_options import SearchOptions
 from transformer_mt.errors import InputError
 from transformer_mt.names import lookup
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def heads(
     model: Model = None,
-    data: Data = None,
+    data: DataToMeasure = None,
     split: Annotated[
         str, typer.Option("--split", metavar="NAME", help="Which part of the corpus to measure on.")
     ] = "validation",
@@ -74,10 +74,12 @@ def heads(
     need a corpus with structure, such as the built-in one; cross-attention finds those of the source word that a target
     word is linked with. Of at least 20 cases in the text, all in --json.
 
+    What is lost without a head is the rise of the loss when it is switched off; beside it stands its importance by the
+    gradient of the loss in a factor of its output, which one pass gives for all heads, normalised in every layer.
+
     --prune writes a run that does not compute the least important heads any more (Michel et al. 2019), and shows loss
     and BLEU on the same sentences before and after. Every command takes such a run, and tmt train --from trains it on.
-    Heads are ranked by the gradient of the loss in a factor of their output, unnormalised, or normalised in every layer
-    as in that paper; or exactly, switching each off in turn.
+    Heads are ranked by that gradient, unnormalised, or normalised as in that paper; or exactly, by what is lost.
 
     --faithful takes each source word out of the sentence, and compares how far ln p of each target word falls with
     what attention, and every other method, says of it: where the picture misleads.

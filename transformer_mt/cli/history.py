@@ -3,7 +3,6 @@
 Imports torch: only for use inside commands.
 """
 
-import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,10 +11,13 @@ from typing import Any
 from transformer_mt.cli.looking import save_arrays
 from transformer_mt.cli.options import RUNS
 from transformer_mt.cli.terminal import literal_console, result, result_lines
+from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.drawing.history_text import frame_lines
+from transformer_mt.drawing.layout import words_of, wrap_words
 from transformer_mt.drawing.shading import render_legend, shading_for
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.history import WatchedSentence, read_history
+from transformer_mt.inspection.methods import Weights
 from transformer_mt.runs.directory import newest_run
 from transformer_mt.runs.trained import find_run
 
@@ -42,7 +44,7 @@ def show_history(
     if npz is not None:
         save_arrays(found, npz)
     if as_json:
-        result(json.dumps(found.to_json(), ensure_ascii=False))
+        result(escaped_json(found.to_json()))
     else:
         _play(found, **numbers)
 
@@ -62,7 +64,8 @@ def _play(found: WatchedSentence, *, layer: int | None, head: int | None) -> Non
             result("")
         result_lines(lines)
     result("")
-    result_lines(render_legend(width=console.width, shading=shading))
+    result_lines(render_legend(width=console.width, shading=shading, masked=False))
+    result_lines(wrap_words(words_of(f"A number is {Weights.meaning}."), width=console.width))
 
 
 def _number(text: str | None, option: str, *, usual: str | None) -> int | None:

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.drawing.escape import escape_controls, escaped_json
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.translation.translator import Translation
 
@@ -121,9 +121,8 @@ class OutputFormat:
             yield "\t".join([*([str(number)] if self.n_best > 1 else []), *([""] if self.scores else []), ""])
             return
         if self.as_json:
-            # JSON escapes ASCII controls itself, but lets those beyond pass.
             found = self._object(record, translations, never_seen, extras) | of_search.fields
-            yield escape_controls(json.dumps(found, ensure_ascii=False))
+            yield escaped_json(found)
             return
         for translation, extra in zip(translations, extras, strict=True):
             columns = [str(number)] if self.n_best > 1 else []

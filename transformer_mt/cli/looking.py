@@ -4,7 +4,6 @@ Imports torch: only for use inside commands.
 """
 
 import io
-import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from transformer_mt.cli.output_file import write_output
 from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import words
+from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.inspection.gates import without_heads
 from transformer_mt.inspection.tokens import PairTokens, tokenize_pair
@@ -151,7 +151,7 @@ def deliver(view: View, subjects: Sequence[Subject], text: Callable[[], None], *
     if looking.as_json:
         found = view.to_json()
         found |= {"runs": [run | more for run, more in zip(found["runs"], said, strict=True)]} if several else said[0]
-        result(json.dumps(found, ensure_ascii=False))
+        result(escaped_json(found))
     else:
         for subject in subjects:
             result(*subject.comparison(named=several))

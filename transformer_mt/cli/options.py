@@ -23,13 +23,17 @@ Model = Annotated[
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but what went wrong.")]
+_SOURCES = "builtin, a folder, one file or two, or a hub id."
 Data = Annotated[
     str | None,
     typer.Option(
         "--data",
         metavar="SOURCE",
-        help=f"builtin, a folder, one file or two, or a hub id. [{DataConfig().corpus}]",
+        help=f"{_SOURCES} [{DataConfig().corpus}]",
     ),
+]
+DataToMeasure = Annotated[
+    str | None, typer.Option("--data", metavar="SOURCE", help=f"{_SOURCES} [the run's corpus]", show_default=False)
 ]
 Stack = Annotated[
     str | None, typer.Option("--stack", metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")
@@ -79,15 +83,15 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
     from transformer_mt.corpus.source import absolute
 
     for override in overrides or []:
-        _refuse_other_than_utf8(override, option="--set")
+        refuse_other_than_utf8(override, option="--set")
     config = load_config(path, overrides or [])
     corpus = absolute(data or config.data.corpus)
-    _refuse_other_than_utf8(corpus, option="--data")
+    refuse_other_than_utf8(corpus, option="--data")
     mixture = {absolute(name): weight for name, weight in config.data.mixture.items()}
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
 
 
-def _refuse_other_than_utf8(text: str, *, option: str) -> None:
+def refuse_other_than_utf8(text: str, *, option: str) -> None:
     """Raise `InputError` for what cannot stand in a configuration, a file of TOML."""
     try:
         text.encode()

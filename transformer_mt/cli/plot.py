@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transformer_mt.cli.options import RUNS, Json, Npz, Quiet, Set, Svg
+from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def plot(
     light or dark as its reader wishes. --json prints the numbers: runs, each with training_loss, validation_loss,
     learning_rate and bleu as pairs of step and value; curves, a name and pairs each; or rows, one for each position.
     """
-    import json
 
     from transformer_mt.cli.looking import save_arrays
     from transformer_mt.cli.output_file import write_output
@@ -64,7 +64,7 @@ def plot(
     if npz is not None:
         save_arrays(found, npz)
     if as_json:
-        result(json.dumps(found.to_json(), ensure_ascii=False))
+        result(escaped_json(found.to_json()))
     else:
         result(*found.lines(width=literal_console().width, fine=prints(FINE)))
 

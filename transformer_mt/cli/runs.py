@@ -1,6 +1,5 @@
 """`tmt runs`: which trained models there are, and how far each has come."""
 
-import json
 import os
 import stat
 import time
@@ -46,13 +45,14 @@ def runs(
     seconds_since; or run and error.
     """
     from transformer_mt.cli.terminal import note, result
+    from transformer_mt.drawing.escape import escaped_json
 
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory; give one that holds runs")
     found = sorted(_described(directory), key=lambda one: one["seconds_since"])
     if not found:
         note(f"{directory}: no runs here; train one with: tmt train")
-    lines = (json.dumps(one, ensure_ascii=False) for one in found) if as_json else _table(found)
+    lines = (escaped_json(one) for one in found) if as_json else _table(found)
     result(*lines)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, command_line, resolve_config
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, command_line, refuse_other_than_utf8, resolve_config
 from transformer_mt.errors import InputError, TmtError
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def _watching(config: "Config", sentence: str | None) -> "Config":
         sentence = config.training.watch or example(resolved(config.data, load_corpus(config.data)))
     if not sentence.strip():
         raise InputError("--watch-sentence: empty; give a sentence, or --watch")
+    refuse_other_than_utf8(sentence, option="--watch-sentence")
     return watching(config, sentence)
 
 

@@ -81,21 +81,22 @@ class Shades(Form):
 
 @dataclass(frozen=True, slots=True)
 class Graphs(Form):
-    """Edges, those of at least that size, and degrees."""
+    """Edges, those that have at least that share of their row, and degrees."""
 
     threshold: float
 
     @override
     def blocks(self, matrices: Sequence[Matrix], *, width: int, shading: Shading) -> list[Block]:
         return [
-            render_graph(matrix, adjacency(matrix, threshold=self.threshold), width=width, glyphs=shading.glyphs)
+            render_graph(matrix, adjacency(matrix, threshold=self.threshold), width=width, shading=shading)
             for matrix in matrices
         ]
 
     @override
     def legend(self, matrices: Sequence[Matrix], *, width: int, shading: Shading) -> Block:
-        """Nothing is shaded."""
-        return []
+        """Nothing is shaded; only the unit is said."""
+        unit = shading.scale.unit
+        return [] if unit == 1.0 else wrap_words(words_of(f"Numbers are in units of {unit:g}."), width=width)
 
 
 def attention_lines(

@@ -108,14 +108,14 @@ def _row(value: float, low: float, high: float) -> int:
 
 
 def _across(panel: Panel, columns: int) -> str:
-    """The numbers along the horizontal axis, each under its place as far as there is room, then what they are."""
+    """The numbers along the horizontal axis, each under its place and too few to touch, then what they are."""
     left, right = panel.horizontal
     line = ""
     name = f" {escape_controls(panel.across)}"
     for value in ticks(left, right, most=max(2, columns // 14)):
         label = tick_label(value)
         start = max(0, round(place(value, left, right) * (columns - 1)) - len(label) // 2)
-        if len(line) + bool(line) <= start and start + len(label) <= columns - len(name):
+        if start + len(label) <= columns - len(name):
             line += " " * (start - len(line)) + label
     return line + " " * (columns - len(line) - len(name)) + name
 

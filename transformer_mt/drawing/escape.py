@@ -1,6 +1,8 @@
 """Untrusted text made safe to print on a terminal."""
 
+import json
 import unicodedata
+from typing import Any
 
 # Cc: terminal commands begin with these. Cf: among them the overrides that make text read backwards. Cs: cannot be
 # encoded. Zl and Zp: line breaks that do not look like any.
@@ -17,6 +19,12 @@ def escape_controls(text: str) -> str:
     result is one line and can be encoded as UTF-8.
     """
     return "".join(map(_visible, text))
+
+
+def escaped_json(value: Any) -> str:
+    """The value as a line of JSON in which such characters are `\\uXXXX`, so that a reader gets them back."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(one if _visible(one) == one else json.dumps(one)[1:-1] for one in text)
 
 
 def _visible(character: str) -> str:

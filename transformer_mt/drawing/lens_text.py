@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from transformer_mt.drawing.escape import escape_controls
-from transformer_mt.drawing.layout import GAP, NARROWEST, joined, padded
+from transformer_mt.drawing.layout import GAP, joined, padded
 from transformer_mt.drawing.numbers import format_weight
 from transformer_mt.inspection.lens import Guess, Lens
 
@@ -17,7 +17,7 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
     """
     rows = [escape_controls(piece) for piece in lens.written.pieces]
     columns = [_column(lens, layer) for layer in range(len(lens.guesses))]
-    first, *blocks = _blocks(columns, rows, width=max(width, NARROWEST))
+    first, *blocks = _blocks(columns, rows, width=width)
     yield from first
     for block in blocks:
         yield ""

@@ -122,7 +122,7 @@ class PositionsPlot:
     def lines(self, *, width: int, fine: bool) -> Iterator[str]:
         """As `Plot` says, the features from the left as far as there is room."""
         length, features = self.rows.shape
-        yield f"sinusoidal encoding: {length} positions down, {features} features across, blank is -1, full is 1"
+        yield f"sinusoidal encoding: {length} positions down, {features} features across; blank -1, full 1"
         yield from heat_map_lines(self.rows, width=width, fine=fine)
 
     def to_json(self) -> dict[str, Any]:

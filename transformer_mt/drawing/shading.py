@@ -101,7 +101,7 @@ def shading_for(console: Console, *, scale: Scale | None = None) -> Shading:
     return kind(glyphs_for(console.encoding), scale or Scale())
 
 
-def render_legend(*, width: int, shading: Shading, masked: bool = True) -> list[Text]:
+def render_legend(*, width: int, shading: Shading, masked: bool) -> list[Text]:
     """What the shades mean, and the sign of cells that are masked, in lines of at most `width` cells."""
     shades = [stripped(shading.cell(level)) for level in shading.levels]
     return wrap_words(

@@ -88,7 +88,7 @@ class Faithfulness:
 
 
 def faithfulness(
-    model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, methods: Sequence[str] = tuple(METHODS)
+    model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, methods: Sequence[str] | None = None
 ) -> Faithfulness:
     """How far each method's cross-attention matrix agrees with erasure, over pairs of which the target is given.
 
@@ -98,10 +98,12 @@ def faithfulness(
     is written, and signs count. The mean over a sentence's words is the sentence's figure. Rows in which all numbers
     are equal, or that have one word, have no τ.
 
-    Methods that do not apply to the model are left out, and so are pairs longer than its `max_length`. Raises
-    `InputError` for a method that there is not, and where no pair is left.
+    The methods are all of `METHODS` unless some are named. Those that do not apply to the model are left out, and so
+    are pairs longer than its `max_length`. Raises `InputError` for a method that there is not, and where no pair is
+    left.
     """
-    chosen = {name: lookup(METHODS, name, key="methods")() for name in methods if name != REFERENCE}
+    names = METHODS if methods is None else methods
+    chosen = {name: lookup(METHODS, name, key="methods")() for name in names if name != REFERENCE}
     applied = {name: method for name, method in chosen.items() if method.applies_to(model)}
     kept = fitting(pairs, tokenizer, max_length=model.max_length)
     if not kept:

@@ -16,8 +16,9 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """The graph of a matrix: an edge from row i to column j where |α_ij| reaches the threshold.
+    """The graph of a matrix: an edge from row i to column j where |α_ij| / Σ_k |α_ik| reaches the threshold.
 
+    So in every row the share counts, whatever the unit of its numbers; an attention weight is that share itself.
     `out_degrees` has for each row, `in_degrees` for each column, how many edges it has. `sums` are those of whole rows,
     edges below the threshold among them. The output of a row is a convex combination of the columns' values where no
     number is negative and they sum to 1: `convex` says whether that is so in every row that may attend at all.
@@ -41,12 +42,13 @@ class Adjacency:
 
 
 def adjacency(matrix: Matrix, *, threshold: float) -> Adjacency:
-    """The graph of a matrix."""
+    """The graph of a matrix. The threshold, above 0, is the least share of its row that an edge has."""
+    sizes = [sum(abs(weight or 0.0) for weight in row) for row in matrix.numbers]
     edges = tuple(
         Edge(i, j, weight)
         for i, row in enumerate(matrix.numbers)
         for j, weight in enumerate(row)
-        if weight is not None and abs(weight) >= threshold
+        if weight and abs(weight) >= threshold * sizes[i]
     )
     return Adjacency(
         threshold,

@@ -251,7 +251,7 @@ class ReLU(nn.Sequential):
     @override
     def forward(self, x: States) -> States:
         """One part after the other; in training on a CPU in place, unless there are hooks on the parts."""
-        if self.training and x.device.type == "cpu" and not any(map(_has_hooks, self)):
+        if self.training and x.device.type == "cpu" and not any(map(has_hooks, self)):
             first, _, second = self
             assert isinstance(first, nn.Linear)
             assert isinstance(second, nn.Linear)
@@ -260,7 +260,8 @@ class ReLU(nn.Sequential):
         return output
 
 
-def _has_hooks(module: nn.Module) -> bool:
+def has_hooks(module: nn.Module) -> bool:
+    """Whether somebody is told of calls of the module, or changes what it gets or gives."""
     forward = module._forward_hooks or module._forward_pre_hooks
     return bool(forward or module._backward_hooks or module._backward_pre_hooks)
 

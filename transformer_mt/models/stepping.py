@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from transformer_mt.attention.multihead import KeyValues, MultiHeadAttention
 from transformer_mt.attention.projections import Independent, merge_heads
 from transformer_mt.device import as_computed
-from transformer_mt.models.blocks import LayerNorm, Norm, PostNorm, PreNorm, ReLU, Residual
+from transformer_mt.models.blocks import LayerNorm, Norm, PostNorm, PreNorm, ReLU, Residual, has_hooks
 from transformer_mt.models.hypotheses import Hypotheses, Seating
 from transformer_mt.models.layers import DecoderLayer, LayerState
 from transformer_mt.models.seq2seq import States
@@ -187,7 +187,9 @@ def packed(attention: MultiHeadAttention, projections: Independent, *, to_itself
 
 
 def plain_linear(linear: nn.Linear) -> Callable[[Rows], Rows]:
-    """x W + b."""
+    """x W + b; with hooks, by a call of the module, which a head that is switched off needs."""
+    if has_hooks(linear):
+        return lambda x: linear(x[None])[0]
     weight, bias = linear.weight, linear.bias
     return lambda x: F.linear(x, weight, bias)
 

@@ -107,7 +107,7 @@ def _content(path: Path) -> list[str]:
 
 
 def _write(run: Path, lines: Sequence[str]) -> None:
-    write_atomically(run / WATCHED, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+    write_atomically(run / WATCHED, "".join(f"{line}\n" for line in lines).encode())
 
 
 _FRAME = TypeAdapter(Frame)

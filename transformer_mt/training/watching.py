@@ -93,14 +93,14 @@ def frame_of(model: Seq2Seq, maps: AttentionMaps, *, translation: str, step: int
 
 
 def entropies(model: Seq2Seq, maps: AttentionMaps) -> dict[str, float]:
-    """For each head −Σ α ln α in nats, the mean over its rows: 0 where it looks at one token alone."""
+    """For each head that is there −Σ α ln α in nats, the mean over its rows: 0 where it looks at one token alone."""
     found = {}
     for stack, one in maps.stacks.items():
         modules = model.attention_stacks()[stack]
         for layer, (module, heads) in enumerate(zip(modules, one.weights, strict=True), start=1):
             values = torch.special.entr(heads).sum(dim=-1).mean(dim=-1).tolist()  # H Q K -> H
-            for head, value in zip(head_numbers(module), values, strict=True):
-                found[str(HeadName(stack, layer, head))] = round(value, _DIGITS)
+            for head in head_numbers(module):
+                found[str(HeadName(stack, layer, head))] = round(values[head - 1], _DIGITS)
     return found
 
 
