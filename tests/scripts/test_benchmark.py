@@ -363,7 +363,7 @@ def test_a_run_translates_the_test_split_of_other_data(task: Task, tmp_path: Pat
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 def test_the_most_memory_of_a_process_is_what_it_once_had() -> None:
-    code = "a = b'x' * 90_000_000; del a; print(flush=True); input()"
+    code = "import time; a = b'x' * 90_000_000; time.sleep(0.5); del a; print(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         with watched(process.pid) as found:
             assert process.stdout is not None
