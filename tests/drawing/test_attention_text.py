@@ -61,7 +61,7 @@ def test_the_legend_of_shades_has_those_below_zero_where_there_are_any() -> None
 
 def test_graphs_have_no_legend_of_shades() -> None:
     lines = shown([ONE], [OTHER], form=Graphs(0.5))
-    assert "cross-attention, head 1: 1 edges of at least 0.5" in lines
+    assert "cross-attention, head 1: 1 edges, each at least 50 % of its row" in lines
     assert lines[-2:] == ["", "A number is …"]
     assert not any("shades" in line for line in lines)
 
