@@ -47,6 +47,15 @@ def test_layers_that_do_not_fit_stand_in_blocks_below(width: int, blocks: int) -
         assert max(map(len, table.split("\n"))) <= max(width, 20)
 
 
+def test_what_is_decided_where_goes_on_in_the_next_line() -> None:
+    assert [*lens_lines(lens(2, 1, 2, None), width=26)][-4:] == [
+        "decided from layer 2 on:",
+        "The doggy",
+        "not what the model would",
+        "write: </s>",
+    ]
+
+
 def test_words_are_told_by_the_layer_that_decides_them_and_only_those() -> None:
     assert [*lens_lines(lens(2, 1, 2, None), width=80)][6:] == [
         "decided from layer 2 on: The doggy",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from transformer_mt.drawing.escape import escape_controls
-from transformer_mt.drawing.layout import GAP, joined, padded
+from transformer_mt.drawing.layout import GAP, joined, padded, words_of, wrap_words
 from transformer_mt.drawing.numbers import format_weight
 from transformer_mt.inspection.lens import Guess, Lens
 
@@ -23,7 +23,8 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
         yield ""
         yield from block
     yield ""
-    yield from _decisions(lens)
+    for line in _decisions(lens):
+        yield from (text.plain for text in wrap_words(words_of(line), width=width))
 
 
 def _column(lens: Lens, layer: int) -> list[str]:
