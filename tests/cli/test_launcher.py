@@ -211,7 +211,7 @@ def test_the_reason_is_that_of_the_first_to_fail(
     with pytest.raises(TmtError, match=f"^{message}") as caught:
         launcher.train_in_processes(2, [])
     assert caught.value.exit_code == code
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 50  # the other rank sleeps for 60
 
 
 def test_processes_have_what_torchrun_gives_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
