@@ -56,10 +56,14 @@ def test_planning_leaves_the_global_generator_alone() -> None:
     assert torch.get_rng_state().equal(before)
 
 
-def test_equal_pairs_meet_in_other_batches_in_the_next_epoch() -> None:
+@pytest.mark.parametrize("rows", [None, torch.arange(100)], ids=["all", "named"])
+def test_equal_pairs_meet_in_other_batches_in_the_next_epoch(rows: Tensor | None) -> None:
     source, target = sides([(5, 5)] * 100)
     first, second = (
-        {frozenset(batch.tolist()) for batch in plan_batches(source, target, batch_tokens=20, seed=1, epoch=epoch)}
+        {
+            frozenset(batch.tolist())
+            for batch in plan_batches(source, target, batch_tokens=20, seed=1, epoch=epoch, rows=rows)
+        }
         for epoch in (1, 2)
     )
     assert len(first & second) < 5
