@@ -123,6 +123,19 @@ def test_a_pair_over_the_budget_is_one_line(long: tuple[int, int]) -> None:
         plan_batches(source, target, batch_tokens=50, seed=1, epoch=1)
 
 
+def test_a_pair_as_long_as_the_budget_is_a_batch_of_its_own() -> None:
+    source, target = sides([(7, 3), (2, 2)])
+    assert lists(fixed_batches(source, target, batch_tokens=7)) == [[1], [0]]
+
+
+def test_pairs_of_equal_lengths_keep_their_order() -> None:
+    source, target = sides([(5, 3)] * 500 + [(4, 3)] * 500)
+    assert [row for batch in fixed_batches(source, target, batch_tokens=40) for row in batch.tolist()] == [
+        *range(500, 1000),
+        *range(500),
+    ]
+
+
 def test_no_pairs_make_no_batches() -> None:
     source, target = sides([])
     assert lists(fixed_batches(source.long(), target.long(), batch_tokens=9)) == []
