@@ -197,6 +197,12 @@ def test_processes_take_turns_with_batches_of_neighbouring_lengths(
         assert len(between) <= 2 * processes
 
 
+def test_a_turn_is_of_neighbours() -> None:
+    source, target = sides([(length, 3) for length in range(21, 33)])  # a batch each
+    plan = [row for (row,) in lists(plan_batches(source, target, batch_tokens=40, seed=1, epoch=1, processes=3))]
+    assert sorted(plan[turn : turn + 3] for turn in range(0, 12, 3)) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+
+
 def test_what_does_not_go_round_differs_from_epoch_to_epoch() -> None:
     source, target = sides([(index, index) for index in range(1, 40)])
     left_out = set()
