@@ -19,13 +19,11 @@ class English(Language):
     plain_case: Case = "accusative"
     copula = "be"
     relative_order = "declarative"
+    order_key = "english_order"
+    strands = True
     comparative = staticmethod(english.comparative)
 
     # ---- clauses
-
-    def _joined_order(self, node: m.Joined) -> tuple[str, object]:
-        """(Because) he is tired; (if) he comes; to come."""
-        return node.row.get("english_order", "declarative"), None
 
     def _tense(self, node: m.Clause, holds: Set[str]) -> str:
         """The verb group; what somebody said is reported in the past."""
