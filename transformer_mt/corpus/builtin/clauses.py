@@ -52,7 +52,7 @@ def clause(
     _say_when(sampler, node, when, row)
     _add_objects(sampler, node, row, habitual=when in ("habit", "gern"))
     _add_circumstances(sampler, node, row)
-    wished = "gern" in node.tense or row.subject == "addressee"
+    wished = "gern" in node.tense or row.subject == "addressee" or row.form in ("zu", "bare")
     if wished and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
         node.object.key = "etwas"
     if _says_how_many(node):
@@ -83,10 +83,7 @@ def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
     who = node.object if row.form == "bare" else node.subject
     sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
     sampler.actor = m.entity_of(who)
-    said = clause(sampler, row, subject=who)
-    if isinstance(said.object, m.Pronoun) and said.object.key == "nichts":
-        said.object.key = "etwas"
-    return m.Joined(row.form, said)
+    return m.Joined(row.form, clause(sampler, row, subject=who))
 
 
 # ---- tenses and times
@@ -133,15 +130,13 @@ def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
         node.particle = sampler.weighted(_fitting(verb, WEIGHTS["particles"][rule["particles"] or verb.aspect]))
     if row.particles != "any":
         node.particle = row.particles.get(node.particle, "")
-    kinds = WEIGHTS["times"][
-        "timetable" if verb.timetable and rule.get("time") == "future" else rule.get("time", "state")
-    ]
-    kinds = {
-        kind: weight for kind, weight in _fitting(verb, kinds).items() if kind != "often" or "time" not in row.first
-    }
+    time = rule.get("time", "state")
+    kinds = _fitting(verb, WEIGHTS["times"]["timetable" if verb.timetable and time == "future" else time])
+    if "time" in row.first:
+        kinds.pop("often", None)
     dated = row.times if row.tenses else rule.get("dated", 0) * (verb.aspect != "state")
     if kinds and not node.particle and sampler.chance(dated):
-        node.adverbials.append(_time(sampler, verb, rule.get("time", "state"), sampler.weighted(kinds)))
+        node.adverbials.append(_time(sampler, verb, time, sampler.weighted(kinds)))
 
 
 def _fitting(verb: Verb, options: dict[str, float]) -> dict[str, float]:
@@ -282,17 +277,14 @@ def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> N
         where = []
     if node.recipient is not None or node.particle or not sampler.chance(extras * 0.8):
         return
-    others = () if _is_known(node.object) else ("company", "benefit", "by")
+    is_known = node.object is not None and "indefinite" not in m.traits(node.object)
+    others = () if is_known else ("company", "benefit", "by")
     kinds = [*where, *where, *(name for name in others if getattr(verb, name))]
     bears_manner = "gern" not in node.tense and not verb.takes and not node.adverbials
     if verb.manner and bears_manner and sampler.chance(0.5):
         kinds.append("manner")
     if kinds:
         node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(kinds)))
-
-
-def _is_known(thing: m.Nominal | None) -> bool:
-    return thing is not None and "indefinite" not in m.traits(thing)
 
 
 def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:

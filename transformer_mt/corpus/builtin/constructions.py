@@ -43,13 +43,7 @@ def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
     slots = [slot for slot in row.first.split() if not (slot == "place" and node.particle)]
     topics: list[object] = [*node.in_slot(*slots)]
     thing = node.object
-    fixed = node.verb.swap or node.verb.governs
-    if (
-        isinstance(thing, m.NounPhrase)
-        and thing.determiner in ("der", "dieser")
-        and fits(node.verb, "topic")
-        and not fixed
-    ):
+    if isinstance(thing, m.NounPhrase) and thing.determiner in ("der", "dieser") and fits(node.verb, "topic"):
         thing.determiner = sampler.one_of(("der", "dieser"))
         topics.append(thing)
     if not topics and m.subject_key(node.subject) in ("ich", "wir"):  # who may say: of course

@@ -5,14 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, dataclass_transform
 
-from transformer_mt.corpus.builtin.german import (
-    DETERMINERS,
-    JOINERS,
-    PARTICLES,
-    PREPOSITIONS,
-    PRONOUNS,
-    Person,
-)
+from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
 from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
 # What fields hold that are no nodes.
