@@ -165,7 +165,7 @@ class English(Language):
             text = "a pair of"
         elif text == "-":
             plain = denied is None or denied.predicate is node or denied.verb.object_is in ("generic", "bare")
-            text = "the" if in_english == "the" else "" if plain else "any"  # does not play cards; does not drink any milk
+            text = "the" if in_english == "the" else "" if plain else "any"  # does not play cards; not … any milk
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
             text = "" if says_article else english.article(following)

@@ -239,7 +239,7 @@ def facts(node: Clause, order: str, *, english: bool) -> Set[str]:
     thing = node.english_object if english else node.object
     found = {
         order,
-        node.tense,
+        node.tense.replace(" ", "_"),
         "nonfinite" if order.endswith("infinitive") else "",
         "nicht" if node.says_nicht else "",
         "not" if node.says_nicht or "negative" in traits(thing) else "",

@@ -83,7 +83,7 @@ class Language(ABC):
             "before": node.before,
             "first": first is not None,
             "middle": isinstance(first, m.Adverbial) and first.adverb.middle,
-            "subject_asked": node.form == "question" and first is not None and first is clause.english_subject,
+            "subject_asked": first is not None and first is clause.english_subject,
         }
         holds = {node.form, getattr(first, "slot", ""), *(name for name, value in follows.items() if value)}
         order = self._choices["order"](holds)
