@@ -11,7 +11,7 @@ from transformer_mt.corpus.builtin import clauses as made
 from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS
 from transformer_mt.corpus.builtin.english_syntax import ENGLISH
 from transformer_mt.corpus.builtin.german_syntax import GERMAN
-from transformer_mt.corpus.builtin.lexicon import Choice, table
+from transformer_mt.corpus.builtin.lexicon import Choice, matches, table
 from transformer_mt.corpus.builtin.meaning import Clause, Sentence, facts, parts
 from transformer_mt.corpus.builtin.sampler import Sampler
 from transformer_mt.corpus.builtin.syntax import Language
@@ -29,6 +29,11 @@ def test_the_first_value_of_which_all_holds_is_chosen(holds: set[str], value: st
 
 def test_nothing_is_chosen_where_nothing_holds() -> None:
     assert Choice("front if pronoun")(set()) == ""
+
+
+@pytest.mark.parametrize(("has", "suits"), [({"state"}, True), ({"state", "seen"}, False), ({"seen"}, False)])
+def test_what_has_all_that_is_wanted_and_nothing_barred_matches(has: set[str], suits: bool) -> None:
+    assert matches("state -seen", has) == suits
 
 
 def test_a_choice_knows_what_it_asks_for() -> None:
