@@ -7,10 +7,11 @@ from random import Random
 import pytest
 from support.derivations import derivation
 
+from transformer_mt.corpus.builtin import clauses as made
 from transformer_mt.corpus.builtin.constructions import CONSTRUCTIONS
 from transformer_mt.corpus.builtin.english_syntax import ENGLISH
 from transformer_mt.corpus.builtin.german_syntax import GERMAN
-from transformer_mt.corpus.builtin.lexicon import Choice, table
+from transformer_mt.corpus.builtin.lexicon import Choice, matches, table
 from transformer_mt.corpus.builtin.meaning import Clause, Sentence, facts, parts
 from transformer_mt.corpus.builtin.sampler import Sampler
 from transformer_mt.corpus.builtin.syntax import Language
@@ -28,6 +29,11 @@ def test_the_first_value_of_which_all_holds_is_chosen(holds: set[str], value: st
 
 def test_nothing_is_chosen_where_nothing_holds() -> None:
     assert Choice("front if pronoun")(set()) == ""
+
+
+@pytest.mark.parametrize(("has", "suits"), [({"state"}, True), ({"state", "seen"}, False), ({"seen"}, False)])
+def test_what_has_all_that_is_wanted_and_nothing_barred_matches(has: set[str], suits: bool) -> None:
+    assert matches("state -seen", has) == suits
 
 
 def test_a_choice_knows_what_it_asks_for() -> None:
@@ -63,6 +69,55 @@ def test_what_choices_ask_for_holds_somewhere(language: Language, clauses: list[
     held |= {name for node in clauses for part in node.adverbials for name in part.facts}
     asked = language._asked.union(*(language._choices[name].asks for name in ("negates", "place", "tense")))
     assert asked <= held, asked - held
+
+
+@pytest.mark.parametrize(
+    ("clause", "when", "bears"),
+    [
+        ("er; der Buch; lesen; past", "past", True),
+        ("er; ein Buch; lesen; past", "past", True),
+        ("er; kommen; past", "past", True),
+        ("er; in der Küche; sein; past", "past", True),
+        ("er; ein Kaffee; trinken", "now", True),
+        ("er; Angst haben", "state", True),
+        ("er; Spaß haben", "now", True),
+        ("er; kommen; gern", "gern", True),
+        ("er; ein Buch; lesen", "now", False),
+        ("er; der Buch; lesen", "now", False),
+        ("niemand; kommen; past", "past", False),
+        ("er; alle Buch; lesen; past", "past", False),
+        ("er; zwei Buch; lesen; past", "past", False),
+        ("er; schlafen; noch", "state", False),
+        ("er; kommen; oft", "habit", False),
+        ("er; mit Anna; kommen; past", "past", False),
+        ("er; gut; singen", "habit", False),
+        ("er; durch der Park; laufen; past", "past", False),
+        ("er; wahrscheinlich; kommen; past", "past", False),
+        ("er; heute; arbeiten", "planned", False),
+        ("er; morgen; arbeiten; future", "future", False),
+        ("er; gestern; ein Buch; lesen; past", "past", False),
+        ("er; gestern; der Buch; lesen; past", "past", True),
+        ("er; an der Montag; kommen; past", "past", False),
+        ("er; in der Küche; arbeiten; past", "past", False),
+        ("er; kommen; würde gern", "würde gern", False),
+        ("er; kommen; könnte", "könnte", False),
+        ("er; kommen; möchten", "möchten", False),
+        ("der Suppe; zu heiß; sein", "present", False),
+        ("der Suppe; ziemlich heiß; sein", "present", False),
+        ("der Suppe; sehr heiß; sein", "present", True),
+        ("er; ein Bus; warten auf; past", "past", False),
+        ("er; 0 Fußball; spielen; past", "past", False),
+    ],
+)
+def test_a_clause_is_negated_where_the_rows_say(clause: str, when: str, bears: bool) -> None:
+    assert made._bears_negation(derivation({"says": clause}).clause, when) == bears
+
+
+def test_what_bears_negation_asks_for_what_may_hold(clauses: list[Clause]) -> None:
+    held = {name for node in clauses for name in facts(node, "", english=False)}
+    held |= {part.slot for node in clauses for part in node.adverbials}
+    told = {"counted", "dated", "bare", "refused", "now", "zu", "ziemlich"}
+    assert made._NEGATION.asks <= held | told
 
 
 def test_nodes_below_a_sentence_are_its_parts() -> None:

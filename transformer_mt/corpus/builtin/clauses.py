@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.german import DETERMINERS, NUMERALS, PRONOUNS
-from transformer_mt.corpus.builtin.lexicon import Entity, Noun, ProperName, Verb, table
+from transformer_mt.corpus.builtin.lexicon import Choice, Entity, Noun, ProperName, Verb, table
 from transformer_mt.corpus.builtin.notation import SLOTS, prepositional
 from transformer_mt.corpus.builtin.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, WEIGHTS, Sampler
 
@@ -18,6 +18,7 @@ _THEIRS = ("sein", "ihr", "ihr, plural")
 # What makes sense with which verbs: their keys, by the name of a tense, a modal verb, a small word, a kind of time.
 _TABLE = table("fits")
 _HOURS: dict[str, str] = _TABLE.pop("hours")
+_NEGATION = Choice(*_TABLE.pop("negation")["options"])
 FITS = {
     name: frozenset(map(str.strip, verbs.split(","))) for names, verbs in _TABLE.items() for name in names.split(", ")
 }
@@ -52,7 +53,7 @@ def clause(
     _say_when(sampler, node, when, row)
     _add_objects(sampler, node, row, habitual=when in ("habit", "gern"))
     _add_circumstances(sampler, node, row)
-    wished = "gern" in node.tense or row.subject == "addressee"
+    wished = "gern" in node.tense or row.subject == "addressee" or row.form in ("zu", "bare")
     if wished and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
         node.object.key = "etwas"
     if _says_how_many(node):
@@ -83,10 +84,7 @@ def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
     who = node.object if row.form == "bare" else node.subject
     sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
     sampler.actor = m.entity_of(who)
-    said = clause(sampler, row, subject=who)
-    if isinstance(said.object, m.Pronoun) and said.object.key == "nichts":
-        said.object.key = "etwas"
-    return m.Joined(row.form, said)
+    return m.Joined(row.form, clause(sampler, row, subject=who))
 
 
 # ---- tenses and times
@@ -133,15 +131,13 @@ def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
         node.particle = sampler.weighted(_fitting(verb, WEIGHTS["particles"][rule["particles"] or verb.aspect]))
     if row.particles != "any":
         node.particle = row.particles.get(node.particle, "")
-    kinds = WEIGHTS["times"][
-        "timetable" if verb.timetable and rule.get("time") == "future" else rule.get("time", "state")
-    ]
-    kinds = {
-        kind: weight for kind, weight in _fitting(verb, kinds).items() if kind != "often" or "time" not in row.first
-    }
+    time = rule.get("time", "state")
+    kinds = _fitting(verb, WEIGHTS["times"]["timetable" if verb.timetable and time == "future" else time])
+    if "time" in row.first:
+        kinds.pop("often", None)
     dated = row.times if row.tenses else rule.get("dated", 0) * (verb.aspect != "state")
     if kinds and not node.particle and sampler.chance(dated):
-        node.adverbials.append(_time(sampler, verb, rule.get("time", "state"), sampler.weighted(kinds)))
+        node.adverbials.append(_time(sampler, verb, time, sampler.weighted(kinds)))
 
 
 def _fitting(verb: Verb, options: dict[str, float]) -> dict[str, float]:
@@ -218,11 +214,7 @@ def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> m.Nominal | Non
     if wanted in PRONOUNS or not wanted:
         return m.Pronoun(wanted) if wanted else None
     if wanted not in DETERMINERS:
-        noun = sampler.noun(wanted)
-        if noun.both:
-            return sampler.noun_phrase(noun, "bare")
-        eaten = noun.kind_set & {"food", "fruit", "baked"} and not noun.mass
-        return sampler.noun_phrase(noun, "indefinite", number="plural" if eaten else "singular", adjectives=0)
+        return sampler.noun_phrase(sampler.noun(wanted), "indefinite", number="singular", adjectives=0)
     nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
     counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
     noun = sampler.fair(counted or nouns)
@@ -282,17 +274,14 @@ def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> N
         where = []
     if node.recipient is not None or node.particle or not sampler.chance(extras * 0.8):
         return
-    others = () if _is_known(node.object) else ("company", "benefit", "by")
+    is_known = node.object is not None and "indefinite" not in m.traits(node.object)
+    others = () if is_known else ("company", "benefit", "by")
     kinds = [*where, *where, *(name for name in others if getattr(verb, name))]
     bears_manner = "gern" not in node.tense and not verb.takes and not node.adverbials
     if verb.manner and bears_manner and sampler.chance(0.5):
         kinds.append("manner")
     if kinds:
         node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(kinds)))
-
-
-def _is_known(thing: m.Nominal | None) -> bool:
-    return thing is not None and "indefinite" not in m.traits(thing)
 
 
 def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:
@@ -346,21 +335,13 @@ def _says_how_many(node: m.Clause) -> bool:
 
 
 def _bears_negation(node: m.Clause, when: str) -> bool:
-    """Whether a clause makes sense when it is negated."""
-    thing, quality = node.object, node.predicate
-    at_an_hour = any(isinstance(part, m.Prepositional) for part in node.in_slot("time"))
-    undated = ("time",) if node.tense in ("present", "future") or "indefinite" in m.traits(thing) or at_an_hour else ()
-    located = ("place",) if node.tense == "past" and node.verb.key != "sein" else ()
-    crowded = node.particle or node.in_slot("frequency", "company", "manner", "path", *undated, *located)
-    middle = any(isinstance(part, m.Adverbial) and part.adverb.middle for part in node.adverbials)
-    if crowded or middle or _says_how_many(node) or node.tense in ("würde gern", "könnte", "möchten"):
-        return False
-    if isinstance(quality, m.Quality) and quality.degree in ("zu", "ziemlich"):
-        return False
-    if when == "now" and node.verb.aspect == "activity":  # I am not reading the book: rarely said
-        return ("indefinite" in m.traits(thing) and fits(node.verb, "kein")) or node.verb.fixed_noun is not None
-    if not isinstance(thing, m.NounPhrase):
-        return True
-    if "indefinite" in m.traits(thing):
-        return not node.verb.governs and node.verb.object_is != "bare"
-    return thing.determiner not in ("viele", "einige", "alle", "jeder", *NUMERALS)
+    """Whether a clause makes sense when it is negated, by the rows of fits.toml."""
+    told = {
+        "counted": _says_how_many(node),
+        "dated": any(isinstance(part, m.Prepositional) for part in node.in_slot("time")),
+        "bare": node.verb.object_is == "bare",
+        "refused": fits(node.verb, "kein"),
+    }
+    holds = {when, getattr(node.predicate, "degree", ""), *(part.slot for part in node.adverbials)}
+    holds |= m.facts(node, "", english=False) | {name for name, value in told.items() if value}
+    return _NEGATION(holds) == "bears"

@@ -40,16 +40,9 @@ def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
         return _part(node, row.asks)
     if not row.first:
         return None
-    slots = [slot for slot in row.first.split() if not (slot == "place" and node.particle)]
-    topics: list[object] = [*node.in_slot(*slots)]
+    topics: list[object] = [*node.in_slot(*row.first.split())]
     thing = node.object
-    fixed = node.verb.swap or node.verb.governs
-    if (
-        isinstance(thing, m.NounPhrase)
-        and thing.determiner in ("der", "dieser")
-        and fits(node.verb, "topic")
-        and not fixed
-    ):
+    if isinstance(thing, m.NounPhrase) and thing.determiner in ("der", "dieser") and fits(node.verb, "topic"):
         thing.determiner = sampler.one_of(("der", "dieser"))
         topics.append(thing)
     if not topics and m.subject_key(node.subject) in ("ich", "wir"):  # who may say: of course
@@ -139,7 +132,7 @@ def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
         phrase.adjectives = (sampler.fair(looks),)
     if phrase.plural:
         phrase.determiner = sampler.one_of(("viele", "einige", sampler.few())) if noun.plural_only else sampler.few()
-    elif not phrase.plural and _may_wear(noun) and sampler.chance(0.35):
+    elif _may_wear(noun) and sampler.chance(0.35):
         phrase.attribute = _clothes(sampler)
     return phrase
 

@@ -19,13 +19,11 @@ class English(Language):
     plain_case: Case = "accusative"
     copula = "be"
     relative_order = "declarative"
+    order_key = "english_order"
+    strands = True
     comparative = staticmethod(english.comparative)
 
     # ---- clauses
-
-    def _joined_order(self, node: m.Joined) -> tuple[str, object]:
-        """(Because) he is tired; (if) he comes; to come."""
-        return node.row.get("english_order", "declarative"), None
 
     def _tense(self, node: m.Clause, holds: Set[str]) -> str:
         """The verb group; what somebody said is reported in the past."""
@@ -160,15 +158,14 @@ class English(Language):
             return attach(self._possessor(node.possessor), noun, "nmod:poss")
         row, in_english = DETERMINERS[node.own or node.determiner], node.noun.in_english
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
-        if negated is not None and negated.verb.exists and "indefinite" in m.traits(node):
+        denied = negated if "indefinite" in m.traits(node) else None
+        if denied is not None and denied.verb.exists:
             text = "no"  # there is no milk
         elif in_english == "pair" and node.determiner == "ein" and not node.own:
             text = "a pair of"
         elif text == "-":
-            denied = negated is not None and negated.predicate is not node and "indefinite" in m.traits(node)
-            if negated is not None and negated.verb.object_is in ("generic", "bare"):  # does not play cards
-                denied = False
-            text = "the" if in_english == "the" else "any" if denied else ""
+            plain = denied is None or denied.predicate is node or denied.verb.object_is in ("generic", "bare")
+            text = "the" if in_english == "the" else "" if plain else "any"  # does not play cards; not … any milk
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
             text = "" if says_article else english.article(following)

@@ -8,7 +8,7 @@ from transformer_mt.corpus.builtin import german
 from transformer_mt.corpus.builtin import meaning as m
 from transformer_mt.corpus.builtin.lexicon import CLOSED, Case
 from transformer_mt.corpus.builtin.syntax import Language, Part, Places, Short
-from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, mark, root_of, spell
+from transformer_mt.corpus.builtin.words import Origin, Said, Word, attach, before, mark, spell
 
 
 class German(Language):
@@ -18,14 +18,11 @@ class German(Language):
     plain_case: Case = "nominative"
     copula = "sein"
     relative_order = "verb_last"
+    order_key = "order"
+    strands = False
     comparative = staticmethod(german.comparative)
 
     # ---- clauses
-
-    def _joined_order(self, node: m.Joined) -> tuple[str, object]:
-        """(Weil) er müde ist; (und) er schläft; (deshalb) schläft er."""
-        order = node.row["order"]
-        return "verb_last" if node.within else order, node.clause.subject if order == "verb_second" else None
 
     def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
         """Put the finite verb and what stands at the end of the clause in their places."""
@@ -52,12 +49,6 @@ class German(Language):
         else:
             places["end_verb"] = attach(spell(verb.prefix, "ADP", as_verb), main, "compound:prt")
         return main, None
-
-    @override
-    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
-        if role == "object" and node.verb.governs:
-            return self._governed(node.verb.governs, (node, "preposition"), nominal, case)
-        return super()._role(node, role, nominal, case, negated)
 
     @override
     def _parts(self, node: m.Clause, holds: Set[str]) -> list[Part]:
@@ -95,19 +86,19 @@ class German(Language):
 
     def _prepositional(self, node: m.Prepositional) -> Said:
         """A preposition, if there is one (ein Glas Wasser), and what it governs."""
-        if not node.preposition:
-            return self.phrase(node.object, "nominative")
-        return self._governed(node.preposition, (node, "preposition"), node.object, node.case)
+        said = self.phrase(node.object, node.case if node.preposition else "nominative")
+        return self._governed(spell(node.preposition, "ADP", (node, "preposition")), said, node.object)
 
-    def _governed(self, text: str, origin: Origin, governed: m.Nominal, case: Case) -> Said:
-        """Im for in dem, unless a relative clause needs the article's stress."""
-        said = self.phrase(governed, case)
+    @override
+    def _governed(self, preposition: Said, said: Said, governed: m.Nominal) -> Said:
+        """Im for in dem, unless a relative clause needs the article's stress; den Fluss entlang."""
+        text = preposition[0].text if preposition else ""
         contracted = CLOSED["contractions"].get(f"{text} {said[0].text}")
         if contracted and len(said) > 1 and getattr(governed, "relative", None) is None:
-            said[0] = Word(contracted, "ADP", (origin, *said[0].origins), said[0].head, "case")
+            said[0] = Word(contracted, "ADP", (*preposition[0].origins, *said[0].origins), said[0].head, "case")
             return said
-        preposition = attach([Word(text, "ADP", (origin,))], root_of(said), "case")
-        return [*said, *preposition] if "behind" in german.PREPOSITIONS.get(text, ()) else [*preposition, *said]
+        joined = super()._governed(preposition, said, governed)
+        return [*joined[1:], joined[0]] if "behind" in german.PREPOSITIONS.get(text, ()) else joined
 
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""

@@ -25,21 +25,25 @@ def table(name: str) -> dict[str, Any]:
 CLOSED = table("closed")
 
 
+def wishes(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What a text such as "animal -Hund" asks for, and what it bars with a minus."""
+    items = text.split()
+    barred = frozenset(item[1:] for item in items if item.startswith("-"))
+    return frozenset(item for item in items if not item.startswith("-")), barred
+
+
 def matches(wanted: str, has: Set[str]) -> bool:
-    """Whether all that is wanted is there, and nothing that stands after a minus."""
-    return all((item.removeprefix("-") in has) != item.startswith("-") for item in wanted.split())
+    """Whether all that is wanted is there, and nothing that is barred."""
+    asked, barred = wishes(wanted)
+    return asked <= has and barred.isdisjoint(has)
 
 
 class Choice:
     """One of the values of a text such as "light if object.light, object": the first of which all holds, or nothing."""
 
     def __init__(self, *options: str) -> None:
-        self.asks: set[str] = set()
-        self._options: list[tuple[str, set[str], set[str]]] = []
-        for value, _, wanted in (option.partition(" if ") for option in options):
-            barred = {item[1:] for item in wanted.split() if item.startswith("-")}
-            self._options.append((value, {item for item in wanted.split() if item[0] != "-"}, barred))
-            self.asks |= {item.removeprefix("-") for item in wanted.split()}
+        self._options = [(value, *wishes(wanted)) for value, _, wanted in (text.partition(" if ") for text in options)]
+        self.asks = frozenset[str]().union(*(wanted | barred for _, wanted, barred in self._options))
 
     def __call__(self, holds: Set[str]) -> str:
         """The value, by what holds."""
@@ -194,9 +198,7 @@ class Lexicon:
     def select(self, wanted: str) -> tuple[Entity, ...]:
         """The nouns and names that `wanted` lists: kinds in lower case, entries by name, exceptions after a minus."""
         if wanted not in self._selected:
-            items = wanted.split()
-            excluded = {item[1:] for item in items if item.startswith("-")}
-            included = {item for item in items if not item.startswith("-")}
+            included, excluded = wishes(wanted)
             unknown = (included | excluded) - self._known
             assert not unknown, f"the lexicon knows no noun and no kind {sorted(unknown)}"
             self._selected[wanted] = tuple(

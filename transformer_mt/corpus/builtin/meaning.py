@@ -5,14 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, dataclass_transform
 
-from transformer_mt.corpus.builtin.german import (
-    DETERMINERS,
-    JOINERS,
-    PARTICLES,
-    PREPOSITIONS,
-    PRONOUNS,
-    Person,
-)
+from transformer_mt.corpus.builtin.german import DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
 from transformer_mt.corpus.builtin.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
 # What fields hold that are no nodes.
@@ -246,7 +239,7 @@ def facts(node: Clause, order: str, *, english: bool) -> Set[str]:
     thing = node.english_object if english else node.object
     found = {
         order,
-        node.tense,
+        node.tense.replace(" ", "_"),
         "nonfinite" if order.endswith("infinitive") else "",
         "nicht" if node.says_nicht else "",
         "not" if node.says_nicht or "negative" in traits(thing) else "",

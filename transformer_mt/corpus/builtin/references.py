@@ -8,6 +8,7 @@ from typing import Any
 from transformer_mt.corpus.builtin.lexicon import CLOSED
 from transformer_mt.corpus.builtin.meaning import Clause, NounPhrase, Pronoun, Sentence, parts
 from transformer_mt.corpus.builtin.realise import realise
+from transformer_mt.corpus.builtin.words import capital
 from transformer_mt.corpus.pairs import SentencePair
 
 _AT_MOST = 12
@@ -67,12 +68,8 @@ def _by_rules(own: str, others: list[str], language: str) -> tuple[str, ...]:
         changed = text
         for pattern, replacement in _RULES[language]:
             if pattern.search(text):
-                found[_capital(pattern.sub(replacement, text))] = None
+                found[capital(pattern.sub(replacement, text))] = None
                 changed = pattern.sub(replacement, changed)
-        found[_capital(changed)] = None
+        found[capital(changed)] = None
     found.pop(own, None)
     return tuple(found)[:_AT_MOST]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -32,6 +32,8 @@ class Language(ABC):
     copula: str
     plain_case: Case  # of predicates and of what something is compared with
     relative_order: str
+    order_key: str  # of joiners: what says the order of the clause behind them, if not that of relative clauses
+    strands: bool  # whether prepositions that a verb governs stay behind: whom I am waiting for
     comparative: Callable[[Adjective], str]
 
     def __init__(self) -> None:
@@ -70,7 +72,8 @@ class Language(ABC):
     def joined(self, node: m.Joined) -> Said:
         """A clause behind the word that joins it to another."""
         part_of_speech, relation, _ = CLOSED["joining"][node.row["order"]].split()
-        said = self.clause(node.clause, *self._joined_order(node))
+        order = self.relative_order if node.within else node.row.get(self.order_key, self.relative_order)
+        said = self.clause(node.clause, order, node.clause.subject if order == "verb_second" else None)
         return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
 
     def _main_order(self, node: m.Sentence) -> tuple[str, object]:
@@ -80,7 +83,7 @@ class Language(ABC):
             "before": node.before,
             "first": first is not None,
             "middle": isinstance(first, m.Adverbial) and first.adverb.middle,
-            "subject_asked": node.form == "question" and first is not None and first is clause.english_subject,
+            "subject_asked": first is not None and first is clause.english_subject,
         }
         holds = {node.form, getattr(first, "slot", ""), *(name for name, value in follows.items() if value)}
         order = self._choices["order"](holds)
@@ -155,14 +158,18 @@ class Language(ABC):
         nominal = getattr(node, row["of"])
         said = self._role(node, role, nominal, row["case"], negated)
         relative = self._relative(nominal, root_of(said)) if "relative" in row else []
-        preposition = row.get("preposition", "").format(verb=node.verb)
-        adposition = spell(preposition, "ADP", *origins) if preposition else []
-        found = Part(nominal, place, relation, before(adposition, said, "case"), len(adposition))
+        preposition = spell(row.get("preposition", "").format(verb=node.verb), "ADP", *origins)
+        stay = len(preposition) if self.strands else 0
+        found = Part(nominal, place, relation, self._governed(preposition, said, nominal), stay)
         return [found, Part(nominal, row["relative"].format(place=place), "", relative)] if relative else [found]
 
     def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
         """A nominal in its role in a clause."""
         return self.phrase(nominal, case, negated)
+
+    def _governed(self, preposition: Said, said: Said, governed: m.Nominal) -> Said:
+        """A preposition, if there is one, with what it governs."""
+        return before(preposition, said, "case")
 
     def _set_off(self, clause: Said) -> Said:
         """A subordinate clause with what it stands between."""
@@ -236,12 +243,8 @@ class Language(ABC):
         joiner = Word(self.closed("joiners", node.joiner), "CCONJ", ((node, "and"),))
         return [*said, *attach(before([joiner], other, "cc"), root_of(said), "conj")]
 
-    # ---- what each language says its own way: its orders, each with what the clause starts with if not the subject …
-
-    @abstractmethod
-    def _joined_order(self, node: m.Joined) -> tuple[str, object]: ...
-
-    # … the parts of a clause; `verbs` returns the full verb and, if another takes it with to, that one …
+    # ---- what each language says its own way: the verb, of which it returns the full one and, if another takes it
+    # with to, that one …
 
     @abstractmethod
     def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]: ...

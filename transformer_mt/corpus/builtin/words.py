@@ -77,7 +77,11 @@ def tidy(sentence: Iterable[Word]) -> Said:
 
 def text_of(sentence: Iterable[Word]) -> str:
     """The written sentence, with a capital at the start and marks closed up to the word before them."""
-    text = "".join(word.text if word.text in MARKS else " " + word.text for word in sentence).strip()
+    return capital("".join(word.text if word.text in MARKS else " " + word.text for word in sentence).strip())
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its start."""
     return text[:1].upper() + text[1:]
 
 
