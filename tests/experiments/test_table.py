@@ -21,7 +21,7 @@ def test_the_table_shows_the_numbers_under_their_group_baseline_first() -> None:
     numbers = ["1,234,567", *["91.3", "50"] * 3]
     assert [cells(line) for line in lines[2:]] == [
         ["**Baseline**", *[""] * 10],
-        ["baseline", *numbers, "11", "812", "101"],
+        ["baseline", *numbers, "11.4", "812", "101"],
         ["**Scores**", *[""] * 10],
         ["linear", *numbers, "–", "812", "101"],
     ]

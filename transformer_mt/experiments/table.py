@@ -60,8 +60,8 @@ COLUMNS = (
     Column("C ex.", score("test_composition", "exact"), factor=100.0),
     Column("L BLEU", score("test_length", "bleu"), digits=1),
     Column("L ex.", score("test_length", "exact"), factor=100.0),
-    Column("AER", score("test", "aer"), factor=100.0),
-    Column("tokens/s", lambda found: found.trained.tokens_per_second, with_range=False),
+    Column("AER", score("test", "aer"), digits=1, factor=100.0),
+    Column("tok./s", lambda found: found.trained.tokens_per_second, with_range=False),
     Column("sent./s", score("test", "sentences_per_second"), with_range=False),
 )
 
@@ -93,8 +93,8 @@ def caption(
     if BASELINE in {one.variant for one in measurements}:
         yield f"{BASELINE}: {descriptions[BASELINE]}."
     yield "BLEU and exact matches (%) on test, on C = test_composition and on L = test_length. AER (%) on test, of the"
-    yield "head that is best on the validation set; – without attention weights. tokens/s: target tokens in training,"
-    yield f"median; sent./s: sentences of test translated. Runs: {speeds}."
+    yield "links of tmt align; – without attention weights. tok./s: target tokens in training, median; sent./s:"
+    yield f"sentences of test translated. Runs: {speeds}."
     if len(tokens) > 1:
         yield f"Mean ± half the range over {len(tokens)} seeds; of speeds, the mean."
     if failed:
