@@ -167,6 +167,16 @@ def test_keys_are_turned_in_memory_where_several_queries_meet_them(sharing: str)
 
 
 @torch.no_grad()
+def test_a_swept_state_has_memory_for_the_next_steps() -> None:
+    model, state = started()
+    swept = shared_step(model, state, 3).select(torch.tensor([0, 2]))
+    assert isinstance(swept, SharedState)
+    assert len(swept.mask) == 2
+    following = shared_step(model, swept, 2)
+    assert following.kept.target[0].values.data_ptr() == swept.kept.target[0].values.data_ptr()
+
+
+@torch.no_grad()
 def test_memory_for_places_grows_by_doubling() -> None:
     model, state = started()
     places = set()

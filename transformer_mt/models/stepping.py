@@ -49,9 +49,10 @@ class Kept:
         self.batched_keys, self.batched_values = keys.flatten(0, 1), values.flatten(0, 1)
 
     @classmethod
-    def of(cls, key_values: KeyValues) -> "Kept":
-        """The same keys and values, as they lie."""
-        return cls(key_values.keys.transpose(2, 3), key_values.values)
+    def of(cls, key_values: KeyValues, *, turned: bool) -> "Kept":
+        """A copy of keys and values of a layer."""
+        keys, values = key_values.keys.transpose(2, 3), key_values.values
+        return cls.with_room(keys, values, size=key_values.length, turned=turned)
 
     @classmethod
     def with_room(cls, keys: TurnedKeys, values: KeptValues, *, size: int, turned: bool) -> "Kept":
@@ -87,7 +88,7 @@ class Kept:
         self.values.narrow(2, start, width).copy_(values.view(batch, width, heads, features).transpose(1, 2))
 
     def pick(self, sentences: Int[Tensor, " N"], positions: Int[Tensor, "N L"], *, size: int) -> "Kept":
-        """Those of `sentences`, and of each only what stands at its `positions`, in their order, with room for `size`."""
+        """Those of `sentences`, and of each only what stands at its `positions`, in their order, with room."""
         rows = sentences[:, None]
         keys = self.keys[rows, :, :, positions].permute(0, 2, 3, 1)  # N L H d -> N H d L
         values = self.values[rows, :, positions].transpose(1, 2)
@@ -297,12 +298,11 @@ class DecoderState:
     def shared(self) -> "SharedState":
         """The same, ready to be shared."""
         assert self.step is not None
-        memories = [Kept.of(layer.memory) for layer in self.layers]
-        source = tuple(kept.roomier(kept.length, size=kept.length, turned=True) for kept in memories)
+        source = tuple(Kept.of(layer.memory, turned=True) for layer in self.layers)
         mask = self.layers[0].memory.mask
         assert mask is not None
         target = [
-            layer.own.nothing(source[0].values) if state.target is None else Kept.of(state.target)
+            layer.own.nothing(source[0].values) if state.target is None else Kept.of(state.target, turned=False)
             for layer, state in zip(self.step.layers, self.layers, strict=True)
         ]
         hypotheses = Hypotheses(Seating.start(len(mask), device=mask.device))
