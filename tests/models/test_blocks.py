@@ -190,8 +190,28 @@ def test_relu_in_training_equals_the_readable_form_in_values_and_gradients() -> 
     torch.testing.assert_close(found[0], found[1], **TOLERANCE)
 
 
+@torch.no_grad()
+def test_relu_without_gradients_writes_into_its_hidden_layer_and_leaves_its_input() -> None:
+    network, x = ReLU(width=D, hidden=11).eval(), torch.randn(2, 7, D)
+    first, _, second = network
+    before, hidden = x.clone(), []
+    first.forward = lambda h: (hidden.append(nn.functional.linear(h, first.weight, first.bias)), hidden[-1])[1]
+    torch.testing.assert_close(network(x), second(first(x).clamp(min=0.0)), **TOLERANCE)
+    assert torch.all(hidden[0] >= 0.0)
+    assert torch.equal(x, before)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("part", range(3))
+def test_hooks_on_the_parts_of_relu_are_called_without_gradients(part: int) -> None:
+    network, called = ReLU(width=D, hidden=11).eval(), []
+    network[part].register_forward_hook(lambda *_: called.append(part))
+    network(torch.randn(2, 7, D))
+    assert called == [part]
+
+
 @pytest.mark.parametrize("training", [True, False])
-def test_relu_is_computed_in_place_in_training_alone(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relu_writes_its_gradient_out_in_training_alone(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     network, taken = ReLU(width=D, hidden=11).train(training), []
     monkeypatch.setattr("transformer_mt.models.blocks.relu_network", lambda x, *_: (taken.append("in place"), x)[1])
     network(torch.randn(2, 7, D))

@@ -151,6 +151,31 @@ def test_a_step_in_half_precision_stays_close(variant: Variant) -> None:
     torch.testing.assert_close(logits[:, 0].float(), expected[[1, 0, 1]], rtol=0.0, atol=close)
 
 
+@pytest.mark.parametrize("sharing", ["independent", "collaborative(5)"])
+@torch.no_grad()
+def test_keys_are_turned_in_memory_where_several_queries_meet_them(sharing: str) -> None:
+    model, state = started(f"model.attention.sharing={sharing}")
+    state = shared_step(model, state, 3)
+    assert [kept.turned for kept in state.kept.target] == [sharing != "independent"] * 2
+    alone = shared_step(model, state.select(torch.tensor([0, 2])), 2)
+    assert alone.kept.target[0].turned == (sharing != "independent")
+    several = shared_step(model, state.select(torch.tensor([0, 0, 1, 2])), 4)
+    assert all(kept.turned for kept in (*several.kept.target, *several.source))
+    left = several.select(torch.tensor([1]))
+    assert isinstance(left, SharedState)
+    assert left.kept.target[0].turned  # as they were
+
+
+@torch.no_grad()
+def test_a_swept_state_has_memory_for_the_next_steps() -> None:
+    model, state = started()
+    swept = shared_step(model, state, 3).select(torch.tensor([0, 2]))
+    assert isinstance(swept, SharedState)
+    assert len(swept.mask) == 2
+    following = shared_step(model, swept, 2)
+    assert following.kept.target[0].values.data_ptr() == swept.kept.target[0].values.data_ptr()
+
+
 @torch.no_grad()
 def test_memory_for_places_grows_by_doubling() -> None:
     model, state = started()

@@ -1,5 +1,6 @@
 """The search over every kind of model there is: the cache of a real decoder follows the hypotheses."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -55,6 +56,13 @@ class SealedModel(Seq2Seq):
         assert isinstance(state, SealedState)
         states, following = self.model.read(target, state.sealed)
         return states, SealedState(following)
+
+
+@pytest.fixture(autouse=True)
+def without_gradients() -> Iterator[None]:
+    """As people search: with gradients, a decoder's step is not taken, but its layers."""
+    with torch.no_grad():
+        yield
 
 
 @pytest.fixture(params=sorted(MODELS))

@@ -250,12 +250,13 @@ class ReLU(nn.Sequential):
 
     @override
     def forward(self, x: States) -> States:
-        """One part after the other; in training on a CPU in place, unless there are hooks on the parts."""
-        if self.training and x.device.type == "cpu" and not any(map(has_hooks, self)):
+        """One part after the other; in place without gradients, and in training on a CPU, unless parts have hooks."""
+        in_place = not torch.is_grad_enabled() or (self.training and x.device.type == "cpu")
+        if in_place and not any(map(has_hooks, self)):
             first, _, second = self
             assert isinstance(first, nn.Linear)
             assert isinstance(second, nn.Linear)
-            return relu_network(x, first, second)
+            return relu_network(x, first, second) if torch.is_grad_enabled() else second(first(x).relu_())
         output: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
         return output
 

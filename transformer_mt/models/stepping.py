@@ -2,8 +2,9 @@
 
 It computes what the layers themselves compute, with their weights, where every target token attends to all before it in
 whatever order they stand. Hypotheses of a sentence share what was read; what a layer makes of a token in self-attention
-is one product; and attention is two plain products for all heads of all sentences, with keys that are kept turned, as
-the right factor is read fastest. For a few queries a sentence that takes a fraction of the time of a fused kernel.
+is one product; and attention is two plain products for all heads of all sentences, which for a few queries a sentence
+take a fraction of the time of a fused kernel. For several queries a sentence, a product reads its right factor fastest
+where that is turned in memory too; for a single one it makes no difference, and a key is written where it lies at once.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +38,10 @@ Hidden = Float[Tensor, "_ 1 _ _"] | None
 
 
 class Kept:
-    """Keys and values of a layer, in memory for more places a sentence than are used."""
+    """Keys and values of a layer, in memory for more places a sentence than are used.
+
+    The keys are `turned` in memory where a key's features do not lie side by side.
+    """
 
     def __init__(self, keys: TurnedKeys, values: KeptValues) -> None:
         self.keys, self.values = keys, values
@@ -45,17 +49,35 @@ class Kept:
         self.batched_keys, self.batched_values = keys.flatten(0, 1), values.flatten(0, 1)
 
     @classmethod
-    def of(cls, key_values: KeyValues) -> "Kept":
-        """The same keys and values, laid out for steps."""
-        return cls(key_values.keys.transpose(2, 3).contiguous(), key_values.values.contiguous())
+    def of(cls, key_values: KeyValues, *, turned: bool) -> "Kept":
+        """A copy of keys and values of a layer."""
+        keys, values = key_values.keys.transpose(2, 3), key_values.values
+        return cls.with_room(keys, values, size=key_values.length, turned=turned)
 
-    def roomier(self, places: int, *, size: int) -> "Kept":
-        """The same places and, behind them, so many that those are `size` in all, of any value."""
-        keys = self.keys.new_empty(*self.keys.shape[:3], size)
-        values = self.values.new_empty(*self.values.shape[:2], size, self.values.shape[3])
-        keys[..., :places] = self.keys[..., :places]
-        values[:, :, :places] = self.values[:, :, :places]
-        return Kept(keys, values)
+    @classmethod
+    def with_room(cls, keys: TurnedKeys, values: KeptValues, *, size: int, turned: bool) -> "Kept":
+        """A copy and, behind its places, so many that those are `size` in all, of any value."""
+        batch, heads, width, places = keys.shape
+        shape = (batch, heads, width, size) if turned else (batch, heads, size, width)
+        memory = keys.new_empty(shape) if turned else keys.new_empty(shape).transpose(2, 3)
+        kept = cls(memory, values.new_empty(*values.shape[:2], size, values.shape[3]))
+        kept.keys[..., :places] = keys
+        kept.values[:, :, :places] = values
+        return kept
+
+    @property
+    def length(self) -> int:
+        """How many places there are in memory."""
+        return self.keys.shape[3]
+
+    @property
+    def turned(self) -> bool:
+        """Whether the places of a feature lie side by side, not the features of a place."""
+        return self.keys.stride(3) == 1
+
+    def roomier(self, places: int, *, size: int, turned: bool) -> "Kept":
+        """The same places, in memory for `size` of them."""
+        return Kept.with_room(self.keys[..., :places], self.values[:, :, :places], size=size, turned=turned)
 
     def write(self, start: int, keys: Float[Tensor, "B W _"], values: Float[Tensor, "B W _"]) -> None:
         """Put what the seats of every sentence have read into places from `start` on."""
@@ -65,11 +87,12 @@ class Kept:
         _, heads, _, features = self.values.shape
         self.values.narrow(2, start, width).copy_(values.view(batch, width, heads, features).transpose(1, 2))
 
-    def pick(self, sentences: Int[Tensor, " N"], positions: Int[Tensor, "N L"]) -> "Kept":
-        """Those of `sentences`, and of each only what stands at its `positions`, in their order."""
+    def pick(self, sentences: Int[Tensor, " N"], positions: Int[Tensor, "N L"], *, size: int) -> "Kept":
+        """Those of `sentences`, and of each only what stands at its `positions`, in their order, with room."""
         rows = sentences[:, None]
         keys = self.keys[rows, :, :, positions].permute(0, 2, 3, 1)  # N L H d -> N H d L
-        return Kept(keys.contiguous(), self.values[rows, :, positions].transpose(1, 2).contiguous())
+        values = self.values[rows, :, positions].transpose(1, 2)
+        return Kept.with_room(keys, values, size=size, turned=self.turned)
 
     def rows(self, sentences: Int[Tensor, " N"]) -> "Kept":
         """Those of `sentences`."""
@@ -96,7 +119,7 @@ class StepAttention:
 
     def nothing(self, like: Float[Tensor, "B _ _ _"]) -> Kept:
         """The keys and values of no position."""
-        keys = like.new_empty(len(like), self.key_heads, self.key_width, 0)
+        keys = like.new_empty(len(like), self.key_heads, 0, self.key_width).transpose(2, 3)
         return Kept(keys, like.new_empty(len(like), self.heads, 0, self.value_width))
 
     def project(self, h: Rows) -> Float[Tensor, "N _"]:
@@ -157,7 +180,7 @@ class StepLayer:
         heads = own.attend(projected, target, now.end, now.hidden)
         x = self.after_own(x, own.output(seating.apart(heads)))
         projected = seating.together(cross.project(self.before_cross(x)))
-        heads = cross.attend(projected, source, source.keys.shape[3], now.hidden_source)
+        heads = cross.attend(projected, source, source.length, now.hidden_source)
         x = self.after_cross(x, cross.output(seating.apart(heads)))
         return self.after_feed_forward(x, self.feed_forward(self.before_feed_forward(x)))
 
@@ -275,11 +298,11 @@ class DecoderState:
     def shared(self) -> "SharedState":
         """The same, ready to be shared."""
         assert self.step is not None
-        source = tuple(Kept.of(layer.memory) for layer in self.layers)
+        source = tuple(Kept.of(layer.memory, turned=True) for layer in self.layers)
         mask = self.layers[0].memory.mask
         assert mask is not None
         target = [
-            layer.own.nothing(source[0].values) if state.target is None else Kept.of(state.target)
+            layer.own.nothing(source[0].values) if state.target is None else Kept.of(state.target, turned=False)
             for layer, state in zip(self.step.layers, self.layers, strict=True)
         ]
         hypotheses = Hypotheses(Seating.start(len(mask), device=mask.device))
@@ -330,16 +353,20 @@ class SharedState:
 
     def with_room(self) -> "SharedState":
         """The same, with memory for another step; who comes second to the same memory gets another."""
-        end, memory = self.places + self.hypotheses.seating.width, self.kept
-        if memory.taken == self.places and memory.target[0].keys.shape[3] >= end:
+        width, memory = self.hypotheses.seating.width, self.kept
+        end, first = self.places + width, memory.target[0]
+        queries = width * first.values.shape[1] // first.keys.shape[1]  # of a sentence, to the same keys
+        turned = first.turned or queries > 1
+        if memory.taken == self.places and first.length >= end and first.turned == turned:
             return self
-        roomier = [kept.roomier(self.places, size=max(LEAST_PLACES, 2 * end)) for kept in memory.target]
+        size = max(LEAST_PLACES, 2 * end)
+        roomier = [kept.roomier(self.places, size=size, turned=turned) for kept in memory.target]
         return replace(self, kept=KeptTarget(roomier, taken=self.places))
 
     def alone(self) -> DecoderState:
         """The same where every hypothesis has its own copy of what it has read, in order."""
         sentence, positions = self.hypotheses.seating.sentence, self.hypotheses.positions(places=self.places)
-        picked = (kept.pick(sentence, positions).as_key_values() for kept in self.kept.target)
+        picked = (kept.pick(sentence, positions, size=self.length).as_key_values() for kept in self.kept.target)
         memories = (kept.as_key_values(self.mask).select(sentence) for kept in self.source)
         layers = tuple(
             LayerState(target if target.length else None, memory)
@@ -351,13 +378,15 @@ class SharedState:
         """The same without what no hypothesis needs any more."""
         hypotheses, left, positions = self.hypotheses.sweep(places=self.places)
         places, some = positions.shape[1], len(left) < len(self.mask)
+        room = max(LEAST_PLACES, 2 * places)
+        target = [kept.pick(left, positions, size=room) for kept in self.kept.target]
         return replace(
             self,
             source=tuple(kept.rows(left) for kept in self.source) if some else self.source,
             mask=self.mask[left],
             hidden_source=None if self.hidden_source is None else self.hidden_source[left],
-            kept=KeptTarget([kept.pick(left, positions) for kept in self.kept.target], taken=places),
+            kept=KeptTarget(target, taken=places),
             places=places,
             hypotheses=hypotheses,
-            room=max(LEAST_PLACES, 2 * places),
+            room=room,
         )
