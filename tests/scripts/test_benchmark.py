@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from benchmarks import several_processes
+from benchmarks import ENVIRONMENT, several_processes
 from benchmarks.contest import Contestant, Spread, ended_afterwards, in_turn, markdown, ratio
 from benchmarks.fast_paths import fast_paths_table
 from benchmarks.fresh_run import write_fresh_run
@@ -506,6 +506,11 @@ def test_starting_is_measured_against_importing_torch(task: Task, monkeypatch: p
 def test_a_command_that_fails_is_named() -> None:
     with pytest.raises(EnvironmentProblem, match=r"^-c raise KeyError\(5\): ended with 1: KeyError: 5$"):
         seconds(["-c", "raise KeyError(5)"])
+
+
+def test_a_cold_process_may_keep_its_modules_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "PYTHONDONTWRITEBYTECODE", "1")
+    seconds(["-c", "import sys; assert not sys.dont_write_bytecode"])
 
 
 def test_every_fast_path_is_measured() -> None:
