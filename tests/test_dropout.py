@@ -119,3 +119,22 @@ def test_shape_and_precision_are_kept(shape: list[int], dtype: torch.dtype) -> N
 
 def test_it_prints_its_probability() -> None:
     assert repr(Dropout(0.25)) == "Dropout(p=0.25)"
+
+
+def test_without_a_probability_nothing_is_drawn() -> None:
+    x, before = torch.ones(5), torch.get_rng_state()
+    assert Dropout(0.0).train()(x) is x
+    assert torch.get_rng_state().equal(before)
+
+
+def test_on_other_devices_too_what_is_left_is_added() -> None:
+    x, onto = torch.ones(3, device="meta"), torch.ones(2, 3, device="meta")
+    assert Dropout(0.3).train()(x, onto).shape == (2, 3)
+
+
+def test_low_precision_is_divided_in_single_precision() -> None:
+    x = torch.arange(1, 200).bfloat16()
+    left = Dropout(0.1).train()(x)
+    bits, threshold = drawn(0.1)
+    kept = (x.float() / (1 - threshold / 2**bits)).bfloat16()
+    assert left.equal(torch.where(left == 0, 0, kept))

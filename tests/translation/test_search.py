@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.table_model import TableModel, all_translations, log_probability, words
 from torch import Tensor
@@ -82,6 +82,7 @@ def test_length_penalty_is_equation_14_of_wu_et_al(length: int, alpha: float, ex
     assert length_penalty(length, alpha) == pytest.approx(expected)
 
 
+@example(seed=1, rows=MANY_ROWS, columns=5 * BLOCK + 17, count=3)  # behind all blocks, too
 @given(
     seed=seeds,
     rows=st.sampled_from([1, MANY_ROWS - 1, MANY_ROWS, MANY_ROWS + 3]),
