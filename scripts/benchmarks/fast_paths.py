@@ -73,7 +73,7 @@ def comparisons(
     some = source[:50]
     yield Comparison(
         f"greedy search of {len(some)} sentences: cached against recomputed",
-        lambda: beam_search(model.eval(), some, beam=1, alpha=1.0, max_length=30, n_best=1),
+        lambda: beam_search(model.eval(), some, beam=1, alpha=1.0, limits=[30] * len(some), n_best=1),
         lambda: recomputed_greedy(model, some, length=30),
     )
 

@@ -176,7 +176,7 @@ def batch_search(sizes: Sizes, *, sentences: int) -> Callable[[], object]:
 
     def search() -> object:
         with evaluating(model):
-            return beam_search(model, source, beam=BEAM, alpha=1.0, max_length=sizes.length, n_best=1)
+            return beam_search(model, source, beam=BEAM, alpha=1.0, limits=[sizes.length] * len(source), n_best=1)
 
     return search
 

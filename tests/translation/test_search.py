@@ -21,7 +21,7 @@ from transformer_mt.translation.search import (
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
-EVERYTHING = 27  # the live hypotheses of three words each, when max_length is 4
+EVERYTHING = 27  # the live hypotheses of three words each, when at most 4 tokens are allowed
 
 seeds = st.integers(0, 2**32)
 alphas = st.sampled_from([0.0, 0.6, 1.0, 2.5])
@@ -100,9 +100,9 @@ def test_the_likeliest_are_those_of_topk(seed: int, rows: int, columns: int, cou
 @given(seed=seeds, alpha=alphas, n_best=st.integers(1, 11))
 def test_beam_as_wide_as_everything_is_exhaustive(seed: int, alpha: float, n_best: int) -> None:
     model = table(seed)
-    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, max_length=4, n_best=n_best)
-    for source, hypotheses in zip(SOURCE, found, strict=True):
-        same(hypotheses, ranked(model, source, all_translations(VOCABULARY, 4), alpha)[:n_best])
+    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, limits=(4, 2, 3), n_best=n_best)
+    for source, limit, hypotheses in zip(SOURCE, (4, 2, 3), found, strict=True):
+        same(hypotheses, ranked(model, source, all_translations(VOCABULARY, limit), alpha)[:n_best])
 
 
 @given(
@@ -110,42 +110,43 @@ def test_beam_as_wide_as_everything_is_exhaustive(seed: int, alpha: float, n_bes
 )
 def test_stopping_early_never_changes_the_result(seed: int, alpha: float, beam: int, n_best: int, scale: float) -> None:
     model = table(seed, scale=scale)
-    found = beam_search(model, SOURCE, beam=beam, alpha=alpha, max_length=7, n_best=n_best)
-    for source, hypotheses in zip(SOURCE, found, strict=True):
-        expected = textbook_beam(model, source, beam=beam, alpha=alpha, max_length=7)
+    found = beam_search(model, SOURCE, beam=beam, alpha=alpha, limits=(5, 7, 6), n_best=n_best)
+    for source, limit, hypotheses in zip(SOURCE, (5, 7, 6), found, strict=True):
+        expected = textbook_beam(model, source, beam=beam, alpha=alpha, max_length=limit)
         same(hypotheses, expected[:n_best])
 
 
 @given(seed=seeds, alpha=alphas)
 def test_beam_of_one_is_greedy(seed: int, alpha: float) -> None:
     model = table(seed)
-    found = beam_search(model, SOURCE, beam=1, alpha=alpha, max_length=11, n_best=1)
-    assert [best.tokens for (best,) in found] == [greedy(model, source, max_length=11) for source in SOURCE]
+    found = beam_search(model, SOURCE, beam=1, alpha=alpha, limits=(2, 11, 5), n_best=1)
+    expected = [greedy(model, source, max_length=limit) for source, limit in zip(SOURCE, (2, 11, 5), strict=True)]
+    assert [best.tokens for (best,) in found] == expected
 
 
 @given(seed=seeds, beam=st.integers(1, 5))
 def test_batched_search_is_one_by_one_search(seed: int, beam: int) -> None:
     model = table(seed)
-    together = beam_search(model, SOURCE, beam=beam, alpha=1.0, max_length=11, n_best=2)
-    for source, hypotheses in zip(SOURCE, together, strict=True):
+    together = beam_search(model, SOURCE, beam=beam, alpha=1.0, limits=(3, 11, 6), n_best=2)
+    for source, limit, hypotheses in zip(SOURCE, (3, 11, 6), together, strict=True):
         unpadded = source[source != PAD][None]
-        (alone,) = beam_search(model, unpadded, beam=beam, alpha=1.0, max_length=11, n_best=2)
+        (alone,) = beam_search(model, unpadded, beam=beam, alpha=1.0, limits=[limit], n_best=2)
         assert hypotheses == alone
 
 
-@given(seed=seeds, alpha=alphas, max_length=st.integers(1, 9), beam=st.integers(1, 5))
+@given(seed=seeds, alpha=alphas, limits=st.lists(st.integers(1, 9), min_size=3, max_size=3), beam=st.integers(1, 5))
 def test_every_hypothesis_ends_in_time_and_scores_by_the_formula(
-    seed: int, alpha: float, max_length: int, beam: int
+    seed: int, alpha: float, limits: list[int], beam: int
 ) -> None:
     model = table(seed)
-    found = beam_search(model, SOURCE, beam=beam, alpha=alpha, max_length=max_length, n_best=beam)
-    for source, hypotheses in zip(SOURCE, found, strict=True):
+    found = beam_search(model, SOURCE, beam=beam, alpha=alpha, limits=limits, n_best=beam)
+    for source, limit, hypotheses in zip(SOURCE, limits, found, strict=True):
         assert hypotheses
         assert len({hypothesis.tokens for hypothesis in hypotheses}) == len(hypotheses)
         assert sorted(hypotheses, key=lambda hypothesis: -hypothesis.score) == hypotheses
         for hypothesis in hypotheses:
             length = len(hypothesis.tokens) + 1
-            assert length <= max_length
+            assert length <= limit
             assert set(hypothesis.tokens) <= set(words(VOCABULARY))
             total = log_probability(model, source, hypothesis.tokens)
             assert hypothesis.log_probability == pytest.approx(total)
@@ -154,14 +155,14 @@ def test_every_hypothesis_ends_in_time_and_scores_by_the_formula(
 
 @given(seed=seeds, beam=st.integers(2, 5))
 def test_beam_finds_as_many_hypotheses_as_it_is_wide(seed: int, beam: int) -> None:
-    found = beam_search(table(seed), SOURCE, beam=beam, alpha=1.0, max_length=5, n_best=beam)
+    found = beam_search(table(seed), SOURCE, beam=beam, alpha=1.0, limits=(5, 5, 5), n_best=beam)
     assert [len(hypotheses) for hypotheses in found] == [beam] * len(SOURCE)
 
 
 @given(seed=seeds, alpha=alphas, prefix=st.lists(st.sampled_from([1, 4, 5, 6]), min_size=1, max_size=3).map(tuple))
 def test_prefix_restricts_the_search_to_what_begins_with_it(seed: int, alpha: float, prefix: tuple[int, ...]) -> None:
     model = table(seed)
-    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, max_length=5, n_best=3, prefix=prefix)
+    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, limits=(5, 5, 5), n_best=3, prefix=prefix)
     endings = all_translations(VOCABULARY, 5 - len(prefix))
     for source, hypotheses in zip(SOURCE, found, strict=True):
         same(hypotheses, ranked(model, source, [(*prefix, *ending) for ending in endings], alpha)[:3])
@@ -169,7 +170,9 @@ def test_prefix_restricts_the_search_to_what_begins_with_it(seed: int, alpha: fl
 
 def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -> None:
     model = table(5)
-    (first,), (second,), (third,) = beam_search(model, SOURCE, beam=1, alpha=1.0, max_length=31, n_best=1, prefix=(4,))
+    (first,), (second,), (third,) = beam_search(
+        model, SOURCE, beam=1, alpha=1.0, limits=(31, 31, 31), n_best=1, prefix=(4,)
+    )
     lengths = [len(best.tokens) for best in (first, second, third)]
     assert len(set(lengths)) > 1
     assert model.decoded[0] == (3, 2)
@@ -180,7 +183,7 @@ def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_step_selects_from_the_state_once_and_only_where_hypotheses_moved(beam: int) -> None:
     model = table(5)
-    beam_search(model, SOURCE, beam=beam, alpha=1.0, max_length=31, n_best=1)
+    beam_search(model, SOURCE, beam=beam, alpha=1.0, limits=(31, 31, 31), n_best=1)
     rows = [count for count, _ in model.decoded]
     assert model.started == [3]
     assert len(model.selected) < len(rows)
@@ -197,7 +200,7 @@ def test_search_is_exact_in_float32_under_autocast() -> None:
 
     model = Coarse(vocabulary=VOCABULARY, seed=3)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = beam_search(model, SOURCE, beam=3, alpha=1.0, max_length=7, n_best=3)
+        found = beam_search(model, SOURCE, beam=3, alpha=1.0, limits=(7, 7, 7), n_best=3)
     model.table = model.table.bfloat16().double()
     for source, hypotheses in zip(SOURCE, found, strict=True):
         for hypothesis in hypotheses:
@@ -237,13 +240,15 @@ def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k:
         top_k=top_k,
         top_p=1.0,
         alpha=1.0,
-        max_length=3,
+        limits=(3, 2, 3),
         num_samples=num_samples,
         generators=generators(1, 2, 3),
     )
-    for source, hypotheses in zip(SOURCE, drawn, strict=True):
+    for source, limit, hypotheses in zip(SOURCE, (3, 2, 3), drawn, strict=True):
         tokens = [hypothesis.tokens for hypothesis in hypotheses]
-        expected = process_probabilities(model, source, max_length=3, temperature=temperature, kept=top_k or VOCABULARY)
+        expected = process_probabilities(
+            model, source, max_length=limit, temperature=temperature, kept=top_k or VOCABULARY
+        )
         assert set(tokens) <= {choice for choice, probability in expected.items() if probability > 0}
         chi_square = sum(
             (tokens.count(choice) - num_samples * probability) ** 2 / (num_samples * probability)
@@ -274,7 +279,7 @@ def test_logits_are_tempered_then_cut_to_the_likeliest_k_then_to_the_nucleus(
         top_k=top_k,
         top_p=top_p,
         alpha=1.0,
-        max_length=2,
+        limits=(2, 2, 2),
         num_samples=101,
         generators=generators(1, 2, 3),
     )
@@ -291,7 +296,7 @@ def test_samples_report_the_models_own_log_probability() -> None:
         top_k=2,
         top_p=0.9,
         alpha=0.6,
-        max_length=7,
+        limits=(7, 7, 7),
         num_samples=5,
         generators=generators(1, 2, 3),
         prefix=(5, 6),
@@ -316,18 +321,20 @@ def test_sampling_without_any_freedom_is_greedy(temperature: float, top_k: int, 
         top_k=top_k,
         top_p=top_p,
         alpha=1.0,
-        max_length=11,
+        limits=(11, 4, 2),
         num_samples=2,
         generators=generators(1, 2, 3),
     )
-    for source, hypotheses in zip(SOURCE, drawn, strict=True):
-        assert [hypothesis.tokens for hypothesis in hypotheses] == [greedy(model, source, max_length=11)] * 2
+    for source, limit, hypotheses in zip(SOURCE, (11, 4, 2), drawn, strict=True):
+        assert [hypothesis.tokens for hypothesis in hypotheses] == [greedy(model, source, max_length=limit)] * 2
 
 
 def test_sampling_is_a_function_of_the_sentence_and_its_generator() -> None:
     model = table(13)
 
-    def drawn(source: Tensor, seeds: tuple[int, ...], num_samples: int) -> list[list[Hypothesis]]:
+    def drawn(
+        source: Tensor, seeds: tuple[int, ...], limits: tuple[int, ...], num_samples: int
+    ) -> list[list[Hypothesis]]:
         return sample(
             model,
             source,
@@ -335,13 +342,13 @@ def test_sampling_is_a_function_of_the_sentence_and_its_generator() -> None:
             top_k=0,
             top_p=1.0,
             alpha=1.0,
-            max_length=11,
+            limits=limits,
             num_samples=num_samples,
             generators=generators(*seeds),
         )
 
-    together = drawn(SOURCE, (1, 2, 3), 5)
-    assert together == drawn(SOURCE, (1, 2, 3), 5)
-    assert together[2] == drawn(SOURCE[[2]], (3,), 5)[0]
-    assert together[2][:2] == drawn(SOURCE[[2]], (3,), 2)[0]
-    assert together[2] != drawn(SOURCE[[2]], (4,), 5)[0]
+    together = drawn(SOURCE, (1, 2, 3), (11, 4, 7), 5)
+    assert together == drawn(SOURCE, (1, 2, 3), (11, 4, 7), 5)
+    assert together[2] == drawn(SOURCE[[2]], (3,), (7,), 5)[0]
+    assert together[2][:2] == drawn(SOURCE[[2]], (3,), (7,), 2)[0]
+    assert together[2] != drawn(SOURCE[[2]], (4,), (7,), 5)[0]

@@ -17,6 +17,7 @@ from transformer_mt.translation.search import beam_search, sample
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
+LIMITS = (7, 13, 9)
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -77,7 +78,7 @@ def model(request: pytest.FixtureRequest, float64: None) -> Seq2Seq:
 
 @pytest.mark.parametrize("prefix", [(), (4, 6)])
 def test_wide_beam_is_exhaustive(model: Seq2Seq, prefix: tuple[int, ...]) -> None:
-    found = beam_search(model, SOURCE, beam=27, alpha=0.6, max_length=4, n_best=5, prefix=prefix)
+    found = beam_search(model, SOURCE, beam=27, alpha=0.6, limits=[4] * len(SOURCE), n_best=5, prefix=prefix)
     endings = all_translations(VOCABULARY, 4 - len(prefix))
     for row, hypotheses in zip(SOURCE, found, strict=True):
         source = row[row != PAD]
@@ -92,18 +93,18 @@ def test_wide_beam_is_exhaustive(model: Seq2Seq, prefix: tuple[int, ...]) -> Non
 
 
 def test_batched_beam_is_one_by_one_beam_and_agrees_with_teacher_forcing(model: Seq2Seq) -> None:
-    together = beam_search(model, SOURCE, beam=4, alpha=1.0, max_length=13, n_best=4)
-    for row, hypotheses in zip(SOURCE, together, strict=True):
+    together = beam_search(model, SOURCE, beam=4, alpha=1.0, limits=LIMITS, n_best=4)
+    for row, limit, hypotheses in zip(SOURCE, LIMITS, together, strict=True):
         source = row[row != PAD]
-        (alone,) = beam_search(model, source[None], beam=4, alpha=1.0, max_length=13, n_best=4)
+        (alone,) = beam_search(model, source[None], beam=4, alpha=1.0, limits=[limit], n_best=4)
         assert [hypothesis.tokens for hypothesis in hypotheses] == [hypothesis.tokens for hypothesis in alone]
         for hypothesis in hypotheses:
             assert hypothesis.log_probability == pytest.approx(log_probability(model, source, hypothesis.tokens))
 
 
 def test_search_reorders_nothing_but_the_state(model: Seq2Seq) -> None:
-    expected = beam_search(model, SOURCE, beam=4, alpha=1.0, max_length=13, n_best=4)
-    assert beam_search(SealedModel(model), SOURCE, beam=4, alpha=1.0, max_length=13, n_best=4) == expected
+    expected = beam_search(model, SOURCE, beam=4, alpha=1.0, limits=LIMITS, n_best=4)
+    assert beam_search(SealedModel(model), SOURCE, beam=4, alpha=1.0, limits=LIMITS, n_best=4) == expected
 
 
 def test_samples_agree_with_teacher_forcing(model: Seq2Seq) -> None:
@@ -114,7 +115,7 @@ def test_samples_agree_with_teacher_forcing(model: Seq2Seq) -> None:
         top_k=0,
         top_p=0.9,
         alpha=1.0,
-        max_length=13,
+        limits=LIMITS,
         num_samples=3,
         generators=[torch.Generator().manual_seed(seed) for seed in (1, 2, 3)],
     )

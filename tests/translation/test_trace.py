@@ -23,7 +23,7 @@ def traced(
             SOURCE,
             beam=beam,
             alpha=1.0,
-            max_length=max_length,
+            limits=[max_length] * len(SOURCE),
             n_best=n_best,
             prefix=prefix,
         )
@@ -92,7 +92,9 @@ def test_of_several_searches_the_last_stays() -> None:
     recorder = BeamRecorder()
     with observing_search(recorder):
         for seed in (1, 2):
-            beam_search(TableModel(vocabulary=7, seed=seed), SOURCE, beam=2, alpha=1.0, max_length=5, n_best=1)
+            beam_search(
+                TableModel(vocabulary=7, seed=seed), SOURCE, beam=2, alpha=1.0, limits=[5] * len(SOURCE), n_best=1
+            )
     assert recorder.trace(lambda ids: [str(index) for index in ids]) == traced(2, beam=2, max_length=5)[0]
 
 
@@ -101,7 +103,7 @@ def test_nothing_is_recorded_outside_and_observing_changes_nothing() -> None:
     with observing_search(recorder):
         pass
     model = TableModel(vocabulary=7, seed=3)
-    outside = beam_search(model, SOURCE, beam=3, alpha=1.0, max_length=7, n_best=1)
+    outside = beam_search(model, SOURCE, beam=3, alpha=1.0, limits=[7] * len(SOURCE), n_best=1)
     assert recorder.trace(lambda ids: [str(index) for index in ids]) is None
     assert [traced(3)[1]] == outside
 
@@ -110,7 +112,7 @@ def test_a_batch_shows_which_sentence_a_hypothesis_belongs_to() -> None:
     sources = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD]])
     steps = []
     with observing_search(steps.append):
-        beam_search(TableModel(vocabulary=7, seed=3), sources, beam=2, alpha=1.0, max_length=7, n_best=1)
+        beam_search(TableModel(vocabulary=7, seed=3), sources, beam=2, alpha=1.0, limits=[7] * len(sources), n_best=1)
     assert steps[0].origin.tolist() == [0, 0, 1, 1]
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
 

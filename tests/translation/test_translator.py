@@ -52,7 +52,7 @@ class Forgetful(Tokenizer):
 def test_translations_are_what_the_search_finds(translator: Translator, tokenizer: Tokenizer) -> None:
     (found,) = translator.translate([SENTENCES[0]], GREEDY)
     source = torch.tensor([[*tokenizer.encode(SENTENCES[0]), EOS]])
-    ((best,),) = beam_search(translator.model, source, beam=1, alpha=1.0, max_length=7, n_best=1)
+    ((best,),) = beam_search(translator.model, source, beam=1, alpha=1.0, limits=[7], n_best=1)
     pieces = tuple(tokenizer.pieces(best.tokens))
     assert found == [Translation(tokenizer.decode(best.tokens), best.score, best.log_probability, pieces)]
 
@@ -125,7 +125,7 @@ def test_best_of_equal_texts_is_kept(model: TableModel, tokenizer: Tokenizer) ->
     )
     assert model.started == [1]
     source = torch.tensor([[*tokenizer.encode("help"), EOS]])
-    (hypotheses,) = beam_search(model, source, beam=8, alpha=1.0, max_length=31, n_best=4)
+    (hypotheses,) = beam_search(model, source, beam=8, alpha=1.0, limits=[31], n_best=4)
     texts = ["x" * min(len(hypothesis.tokens), 3) for hypothesis in hypotheses]
     assert texts.count(texts[0]) > 1
     other = next(index for index, text in enumerate(texts) if text != texts[0])
@@ -161,6 +161,29 @@ def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokeni
 def test_sentence_as_long_as_the_model_takes_is_translated(tokenizer: Tokenizer) -> None:
     model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=len(tokenizer.encode(SENTENCES[3])) + 1)
     assert translate_with(model, tokenizer).translate([SENTENCES[3]], GREEDY)[0][0].text
+
+
+@pytest.mark.parametrize("sampling", [False, True])
+def test_translation_is_so_many_subwords_longer_than_its_sentence_and_no_more(
+    tokenizer: Tokenizer, sampling: bool
+) -> None:
+    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=61)
+    model.table[:, EOS] -= 50.0
+    search = SearchConfig(sample=sampling, extra_length=3, max_length=17)
+    found = translate_with(model, tokenizer).translate(SENTENCES, search)
+    lengths = [len(tokenizer.encode(sentence)) for sentence in SENTENCES]
+    assert [len(best.tokens) for best, *_ in found] == [min(length + 3, 16) if length else 0 for length in lengths]
+    assert min(lengths) + 3 < 16 < max(lengths) + 3
+
+
+def test_prefix_longer_than_the_sentence_leaves_as_many_subwords_after_it(tokenizer: Tokenizer) -> None:
+    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=61)
+    model.table[:, EOS] -= 50.0
+    prefix = SENTENCES[3]
+    for extra in (0, 2):
+        search = SearchConfig(extra_length=extra)
+        ((found,),) = translate_with(model, tokenizer).translate(["a"], search, prefix=prefix)
+        assert len(found.tokens) == len(tokenizer.encode(prefix)) + extra
 
 
 def test_model_limits_the_length_of_translations(tokenizer: Tokenizer) -> None:

@@ -380,8 +380,10 @@ class SearchConfig(Section):
     """When sampling: draw from the likeliest subwords that have this probability together."""
     n_best: Hypotheses = 1
     """Different translations for each sentence."""
+    extra_length: Annotated[int, Field(ge=0, le=10**5)] = 50
+    """How many subwords more than the sentence, or than what it begins with, a translation may have at the most."""
     max_length: Tokens = 128
-    """The longest translation in subwords, end symbol included."""
+    """The longest translation of all in subwords, end symbol included."""
     batch_size: Annotated[int, Field(gt=0, le=10**5)] = 64
     """Sentences translated at a time."""
     seed: Seed = 1

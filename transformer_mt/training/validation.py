@@ -52,7 +52,8 @@ class Validator:
         self.kept = [pairs[position] for position in self.encoded.positions.tolist()]
         # A model that has not yet learned to stop would otherwise take minutes.
         longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
-        self.search = SearchConfig(beam=1, batch_size=128, max_length=longest)
+        extra = config.search.extra_length
+        self.search = SearchConfig(beam=1, batch_size=128, extra_length=extra, max_length=longest)
 
     def __call__(self, model: Seq2Seq) -> Validation:
         """The scores of a model, and the translations of the first few pairs. Draws no random number.

@@ -19,6 +19,8 @@ from transformer_mt.translation.trace import BeamStep, current_search_observer
 
 Source = Int[Tensor, "B S"]
 Prefix = tuple[int, ...]
+# For each sentence the most tokens that a translation of it may have, `EOS` included.
+Limits = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def length_penalty(length: int, alpha: float) -> float:
 
 
 def beam_search(
-    model: Seq2Seq, source: Source, *, beam: int, alpha: float, max_length: int, n_best: int, prefix: Prefix = ()
+    model: Seq2Seq, source: Source, *, beam: int, alpha: float, limits: Limits, n_best: int, prefix: Prefix = ()
 ) -> list[list[Hypothesis]]:
     """The `n_best` best hypotheses that a beam finds for each source sentence, best first.
 
@@ -48,19 +50,21 @@ def beam_search(
     of one is greedy search, and one that holds every live hypothesis is exhaustive. Fewer than `n_best` come back where
     the beam is narrower than that or no more exist.
 
-    `max_length` counts `EOS`. Every hypothesis begins with the prefix, which is shorter than that; its tokens count in
-    the log-probability and the length as any others do. `PAD`, `UNK` and `BOS` are never chosen.
+    Every hypothesis begins with the prefix, which is shorter than any of the `limits`; its tokens count in the
+    log-probability and the length as any others do. `PAD`, `UNK` and `BOS` are never chosen.
     """
-    assert len(prefix) < max_length
+    assert len(prefix) < min(limits)
     finished: list[list[Hypothesis]] = [[] for _ in source]
     live = _Live.start(model, source, prefix)
-    for length in range(len(prefix) + 1, max_length + 1):
-        candidates = _best_candidates(live, live.choices(last=length == max_length), beam=beam, sentences=len(source))
+    # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
+    largest_penalty = live.log_probability.new_tensor([length_penalty(limit, alpha) for limit in limits])
+    for length in range(len(prefix) + 1, max(limits) + 1):
+        choices = live.choices(last=[limit == length for limit in limits])
+        candidates = _best_candidates(live, choices, beam=beam, sentences=len(source))
         ended = candidates.token == EOS
         if ended.any():
             _finish(finished, live, candidates.select(ended), penalty=length_penalty(length, alpha), n_best=n_best)
-        # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
-        bound = candidates.log_probability / length_penalty(max_length, alpha)
+        bound = candidates.log_probability / largest_penalty[candidates.origin]
         to_beat = [best[-1].score if len(best) == n_best else -torch.inf for best in finished]
         goes_on = ~ended & (bound > bound.new_tensor(to_beat)[candidates.origin])
         if observer := current_search_observer():
@@ -80,7 +84,7 @@ def sample(
     top_k: int,
     top_p: float,
     alpha: float,
-    max_length: int,
+    limits: Limits,
     num_samples: int,
     generators: Sequence[torch.Generator],
     prefix: Prefix = (),
@@ -90,16 +94,19 @@ def sample(
     Tokens are drawn from softmax(logits / `temperature`), cut to `top_k` (0: uncut), then to `top_p`. The
     log-probabilities are the model's own, neither tempered nor cut. The random numbers of sentence i come from
     `generators[i]`, on the CPU: its result depends on no other sentence in the batch, and the first of many samples are
-    what fewer samples give. `max_length` and `prefix` are as in `beam_search`.
+    what fewer samples give. `limits` and `prefix` are as in `beam_search`.
     """
-    assert len(prefix) < max_length
+    assert len(prefix) < min(limits)
     # B·n L: a row for each sample, a column for each step.
-    uniform = torch.cat([torch.rand(num_samples, max_length, generator=own, dtype=torch.float32) for own in generators])
+    uniform = torch.zeros(len(source) * num_samples, max(limits), dtype=torch.float32)
+    for rows, limit, own in zip(uniform.view(len(source), num_samples, -1), limits, generators, strict=True):
+        rows[:, :limit] = torch.rand(num_samples, limit, generator=own, dtype=torch.float32)
     finished: list[list[Hypothesis]] = [[] for _ in uniform]
     live = _Live.start(model, source, prefix).repeat(num_samples)
-    for length in range(len(prefix) + 1, max_length + 1):
+    for length in range(len(prefix) + 1, max(limits) + 1):
         # In float64 on the CPU, so that every device draws alike.
-        choices = live.choices(last=length == max_length).cpu().double()
+        last = [limit == length for limit in limits for _ in range(num_samples)]
+        choices = live.choices(last=last).cpu().double()
         logits = keep_top_p(keep_top_k(temper(choices, temperature), top_k), top_p)
         token = draw(logits, uniform[live.origin.cpu(), length - 1])
         candidates = live.candidates(token.to(source.device))
@@ -158,13 +165,14 @@ class _Live:
         origin, state = torch.arange(len(rows), device=rows.device), self.state.select(rows)
         return _Live(origin, self.tokens[rows], self.log_probability[rows], self.following[rows], state)
 
-    def choices(self, *, last: bool) -> Float[Tensor, "N V"]:
-        """ln p of every token that may follow, −∞ for the others; only `EOS` may on the last step."""
-        if not last:
+    def choices(self, *, last: Sequence[bool]) -> Float[Tensor, "N V"]:
+        """ln p of every token that may follow, −∞ for the others; only `EOS` in the searches whose last step it is."""
+        if not any(last):
             return self.following
         end = torch.full_like(self.following, -torch.inf)
         end[:, EOS] = self.following[:, EOS]
-        return end
+        at_end = torch.tensor(last, device=end.device)[self.origin]
+        return end.where(at_end[:, None], self.following)
 
     def candidates(self, token: Int[Tensor, " N"]) -> _Candidates:
         """The continuation of each hypothesis by its token."""

@@ -92,7 +92,7 @@ class Translator:
         """The `search.n_best` best translations of each sentence, of different texts, best first.
 
         Every translation begins with the prefix. A sentence without any text has one translation, without text. The
-        model's `max_length` limits a translation too. Hypotheses of different subwords can have the same text, so with
+        model's `max_length` limits a translation, too. Hypotheses of different subwords can have the same text, so with
         n_best > 1 the beam is at least 2 n_best wide, and twice that and again, up to `ATTEMPTS` times, while too few
         texts are found; fewer than `n_best` come back if that does not help. It is the same with samples.
 
@@ -175,13 +175,17 @@ class Translator:
     def _search(self, batch: Encoded, search: SearchConfig, prefix: Prefix, count: int) -> list[list[Hypothesis]]:
         rows = [torch.tensor(tokens) for tokens in batch.values()]
         source = pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
+        # Vaswani et al. 2017, §6.1: a translation may be a certain number of tokens longer than its source.
+        limits = [
+            min(max(len(tokens), len(prefix) + 1) + search.extra_length, search.max_length) for tokens in batch.values()
+        ]
         if not search.sample:
             return beam_search(
                 self.model,
                 source,
                 beam=max(search.beam, count),
                 alpha=search.length_penalty,
-                max_length=search.max_length,
+                limits=limits,
                 n_best=count,
                 prefix=prefix,
             )
@@ -192,7 +196,7 @@ class Translator:
             top_k=search.top_k,
             top_p=search.top_p,
             alpha=search.length_penalty,
-            max_length=search.max_length,
+            limits=limits,
             num_samples=count,
             # Its own random numbers for every sentence, however the sentences are batched.
             generators=[torch.Generator().manual_seed(mix_seed(search.seed, number)) for number in batch],
