@@ -10,7 +10,7 @@ from support.translations import noted_translations
 from torch import nn
 from torch.nn import functional as F
 
-from transformer_mt.config.sections import Config
+from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.models.build import build_model
@@ -109,10 +109,11 @@ def test_validation_computes_in_float32_whatever_training_computes_in(tokenizer:
     assert computed == {torch.float32}
 
 
+@pytest.mark.parametrize("extra", [1, 50])
 def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_longer(
-    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, extra: int
 ) -> None:
-    config = small_config("model.max_length=97")
+    config = small_config("model.max_length=97", f"search.extra_length={extra}")
     model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
     decode = model.decode
 
@@ -123,8 +124,10 @@ def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_
     monkeypatch.setattr(model, "decode", endless)
     noted = noted_translations(monkeypatch)
     validator(tokenizer, config)(model)
-    longest = max(len(tokenizer.encode(pair.target)) for pair in VALIDATION)
-    assert {len(best.tokens) for best, *_ in noted} == {longest + SPARE_LENGTH}
+    longest = max(len(tokenizer.encode(pair.target)) for pair in VALIDATION) + SPARE_LENGTH
+    sources = [len(tokenizer.encode(pair.source)) for pair in VALIDATION]
+    # Nor may it be longer than its sentence by more than any translation may.
+    assert sorted(len(best.tokens) for best, *_ in noted) == sorted(min(longest, own + extra) for own in sources)
 
 
 def test_a_model_without_finite_numbers_translates_nothing(tokenizer: Tokenizer) -> None:
@@ -136,5 +139,6 @@ def test_a_model_without_finite_numbers_translates_nothing(tokenizer: Tokenizer)
     assert not math.isfinite(found.loss)
     assert (found.bleu, found.chrf, found.samples) == (0.0, 0.0, ())
     translator = Translator(model, tokenizer, search=config.search, device=CPU, precision=torch.float32)
-    with pytest.raises(EnvironmentProblem, match=r"^the model: its numbers are not finite; restore"):
-        translator.translate([VALIDATION[0].source])
+    for search in (SearchConfig(beam=1), SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)):
+        with pytest.raises(EnvironmentProblem, match=r"^the model: its numbers are not finite; restore"):
+            translator.translate([VALIDATION[0].source], search)

@@ -124,9 +124,11 @@ class Seq2Seq(nn.Module, ABC):
 def evaluating(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """Without dropout and, unless they are asked for, gradients; afterwards the model trains again if it did."""
     training = model.training
-    model.eval()
+    if training:  # telling every module anew would take as long as a tenth of a short sentence's translation
+        model.eval()
     try:
         with torch.enable_grad() if gradients else torch.inference_mode():
             yield
     finally:
-        model.train(training)
+        if training:
+            model.train()

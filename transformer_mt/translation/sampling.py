@@ -35,8 +35,8 @@ def draw(logits: Float[Tensor, "N V"], uniform: Float[Tensor, " N"]) -> Int[Tens
     """One token a row from softmax(logits): the first whose cumulative probability exceeds `uniform`, in [0, 1).
 
     With float64 logits and float32 `uniform` no token is drawn that has no probability: their product with the total
-    stays below the total.
+    stays below the total. Where logits are not finite, it is any token.
     """
     cumulative = logits.softmax(dim=1).cumsum(dim=1)
     level = uniform[:, None] * cumulative[:, -1:]
-    return torch.searchsorted(cumulative, level, right=True).squeeze(1)
+    return torch.searchsorted(cumulative, level, right=True).squeeze(1).clamp_(max=logits.shape[1] - 1)

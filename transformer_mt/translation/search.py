@@ -4,12 +4,14 @@ Letters: B sentences, N live hypotheses of all sentences together (the rows the 
 continue them by one token. A hypothesis leaves the decoder as soon as it ends or cannot win, so N shrinks on the way.
 """
 
+import math
 from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, State
@@ -57,22 +59,22 @@ def beam_search(
     finished: list[list[Hypothesis]] = [[] for _ in source]
     live = _Live.start(model, source, prefix)
     # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
-    largest_penalty = live.log_probability.new_tensor([length_penalty(limit, alpha) for limit in limits])
+    largest_penalty = [length_penalty(limit, alpha) for limit in limits]
     for length in range(len(prefix) + 1, max(limits) + 1):
         choices = live.choices(last=[limit == length for limit in limits])
         candidates = _best_candidates(live, choices, beam=beam, sentences=len(source))
-        ended = candidates.token == EOS
-        if ended.any():
-            _finish(finished, live, candidates.select(ended), penalty=length_penalty(length, alpha), n_best=n_best)
-        bound = candidates.log_probability / largest_penalty[candidates.origin]
-        to_beat = [best[-1].score if len(best) == n_best else -torch.inf for best in finished]
-        goes_on = ~ended & (bound > bound.new_tensor(to_beat)[candidates.origin])
+        numbers = candidates.numbers()
+        _finish(finished, live, candidates, numbers, penalty=length_penalty(length, alpha), n_best=n_best)
+        to_beat = [best[-1].score if len(best) == n_best else -math.inf for best in finished]
+        goes_on = [
+            token != EOS and log_probability / largest_penalty[origin] > to_beat[origin]
+            for origin, token, log_probability in numbers
+        ]
         if observer := current_search_observer():
             observer(_shown(live, candidates, length, first=len(prefix) + 1, alpha=alpha, goes_on=goes_on))
-        candidates = candidates.select(goes_on)
-        if len(candidates.token) == 0:
+        if not any(goes_on):
             break
-        live = live.extend(model, candidates)
+        live = live.extend(model, candidates.select(goes_on))
     return finished
 
 
@@ -110,14 +112,17 @@ def sample(
         logits = keep_top_p(keep_top_k(temper(choices, temperature), top_k), top_p)
         token = draw(logits, uniform[live.origin.cpu(), length - 1])
         candidates = live.candidates(token.to(source.device))
-        ended = candidates.token == EOS
-        _finish(finished, live, candidates.select(ended), penalty=length_penalty(length, alpha), n_best=1)
-        candidates = candidates.select(~ended)
-        if len(candidates.token) == 0:
+        numbers = candidates.numbers()
+        _finish(finished, live, candidates, numbers, penalty=length_penalty(length, alpha), n_best=1)
+        goes_on = [token != EOS and log_probability > -math.inf for _, token, log_probability in numbers]
+        if not any(goes_on):
             break
-        live = live.extend(model, candidates)
-    drawn = [hypothesis for (hypothesis,) in finished]
-    return [drawn[first : first + num_samples] for first in range(0, len(drawn), num_samples)]
+        live = live.extend(model, candidates.select(goes_on))
+    return [list(chain(*finished[first : first + num_samples])) for first in range(0, len(finished), num_samples)]
+
+
+# A row for each candidate: its search, the token it adds, and ln p with that.
+Numbers = list[tuple[int, int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +134,14 @@ class _Candidates:
     token: Int[Tensor, " C"]
     log_probability: Float[Tensor, " C"]
 
-    def select(self, kept: Bool[Tensor, " C"]) -> "_Candidates":
-        if kept.all():
+    def numbers(self) -> Numbers:
+        """Search, token and ln p of each: on them Python decides faster than torch, and a GPU is waited for once."""
+        return list(zip(self.origin.tolist(), self.token.tolist(), self.log_probability.tolist(), strict=True))
+
+    def select(self, kept: Sequence[bool]) -> "_Candidates":
+        if all(kept):
             return self
-        rows = kept.nonzero()[:, 0]
+        rows = torch.tensor([row for row, stays in enumerate(kept) if stays], device=self.token.device)
         return _Candidates(self.origin[rows], self.parent[rows], self.token[rows], self.log_probability[rows])
 
 
@@ -191,12 +200,14 @@ class _Live:
 
 
 def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Candidates:
-    """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences."""
+    """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences.
+
+    Those of a beam of one have no probability where the numbers of the model are not finite.
+    """
     origin = live.origin
     best, token = likeliest(choices, min(beam, choices.shape[1]))
     if beam == 1:
-        candidates = live.candidates(token[:, 0])
-        return candidates.select(candidates.log_probability > -torch.inf)
+        return live.candidates(token[:, 0])
     first = torch.searchsorted(origin, torch.arange(sentences, device=origin.device))  # B: where its hypotheses begin
     place = torch.arange(len(origin), device=origin.device) - first[origin]  # N: which of its sentence's it is
     # N V -> N k: a hypothesis has at most `beam` candidates among the best of its sentence.
@@ -235,7 +246,7 @@ def likeliest(x: Float[Tensor, "N V"], count: int) -> tuple[Float[Tensor, "N k"]
 
 
 def _shown(
-    live: _Live, candidates: _Candidates, length: int, *, first: int, alpha: float, goes_on: Bool[Tensor, " C"]
+    live: _Live, candidates: _Candidates, length: int, *, first: int, alpha: float, goes_on: Sequence[bool]
 ) -> BeamStep:
     """A step of a search whose first one gives hypotheses of the length `first`, for who observes it."""
     tokens = torch.cat((live.tokens[candidates.parent, 1:], candidates.token[:, None]), dim=1)
@@ -247,14 +258,28 @@ def _shown(
         candidates.log_probability,
         score,
         candidates.token == EOS,
-        goes_on,
+        torch.tensor(goes_on, device=tokens.device),
     )
 
 
-def _finish(finished: list[list[Hypothesis]], live: _Live, ended: _Candidates, *, penalty: float, n_best: int) -> None:
-    """File the ended candidates under their searches, of which each keeps its `n_best`."""
-    tokens = live.tokens[ended.parent, 1:].tolist()
-    for origin, ids, log_probability in zip(ended.origin.tolist(), tokens, ended.log_probability.tolist(), strict=True):
+def _finish(
+    finished: list[list[Hypothesis]],
+    live: _Live,
+    candidates: _Candidates,
+    numbers: Numbers,
+    *,
+    penalty: float,
+    n_best: int,
+) -> None:
+    """File the candidates that end and have a probability under their searches, of which each keeps its `n_best`."""
+    ended = [
+        row for row, (_, token, log_probability) in enumerate(numbers) if token == EOS and log_probability > -math.inf
+    ]
+    if not ended:
+        return
+    tokens = live.tokens[candidates.parent[ended], 1:].tolist()
+    for row, ids in zip(ended, tokens, strict=True):
+        origin, _, log_probability = numbers[row]
         hypothesis = Hypothesis(tuple(ids), log_probability, log_probability / penalty)
         insort(finished[origin], hypothesis, key=lambda one: -one.score)
         del finished[origin][n_best:]
