@@ -45,6 +45,7 @@ from support.hostile import (
 from transformer_mt.cli.main import run as tmt
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.models.seq2seq import NOT_FINITE
 from transformer_mt.runs.words import WORDS
 
 SECONDS, MEMORY = 30, 2**30
@@ -464,6 +465,49 @@ def test_the_other_commands_refuse_the_same(
     damage, says = TRANSLATED[way]
     damage(place / "run")
     assert_refused(place, capsys, says, command, "--model", str(place / "run"), "--device", "cpu")
+
+
+# Each with what it needs to look at a pair of its own.
+OVERFLOWING = {
+    "greedy": ("translate", "Hund"),
+    "a beam": ("translate", "--beam", "3", "Hund"),
+    "draws": ("translate", "--sample", "Hund"),
+    "some draws": ("translate", "--sample", "--top-k", "5", "--top-p", "0.5", "--n-best", "2", "Hund"),
+    "alternatives": ("translate", "--alternatives", "Hund"),
+    "scores": ("evaluate", "--split", "validation"),
+    "attention": ("attend", "--target", "dog", "Hund"),
+    **{
+        f"attention by {method}": ("attend", "--method", method, "--target", "dog", "Hund")
+        for method in ("values", "rollout", "gradient", "integrated", "erasure")
+    },
+    "a step": ("explain", "--target", "dog", "Hund"),
+    "layers": ("lens", "--target", "dog", "Hund"),
+    "links": ("align", "--target", "dog", "Hund"),
+    "heads": ("heads", "--split", "validation"),
+    "agreement": ("heads", "--faithful", "--split", "validation"),
+    "pruning": ("heads", "--prune", "1", "--run-dir", "pruned"),
+}
+
+
+@pytest.mark.parametrize("way", OVERFLOWING)
+def test_weights_so_large_that_numbers_overflow_are_said(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.chdir(place)
+
+    def enlarge(found: dict[str, torch.Tensor]) -> None:
+        for name, tensor in found.items():
+            found[name] = tensor * 1e25
+
+    tensors(enlarge)(place / "run")
+    command, *arguments = OVERFLOWING[way]
+    code = tmt([command, "--model", str(place / "run"), "--device", "cpu", *arguments])
+    out, err = capsys.readouterr()
+    assert (code, out) == (3, "")
+    *notes, line = err.splitlines()
+    assert line == f"tmt: error: {NOT_FINITE}"
+    assert all(note.startswith("tmt: ") for note in notes)
+    assert not (place / "pruned").exists()
 
 
 def test_a_language_that_commands_the_terminal_is_shown_escaped(

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.inspection.tokens import PairTokens
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer import BOS, PAD
 
 # Tokens that go through the model at a time, at least one sentence's.
@@ -51,7 +51,7 @@ def _log_probabilities(
     last = (read.cumsum(dim=1) - 1).to(device)  # where the last token stands that is read before each piece
     written = torch.tensor(tokens.written.ids, device=device).expand_as(last)
     rows = torch.arange(len(parts), device=device)[:, None]
-    return logits.log_softmax(dim=-1)[rows, last, written]
+    return require_finite(logits).log_softmax(dim=-1)[rows, last, written]
 
 
 def _kept(ids: Sequence[int], parts: Sequence[Part]) -> Bool[Tensor, "N L"]:

@@ -13,7 +13,7 @@ from transformer_mt.attention.steps import Explained, HeadSteps, Row, Stage, Ste
 from transformer_mt.inspection.gates import head_numbers
 from transformer_mt.inspection.recording import record_attention
 from transformer_mt.inspection.tokens import PairTokens, Tokens
-from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.seq2seq import Seq2Seq, require_finite
 from transformer_mt.names import HeadName
 
 
@@ -27,7 +27,7 @@ def walk(model: Seq2Seq, tokens: PairTokens, name: HeadName, row: int) -> tuple[
         _arguments(around.entrance(module)) as states,
         _arguments(module) as read,
     ):
-        model(*tokens.inputs(next(model.parameters()).device))
+        require_finite(model(*tokens.inputs(next(model.parameters()).device)))
     x = torch.cat([call[0].reshape(-1, call[0].shape[-1]) for call in states])[row]  # N D -> D
     attended, source = recording.attended(name.stack)[name.layer - 1], read[-1][1]
     index = head_numbers(module).index(name.head)

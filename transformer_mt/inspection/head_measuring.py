@@ -28,7 +28,7 @@ from transformer_mt.inspection.head_table import (
 from transformer_mt.inspection.intervals import Estimate, Resampling, estimate, sure
 from transformer_mt.inspection.recording import record_attention
 from transformer_mt.inspection.relations import Instance, Kind, instances
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.names import HeadName
 from transformer_mt.tokenizer import Tokenizer
 
@@ -47,7 +47,7 @@ def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTab
     collected = {stack: _Stack(stack, modules, kept) for stack, modules in model.attention_stacks().items() if modules}
     for rows, batch in batches(encoded, model):
         with evaluating(model), record_attention(model) as recording:
-            model(batch.source, batch.target_in)
+            require_finite(model(batch.source, batch.target_in))
         layers = {stack: [layer.float().cpu().numpy() for layer in recording[stack]] for stack in collected}
         for place, row in enumerate(rows.tolist()):
             sides = _Side.of(tokenizer, kept[row].source), _Side.of(tokenizer, kept[row].target)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer_mt.inspection.maps import SIGNIFICANT_DIGITS
 from transformer_mt.inspection.tokens import Tokens, tokenize_pair
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer import Tokenizer
 
 # How many of the likeliest pieces are kept of each layer.
@@ -101,7 +101,7 @@ def look_through(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str)
     with evaluating(model):
         inputs, read = tokens.inputs(next(model.parameters()).device)
         logits = torch.cat(model.layer_logits(read, model.start(inputs)))  # L times 1 T V -> L T V
-        probabilities = logits.float().softmax(dim=-1).cpu()
+        probabilities = require_finite(logits).float().softmax(dim=-1).cpu()
     best, ids = probabilities.topk(min(GUESSES, probabilities.shape[2]))
     of_written = probabilities[:, torch.arange(len(tokens.written.ids)), list(tokens.written.ids)]
     return Lens(

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.inspection.recording import present_heads, record_attention
 from transformer_mt.inspection.tokens import PairTokens, merge_mask, merge_pieces, tokenize_pair
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer import Tokenizer
 
 # What a number keeps in JSON: enough for every use of a weight, in a third of the characters.
@@ -116,7 +116,7 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     """
     tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
     with evaluating(model), record_attention(model) as recording:
-        model(*tokens.inputs(next(model.parameters()).device))
+        require_finite(model(*tokens.inputs(next(model.parameters()).device)))
     stacks = {}
     for name, modules in model.attention_stacks().items():
         if recording[name]:

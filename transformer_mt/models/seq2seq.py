@@ -11,7 +11,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_mt.attention.steps import Stage, Step
+from transformer_mt.errors import EnvironmentProblem
 
+# What is said of a model in which something overflows.
+NOT_FINITE = "the model: its numbers are not finite; restore its weights or train anew"
 # Batch B, N tokens of the source or of the target, of which the mask is True at the real ones, model width D.
 States = Float[Tensor, "B N D"]
 Mask = Bool[Tensor, "B N"]
@@ -118,6 +121,13 @@ class Seq2Seq(nn.Module, ABC):
             return logits
         states, _ = self.read(target, self.start(source))
         return finish(states, self.output)
+
+
+def require_finite(x: Tensor) -> Tensor:
+    """The same numbers. Raises `EnvironmentProblem` where one is not finite: a stranger's weights can be that large."""
+    if not x.isfinite().all():
+        raise EnvironmentProblem(NOT_FINITE)
+    return x
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from transformer_mt.batching import mix_seed
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.models.seq2seq import NOT_FINITE, Seq2Seq, evaluating
 from transformer_mt.runs.directory import TrainedModel
 from transformer_mt.runs.trained import find_run
 from transformer_mt.tokenizer import EOS, PAD, Tokenizer
@@ -164,7 +164,7 @@ class Translator:
         for _ in range(ATTEMPTS):
             for number, hypotheses in zip(batch, self._search(batch, search, prefix, count), strict=True):
                 if not hypotheses:  # where nothing is more probable than anything else, nothing can be found
-                    raise EnvironmentProblem("the model: its numbers are not finite; restore its weights or train anew")
+                    raise EnvironmentProblem(NOT_FINITE)
                 found[number] = self._different(hypotheses, count=search.n_best)
             batch = {number: tokens for number, tokens in batch.items() if len(found[number]) < search.n_best}
             if not batch:

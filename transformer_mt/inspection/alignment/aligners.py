@@ -28,7 +28,7 @@ from transformer_mt.inspection.alignment.links import (
 )
 from transformer_mt.inspection.gates import head_names
 from transformer_mt.inspection.recording import record_attention
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.names import HeadName
 from transformer_mt.runs.alignment import Aligner
 from transformer_mt.tokenizer import Tokenizer
@@ -188,7 +188,7 @@ def _head_weights(
     """Batches of pairs, by their positions, with the weights of all heads of the cross-attention, as `cross_heads`."""
     for _, batch in batches(encode_pairs(pairs, tokenizer, max_length=model.max_length), model):
         with evaluating(model), record_attention(model) as maps:
-            model(batch.source, batch.target_in)
+            require_finite(model(batch.source, batch.target_in))
         yield batch.pairs, torch.cat(maps["cross"], dim=1).float()
 
 
