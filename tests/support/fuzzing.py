@@ -20,7 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from support.forked import start, tmt
+from support.hostile import bless, tensors
 
 SECONDS = 30
 MORE_MEMORY = 2**30
@@ -156,6 +159,15 @@ def renew_sums(checkpoint: Path) -> None:
         manifest.write_text(json.dumps({name: renewed.get(name, value) for name, value in sums.items()}))
 
 
+def enlarge(found: dict[str, Tensor], chance: random.Random) -> None:
+    """Weights of a model, or of one part of it, times a number that may be large."""
+    part = chance.choice(("", "", *found))
+    factor = chance.choice((0.0, -1.0, 1e4, 1e9, 1e19, 1e30))
+    for name in found:
+        if name.startswith(part):
+            found[name] = found[name] * factor
+
+
 Damage = Callable[[bytes, random.Random], bytes]
 
 RUN_FILES: Mapping[str, Damage] = {
@@ -165,6 +177,7 @@ RUN_FILES: Mapping[str, Damage] = {
     "metrics.jsonl": damage_json,
     "training.lock": damage_json,
 }
+BLESSED = ("config.toml", "tokenizer.model", "model.safetensors")
 CHECKPOINT_FILES: Mapping[str, Damage] = {
     "progress.json": damage_json,
     "manifest.json": damage_json,
@@ -173,10 +186,24 @@ CHECKPOINT_FILES: Mapping[str, Damage] = {
     "optimizer.safetensors": damage_safetensors,
     "random.safetensors": damage_safetensors,
 }
-READERS: tuple[tuple[str, ...], ...] = (
-    ("translate", "--model", "run", "--device", "cpu", "Der Hund schläft."),
-    ("attend", "--model", "run", "--device", "cpu", "Der Hund schläft."),
-    ("evaluate", "--model", "run", "--device", "cpu", "--data", "data"),
+SENTENCE, PAIR = ("Der Hund schläft.",), ("--target", "The dog sleeps.", "Der Hund schläft.")
+READERS: tuple[tuple[str, ...], ...] = tuple(
+    (command, "--model", "run", "--device", "cpu", *options)
+    for command, options in (
+        ("translate", SENTENCE),
+        ("translate", ("--sample", *SENTENCE)),
+        ("translate", ("--beam", "3", "--trace", *SENTENCE)),
+        ("translate", ("--alternatives", "--json", *SENTENCE)),
+        ("attend", SENTENCE),
+        ("attend", ("--compact", *PAIR)),
+        *(("attend", ("--method", method, "--json", *PAIR)) for method in ("values", "rollout", "erasure")),
+        ("explain", SENTENCE),
+        ("explain", ("--json", *PAIR)),
+        ("lens", PAIR),
+        ("align", PAIR),
+        ("heads", ("--split", "validation")),
+        ("evaluate", ("--data", "data")),
+    )
 )
 
 
@@ -194,7 +221,15 @@ class Fuzzer:
         shutil.rmtree(place)
         shutil.copytree(self.home, place)
         kind = chance.choice(
-            (self._run_file, self._checkpoint, self._kinds, self._corpus, self._lines, self._configuration)
+            (
+                self._run_file,
+                self._run_with_right_sums,
+                self._checkpoint,
+                self._kinds,
+                self._corpus,
+                self._lines,
+                self._configuration,
+            )
         )
         return kind(place, chance)
 
@@ -203,6 +238,16 @@ class Fuzzer:
         self._damage(place / "run" / name, RUN_FILES[name], chance)
         commands = (*READERS, self._continue()) if chance.random() < 0.4 else READERS
         return Case(name, chance.choice(commands))
+
+    def _run_with_right_sums(self, place: Path, chance: random.Random) -> Case:
+        """Somebody who means it has damaged a file, and given the weights the sums of what lies there now."""
+        run, name = place / "run", chance.choice(BLESSED)
+        if name == "model.safetensors":
+            tensors(lambda found: enlarge(found, chance))(run)
+        else:
+            self._damage(run / name, RUN_FILES[name], chance)
+            bless(run)
+        return Case(f"{name} with right sums", chance.choice((*READERS, self._continue())))
 
     def _checkpoint(self, place: Path, chance: random.Random) -> Case:
         checkpoints = sorted((place / "run" / "checkpoints").iterdir())

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from support.command_line import settings, write_corpus
+from support.fuzzing import READERS
 from transformer_mt import device
 from transformer_mt.cli.main import run
 
@@ -26,8 +27,8 @@ def make_home(home: Path) -> tuple[str, ...]:
         shorter = settings(training__checkpoint_every="2")
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
             assert run(["train", "--data", "data", "--run-dir", "run", *shorter]) == 0
-            for command in (["translate", "--model", "run", "Ja."], ["evaluate", "--model", "run", "--data", "data"]):
-                assert run(command) == 0  # so that children find everything imported
+            for command in READERS:
+                assert run([*command]) == 0  # so that children find everything imported
     finally:
         os.chdir(before)
     return options
