@@ -18,6 +18,7 @@ from transformer_mt.translation.search import (
     likeliest,
     sample,
 )
+from transformer_mt.translation.trace import BeamStep, observing_search
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
@@ -178,6 +179,25 @@ def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -
     assert model.decoded[0] == (3, 2)
     steps = range(2, max(lengths) + 1)
     assert model.decoded[1:] == [(sum(length >= step for length in lengths), 1) for step in steps]
+
+
+@given(seed=seeds, alpha=alphas, beam=st.integers(1, 5), n_best=st.integers(1, 3))
+def test_what_cannot_win_within_the_limit_of_its_sentence_leaves_at_once(
+    seed: int, alpha: float, beam: int, n_best: int
+) -> None:
+    steps: list[BeamStep] = []
+    limits = (5, 19, 9)
+    with observing_search(steps.append):
+        beam_search(table(seed), SOURCE, beam=beam, alpha=alpha, limits=limits, n_best=n_best)
+    scores: list[list[float]] = [[] for _ in limits]
+    for step in steps:
+        rows = list(zip(*(column.tolist() for column in (step.origin, step.ended, step.score)), strict=True))
+        for origin, ended, score in rows:
+            scores[origin] += [score] * ended
+        for (origin, ended, _), goes_on, total in zip(rows, step.goes_on, step.log_probability, strict=True):
+            to_beat = sorted(scores[origin], reverse=True)[n_best - 1 : n_best] or [-math.inf]
+            best_possible = float(total) / length_penalty(limits[origin], alpha)
+            assert bool(goes_on) == (not ended and best_possible > to_beat[0])
 
 
 @pytest.mark.parametrize("beam", [1, 4])

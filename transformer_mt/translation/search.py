@@ -114,7 +114,7 @@ def sample(
         candidates = live.candidates(token.to(source.device))
         numbers = candidates.numbers()
         _finish(finished, live, candidates, numbers, penalty=length_penalty(length, alpha), n_best=1)
-        goes_on = [token != EOS and log_probability > -math.inf for _, token, log_probability in numbers]
+        goes_on = [token != EOS for _, token, _ in numbers]
         if not any(goes_on):
             break
         live = live.extend(model, candidates.select(goes_on))
