@@ -154,8 +154,6 @@ class StepAttention:
         if hidden is not None:
             scores = scores.view(batch, self.heads, width, places) + hidden
         weights = scores.view(batch * self.heads, width, places).softmax(dim=2)
-        if weights.dtype != kept.values.dtype:
-            weights = weights.to(kept.values.dtype)
         heads = torch.bmm(weights, kept.batched_values.narrow(1, 0, places))
         heads = heads.view(batch, self.heads, width, self.value_width).transpose(1, 2)  # BH W d -> B W H d
         return heads.reshape(batch, width, self.heads * self.value_width)
