@@ -19,9 +19,9 @@ KINDS = (
 
 def test_no_hostile_file_does_more_than_end_a_command_with_one_line() -> None:
     """In a process of its own, whose threads are known: cases are children of it."""
-    command = [sys.executable, str(SCRIPT), "--cases", "80", "--seed", "1030"]
+    command = [sys.executable, str(SCRIPT), "--cases", "100", "--seed", "1524"]
     ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert ended.stdout.endswith("80 cases, 0 broke the contract\n"), ended.stdout + ended.stderr
+    assert ended.stdout.endswith("100 cases, 0 broke the contract\n"), ended.stdout + ended.stderr
     assert ended.returncode == 0
     kinds = re.findall(r"^\| ([a-z][^|]*) \| \d+ \|", ended.stdout, re.MULTILINE)
     assert sorted(kinds) == sorted(KINDS)

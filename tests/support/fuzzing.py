@@ -176,6 +176,21 @@ RUN_FILES: Mapping[str, Damage] = {
     "model.safetensors": damage_safetensors,
     "metrics.jsonl": damage_json,
     "training.lock": damage_json,
+    "alignment.json": damage_json,
+    "data.json": damage_json,
+    "watched.jsonl": damage_json,
+    "words.safetensors": damage_safetensors,
+    "data.safetensors": damage_safetensors,
+}
+# The commands that read a file, where not all do.
+READ_BY: Mapping[str, tuple[str, ...]] = {
+    "metrics.jsonl": ("plot", "runs", "train"),
+    "training.lock": ("runs", "train"),
+    "alignment.json": ("align", "attend"),
+    "data.json": ("align", "evaluate", "heads", "train"),
+    "data.safetensors": ("train",),
+    "watched.jsonl": ("attend", "train"),
+    "words.safetensors": ("translate", "align"),
 }
 BLESSED = ("config.toml", "tokenizer.model", "model.safetensors")
 CHECKPOINT_FILES: Mapping[str, Damage] = {
@@ -187,7 +202,8 @@ CHECKPOINT_FILES: Mapping[str, Damage] = {
     "random.safetensors": damage_safetensors,
 }
 SENTENCE, PAIR = ("Der Hund schläft.",), ("--target", "The dog sleeps.", "Der Hund schläft.")
-READERS: tuple[tuple[str, ...], ...] = tuple(
+LISTERS = (("plot", "run"), ("runs", "."), ("runs", "--json", "."), ("attend", "--history", "--model", "run"))
+READERS: tuple[tuple[str, ...], ...] = LISTERS + tuple(
     (command, "--model", "run", "--device", "cpu", *options)
     for command, options in (
         ("translate", SENTENCE),
@@ -236,7 +252,8 @@ class Fuzzer:
     def _run_file(self, place: Path, chance: random.Random) -> Case:
         name = chance.choice(list(RUN_FILES))
         self._damage(place / "run" / name, RUN_FILES[name], chance)
-        commands = (*READERS, self._continue()) if chance.random() < 0.4 else READERS
+        readers = [command for command in READERS if command[0] in READ_BY.get(name, command)]
+        commands = [*readers, self._continue()] if not readers or chance.random() < 0.4 else readers
         return Case(name, chance.choice(commands))
 
     def _run_with_right_sums(self, place: Path, chance: random.Random) -> Case:
