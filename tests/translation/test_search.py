@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from support.table_model import TableModel, all_translations, log_probability, words
 from torch import Tensor
 
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.tokenizer import BOS, EOS, PAD
 from transformer_mt.translation.search import (
     BLOCK,
@@ -81,6 +82,12 @@ def generators(*seeds: int) -> list[torch.Generator]:
 @pytest.mark.parametrize(("length", "alpha", "expected"), [(1, 0.7, 1.0), (7, 1.0, 2.0), (7, 0.0, 1.0), (19, 0.5, 2.0)])
 def test_length_penalty_is_equation_14_of_wu_et_al(length: int, alpha: float, expected: float) -> None:
     assert length_penalty(length, alpha) == pytest.approx(expected)
+
+
+def test_the_penalty_of_the_longest_translation_at_the_largest_exponent_is_a_number() -> None:
+    ranges = (SearchConfig.model_fields[name].metadata for name in ("max_length", "length_penalty"))
+    length, alpha = (next(mark.le for mark in metadata if hasattr(mark, "le")) for metadata in ranges)
+    assert length_penalty(length, alpha) < math.inf
 
 
 @example(seed=1, rows=MANY_ROWS, columns=5 * BLOCK + 17, count=3)  # behind all blocks, too

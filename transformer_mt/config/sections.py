@@ -368,7 +368,7 @@ class SearchConfig(Section):
 
     beam: Hypotheses = 4
     """Hypotheses kept at every step; 1 is greedy search. Not used when sampling."""
-    length_penalty: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
+    length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
     """0 ranks by probability alone, which favours short translations; larger favours longer ones."""
     sample: bool = False
     """Whether to draw translations at random instead of searching for the likeliest."""
