@@ -82,9 +82,12 @@ def test_the_showcase_of_the_built_in_corpus_has_its_reference_in_both_direction
         assert watcher_of(run, *sizes, "data.corpus=another.jsonl").reference is None
 
 
-def test_translations_that_do_not_end_are_cut_off_in_proportion_to_the_sentence(run: Path) -> None:
-    length = len(Run(run).load().tokenizer.encode("Tür")) + 1
-    assert watcher_of(run, "training.watch=Tür").search.max_length == 2 * length + 5
+@pytest.mark.parametrize("times", [1, 60])
+def test_translations_that_do_not_end_are_cut_off_in_proportion_to_the_sentence(run: Path, times: int) -> None:
+    sentence = " ".join(["Tür"] * times)
+    length = len(Run(run).load().tokenizer.encode(sentence)) + 1
+    search = watcher_of(run, f"training.watch={sentence}", "model.max_length=999").search
+    assert min(length + search.extra_length, search.max_length) == 2 * length + 5
 
 
 def test_watching_changes_no_weight_and_no_number(run: Path, tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ class Watcher:
         reference = _reference(self.sentence, pairs, config)
         fits = reference is not None and len(tokenizer.encode(reference)) < model.max_length
         self.reference = reference if fits else None
-        self.search = SearchConfig(beam=1, max_length=_LONGEST * length + _SPARE)
+        longest = _LONGEST * length + _SPARE
+        self.search = SearchConfig(beam=1, extra_length=longest, max_length=longest)
 
     def look(self, model: Seq2Seq, *, step: int, loss: float) -> None:
         """Keep a frame of a model after a step, at whose validation the loss was measured."""
