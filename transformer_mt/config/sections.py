@@ -381,7 +381,7 @@ class SearchConfig(Section):
     n_best: Hypotheses = 1
     """Different translations for each sentence."""
     extra_length: Annotated[int, Field(ge=0, le=10**5)] = 50
-    """How many subwords more than the sentence, or than what it begins with, a translation may have at the most."""
+    """How many subwords longer than its sentence, or than a given beginning, a translation may be."""
     max_length: Tokens = 128
     """The longest translation of all in subwords, end symbol included."""
     batch_size: Annotated[int, Field(gt=0, le=10**5)] = 64

@@ -135,7 +135,7 @@ class _Candidates:
     log_probability: Float[Tensor, " C"]
 
     def numbers(self) -> Numbers:
-        """Search, token and ln p of each: on them Python decides faster than torch, and a GPU is waited for once."""
+        """Search, token and ln p of each, on which Python decides faster than torch where there are few."""
         return list(zip(self.origin.tolist(), self.token.tolist(), self.log_probability.tolist(), strict=True))
 
     def select(self, kept: Sequence[bool]) -> "_Candidates":
