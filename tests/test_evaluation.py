@@ -15,9 +15,9 @@ from transformer_mt.errors import InputError
 from transformer_mt.evaluation import Scores, evaluate, exact_matches, score_lengths, score_texts
 from transformer_mt.inspection.alignment.aligners import AligningModel, link_counts
 from transformer_mt.models.build import build_model
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import Aligner
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 
 PAIRS = [

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import transformer_mt
 from transformer_mt.attention.scores import products
-from transformer_mt.names import nearest
+from transformer_mt.registry import nearest
 
 
 def functions() -> Iterator[FunctionType]:

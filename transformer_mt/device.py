@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
 

@@ -21,7 +21,7 @@ from transformer_mt.models.blocks import ReLU
 from transformer_mt.models.build import build_model
 from transformer_mt.models.feed_forward import relu_network
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer import EOS
+from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
 from transformer_mt.training.objective import cross_entropy
 from transformer_mt.translation.search import beam_search

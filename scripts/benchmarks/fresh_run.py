@@ -13,7 +13,8 @@ from transformer_mt.models.build import build_model
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.tokenizer import EOS, Tokenizer
+from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 # Pairs that the vocabulary is learned from, which takes a few seconds.
 LEARNED_FROM = 3_000

@@ -12,8 +12,8 @@ import torch
 
 from benchmarks.host import serve
 from benchmarks.reference import Sizes
-from transformer_mt.batching import Batch
-from transformer_mt.tokenizer import PAD
+from transformer_mt.batching.batches import Batch
+from transformer_mt.tokenizer.symbols import PAD
 
 SIDE = {"cpu": 4096, "cuda": 8192}
 

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 from benchmarks.host import serve
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.tokenizer import BOS, EOS, PAD, UNK
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.translation.translator import Translator
 
 

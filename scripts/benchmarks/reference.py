@@ -9,14 +9,15 @@ import numpy as np
 import torch
 from typing_extensions import override
 
-from transformer_mt.batching import Batch
+from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.device import choose_device, choose_precision
-from transformer_mt.processes import Processes, SingleProcess
+from transformer_mt.distributed import Processes, SingleProcess
 from transformer_mt.runs.directory import Run
-from transformer_mt.tokenizer import SPECIAL, Sampling, Tokenizer
+from transformer_mt.tokenizer.symbols import SPECIAL
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData
 from transformer_mt.training.session import build_trainer
 from transformer_mt.training.stream import BatchStream

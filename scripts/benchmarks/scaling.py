@@ -28,7 +28,7 @@ from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.tokenizer import EOS, SPECIAL
+from transformer_mt.tokenizer.symbols import EOS, SPECIAL
 from transformer_mt.translation.search import beam_search
 
 LENGTH, SENTENCES, BEAM = 16, 64, 4

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.reference import Sizes, reference_trainer
-from transformer_mt.processes import launched_processes
+from transformer_mt.distributed import launched_processes
 
 
 def main() -> None:

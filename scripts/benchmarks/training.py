@@ -11,9 +11,9 @@ import torch
 from benchmarks.contest import Contestant, Spread, ended_afterwards, in_turn, markdown, ratio
 from benchmarks.matrix_products import SIDE, training_flops
 from benchmarks.reference import Sizes, describe, generated_text, reference_batches
-from transformer_mt.batching import Batch
+from transformer_mt.batching.batches import Batch
 from transformer_mt.device import choose_device, choose_precision
-from transformer_mt.tokenizer import SPECIAL
+from transformer_mt.tokenizer.symbols import SPECIAL
 
 PLAIN, PLAIN_AS_OURS, JOEYNMT = "torch.nn.Transformer", "torch.nn.Transformer, dropout as ours", "JoeyNMT"
 

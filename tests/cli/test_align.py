@@ -7,7 +7,7 @@ import pytest
 from support.command_line import PAIRS, Tmt, settings
 
 from transformer_mt.cli.main import run
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import ALIGNMENT, Aligner
 from transformer_mt.runs.directory import Run
 

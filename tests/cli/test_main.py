@@ -204,7 +204,7 @@ class Panic(BaseException):
         (TypeError("a\x1b[31m bug\nand more"), "TypeError: a␛[31m bug"),
         (RuntimeError("unsupported memory format"), "RuntimeError: unsupported memory format"),
         (RecursionError(), "RecursionError: no reason given"),
-        (ImportError("cannot import name 'x'", name="transformer_mt.names"), "ImportError: cannot import name 'x'"),
+        (ImportError("cannot import name 'x'", name="transformer_mt.registry"), "ImportError: cannot import name 'x'"),
         (ValueError("7" * 5_000), f"ValueError: {'7' * 200}"),
         (Panic("index out of bounds"), "Panic: index out of bounds"),
     ],

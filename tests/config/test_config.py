@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from transformer_mt.config.sections import CHOSEN, Config, RecurrentConfig, SearchConfig, Section, TransformerConfig
 from transformer_mt.config.toml import differences, dump_config, explanation, load_config
 from transformer_mt.errors import InputError
-from transformer_mt.names import lookup, nearest
+from transformer_mt.registry import lookup, nearest
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
 

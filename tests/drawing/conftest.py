@@ -3,7 +3,7 @@
 import pytest
 from support.sentences import small_tokenizer
 
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
 @pytest.fixture(scope="session")

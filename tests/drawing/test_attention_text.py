@@ -16,7 +16,7 @@ from transformer_mt.drawing.shading import Blocks
 from transformer_mt.inspection.graph import adjacency
 from transformer_mt.inspection.matrices import Matrix, layer_matrices
 from transformer_mt.inspection.views import view_attention
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 ONE = Matrix("cross.1.1", "cross-attention", "head 1", [[0.25, 0.75]], ("Can",), ("du", "mir"))
 OTHER = replace(ONE, key="cross.1.2", name="head 2", numbers=[[1.0, None]])

@@ -13,7 +13,7 @@ from support.tiny import varied_model
 
 from transformer_mt.drawing.explanation_text import in_words, render_explanation
 from transformer_mt.inspection.explanation import Explanation, explain
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 WIDE = 500  # nothing is folded

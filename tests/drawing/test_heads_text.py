@@ -6,7 +6,7 @@ from transformer_mt.drawing.heads_text import CASES, head_lines
 from transformer_mt.inspection.head_table import LOOKS, HeadFigures, HeadTable, RelationFigures
 from transformer_mt.inspection.intervals import Estimate
 from transformer_mt.inspection.relations import Kind
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 
 
 def estimate(value: float) -> Estimate:

@@ -14,7 +14,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.experiments.head_bleu import bleu, bleu_change, bleu_statistics, with_bleu
 from transformer_mt.inspection.head_measuring import measure_heads
 from transformer_mt.inspection.intervals import Estimate, Resampling
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translation, Translator
 
 SOURCES = ("Der Hund schläft.", "Ich sehe die Katze.", "Der alte Mann liest ein Buch.")

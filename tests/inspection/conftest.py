@@ -6,7 +6,7 @@ from support.sentences import small_tokenizer
 from transformer_mt.config.sections import AttentionConfig, TransformerConfig
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
 @pytest.fixture(scope="session")

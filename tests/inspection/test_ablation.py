@@ -6,13 +6,14 @@ import torch
 from support.tiny import tiny_model
 from support.variants import RECURRENT
 
+from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.inspection.ablation import HeadImportance, head_importance, layer_normalised
 from transformer_mt.inspection.gates import gated, head_names, head_numbers
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.names import HeadName
-from transformer_mt.tokenizer import EOS, Tokenizer
+from transformer_mt.registry import HeadName
+from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.usefixtures("float64")
 

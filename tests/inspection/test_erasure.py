@@ -8,7 +8,7 @@ from support.tiny import VOCABULARY, tiny_model, varied_model
 from transformer_mt.inspection import erasure
 from transformer_mt.inspection.erasure import Part, erase
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer import BOS, EOS
+from transformer_mt.tokenizer.symbols import BOS, EOS
 
 pytestmark = pytest.mark.usefixtures("float64")
 

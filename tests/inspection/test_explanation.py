@@ -28,8 +28,8 @@ from transformer_mt.models.blocks import NORMS, RESIDUALS
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.names import HeadName
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.registry import HeadName
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.usefixtures("without_gradients")
 

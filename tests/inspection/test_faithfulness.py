@@ -22,7 +22,7 @@ from transformer_mt.inspection.matrices import layer_matrices
 from transformer_mt.inspection.methods import ALL, METHODS, Gradient
 from transformer_mt.inspection.views import view_attention
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 PAIRS = [
     SentencePair("Der alte Mann liest ein gutes Buch.", "The old man is reading a good book."),

@@ -8,7 +8,7 @@ from transformer_mt.attention.multihead import Attention
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.gates import gated, head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 
 SOURCE, TARGET = torch.tensor([[5, 7, 3], [11, 13, 3]]), torch.tensor([[2, 17, 19], [2, 23, 29]])
 

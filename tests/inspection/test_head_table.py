@@ -12,8 +12,8 @@ from transformer_mt.inspection.head_table import LOOKS, HeadTable, rank_correlat
 from transformer_mt.models.build import build_model
 from transformer_mt.models.pruning import leave_out
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import HeadName
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.registry import HeadName
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 GERMAN = (Node("DET", "det", 1), Node("NOUN", "nsubj", 2), Node("VERB", "root", -1), Node("PUNCT", "punct", 2))
 

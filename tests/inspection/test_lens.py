@@ -13,7 +13,8 @@ from transformer_mt.inspection.lens import GUESSES, Lens, decided_at, look_throu
 from transformer_mt.inspection.tokens import Tokens
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.tokenizer import BOS, EOS, Tokenizer
+from transformer_mt.tokenizer.symbols import BOS, EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 SOURCE, TARGET = "Der alte Mann liest ein gutes Buch.", "The old man reads."
 

@@ -17,7 +17,7 @@ from transformer_mt.inspection.matrices import layer_matrices
 from transformer_mt.inspection.methods import METHODS
 from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 SOURCE, TARGET = "Der Satz.", "The book."
 ONE_LAYER = ("model.encoder_layers=1", "model.decoder_layers=1")

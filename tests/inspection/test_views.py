@@ -13,7 +13,7 @@ from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.inspection.matrices import explaining_matrix, layer_matrices
 from transformer_mt.inspection.views import ViewsOfRuns, view_attention
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 SOURCE, TARGET = "Der alte Mann.", "The man."
 

@@ -15,7 +15,7 @@ from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.build import build_model
 from transformer_mt.models.pruning import leave_out
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.weights import layout_of, load_weights, weights_of
 
 pytestmark = pytest.mark.usefixtures("float64")

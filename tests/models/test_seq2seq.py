@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from transformer_mt.attention.graphs import Complete
 from transformer_mt.attention.observing import observing
 from transformer_mt.models.seq2seq import Seq2Seq, State
-from transformer_mt.tokenizer import BOS, PAD
+from transformer_mt.tokenizer.symbols import BOS, PAD
 
 pytestmark = pytest.mark.usefixtures("float64")
 

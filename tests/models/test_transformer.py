@@ -10,7 +10,7 @@ from transformer_mt.attention.positions import Sinusoidal
 from transformer_mt.dropout import Dropout
 from transformer_mt.models.build import build_transformer
 from transformer_mt.models.transformer import Embedding, Transformer
-from transformer_mt.tokenizer import PAD
+from transformer_mt.tokenizer.symbols import PAD
 
 pytestmark = pytest.mark.usefixtures("float64")
 

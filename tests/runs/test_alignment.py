@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import ALIGNMENT, CHOICES, Aligner, Dictionary, pack_aligner, read_aligner
 from transformer_mt.runs.directory import Run
 

@@ -18,7 +18,7 @@ from transformer_mt.runs.files import (
     write_sealed_directory,
 )
 from transformer_mt.runs.words import WORDS
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
 

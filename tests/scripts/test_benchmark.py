@@ -59,11 +59,11 @@ from benchmarks.translation import (
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from transformer_mt.batching import Batch
+from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.models.build import build_model
-from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL
 from transformer_mt.translation.translator import Translator
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "benchmark.py"

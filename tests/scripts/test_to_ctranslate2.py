@@ -17,7 +17,7 @@ from transformer_mt.config.sections import TransformerConfig
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.tokenizer import BOS, EOS, PAD
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "to_ctranslate2.py"
 VOCABULARY = 17

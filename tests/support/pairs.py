@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from transformer_mt.inspection.tokens import PairTokens, Tokens
-from transformer_mt.tokenizer import BOS, EOS
+from transformer_mt.tokenizer.symbols import BOS, EOS
 
 
 def pair_tokens(source: Sequence[int], target: Sequence[int], *, words: Sequence[int] = ()) -> PairTokens:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TypeVar
 
-from transformer_mt.processes import Number, Processes
+from transformer_mt.distributed import Number, Processes
 
 T = TypeVar("T")
 

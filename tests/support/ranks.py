@@ -19,9 +19,9 @@ from torch import Tensor
 
 from support.small_training import corpus_in_memory, small_config
 from support.variants import VARIANTS
-from transformer_mt.batching import plan_batches
+from transformer_mt.batching.batches import plan_batches
+from transformer_mt.distributed import Processes, SingleProcess, launched_processes
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.processes import Processes, SingleProcess, launched_processes
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.session import TrainingSession, build_session, open_training
@@ -150,7 +150,7 @@ def all_variants(processes: Processes, folder: Path) -> Any:
 
 def reductions(processes: Processes, folder: Path) -> Any:
     """How often gradients are summed over the processes in a step that accumulates."""
-    import transformer_mt.processes as module
+    import transformer_mt.distributed as module
 
     trainer, calls = trainer_of(processes, folder, *ACCUMULATED), 0
     reduce = module.dist.all_reduce

@@ -3,7 +3,7 @@
 from functools import cache
 
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 SENTENCES = (
     "Kannst du mir helfen, diesen Satz zu übersetzen?",

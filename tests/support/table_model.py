@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_mt.models.seq2seq import Seq2Seq, State
-from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL
 
 CELLS = 10_007
 

@@ -8,7 +8,7 @@ from transformer_mt.config.sections import ModelConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer import BOS, PAD, SPECIAL
+from transformer_mt.tokenizer.symbols import BOS, PAD, SPECIAL
 
 VOCABULARY = 13
 

@@ -3,7 +3,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 
-from transformer_mt.tokenizer import PAD
+from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.training import blockwise_loss
 from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
 from transformer_mt.training.objective import cross_entropy

@@ -9,11 +9,11 @@ from support.cache import cache_in
 from support.data_files import load, parquet, write
 from support.small_training import PAIRS, TRAIN, small_config
 
-from transformer_mt import encoded_pairs
+from transformer_mt.batching import encoded_pairs
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import count_words
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training import data
 from transformer_mt.training.data import Share, TrainingData, next_rows, sample, train_tokenizer, training_words
 

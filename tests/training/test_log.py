@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from support.processes import OneOf
 
-from transformer_mt.processes import SingleProcess
+from transformer_mt.distributed import SingleProcess
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.log import MetricsLog, summarise
 from transformer_mt.training.reports import StepReport, Validation, ValidationReport

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.tokenizer import EOS, PAD, SPECIAL
+from transformer_mt.tokenizer.symbols import EOS, PAD, SPECIAL
 from transformer_mt.training.masking import MASK, mask_tokens
 
 

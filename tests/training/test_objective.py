@@ -6,13 +6,14 @@ from support.small_training import TRAIN, small_config
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.batching import Batch
+from transformer_mt.batching.batches import Batch
+from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import CHOSEN, TokenizerConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.encoded_pairs import encode_pairs
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq, State
-from transformer_mt.tokenizer import PAD, Tokenizer
+from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.objective import (
     OBJECTIVES,
     Objective,

@@ -10,7 +10,7 @@ from support import ranks
 from support.small_training import validations_of
 from torch import Tensor
 
-from transformer_mt.processes import SingleProcess
+from transformer_mt.distributed import SingleProcess
 from transformer_mt.runs.checkpoints import states_by_name, states_of
 
 ALONE = SingleProcess()

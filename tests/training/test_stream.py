@@ -5,10 +5,10 @@ import torch
 from support.processes import OneOf
 from support.small_training import TRAIN, VALIDATION, small_config
 
-from transformer_mt.batching import Batch
+from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.processes import Processes, SingleProcess
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.distributed import Processes, SingleProcess
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import Share, TrainingData
 from transformer_mt.training.stream import BatchStream
 

@@ -10,8 +10,8 @@ import pytest
 from support.processes import OneOf
 from support.small_training import opened
 
+from transformer_mt.distributed import SingleProcess
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.processes import SingleProcess
 from transformer_mt.runs.directory import TENSORBOARD, Run
 from transformer_mt.training.log import MetricsLog
 from transformer_mt.training.session import TrainingSession

@@ -9,8 +9,8 @@ from support.processes import OneOf
 from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, validations_of
 from torch import Tensor
 
+from transformer_mt.distributed import SingleProcess
 from transformer_mt.errors import Diverged, EnvironmentProblem, InputError
-from transformer_mt.processes import SingleProcess
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.data import TrainingCorpora, train_tokenizer

@@ -12,10 +12,11 @@ from torch.nn import functional as F
 
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.distributed import SingleProcess
 from transformer_mt.errors import EnvironmentProblem
 from transformer_mt.models.build import build_model
-from transformer_mt.processes import SingleProcess
-from transformer_mt.tokenizer import BOS, EOS, Tokenizer
+from transformer_mt.tokenizer.symbols import BOS, EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
 from transformer_mt.translation.translator import Translation, Translator
 

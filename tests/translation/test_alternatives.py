@@ -3,7 +3,8 @@ import torch
 from support.table_model import TableModel
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
-from transformer_mt.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.translator import EMPTY, Translator
 

@@ -9,7 +9,7 @@ from support.table_model import TableModel, all_translations, log_probability, w
 from torch import Tensor
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.tokenizer import BOS, EOS, PAD
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 from transformer_mt.translation.search import (
     BLOCK,
     MANY_ROWS,

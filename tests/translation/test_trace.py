@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.table_model import TableModel, log_probability
 
-from transformer_mt.tokenizer import EOS, PAD
+from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.translation.search import Hypothesis, beam_search, length_penalty
 from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamRecorder, BeamTrace, observing_search
 

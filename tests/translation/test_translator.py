@@ -6,7 +6,8 @@ from support.table_model import TableModel
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.errors import InputError
-from transformer_mt.tokenizer import EOS, Tokenizer
+from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import beam_search
 from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
 

@@ -15,7 +15,7 @@ from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.attention.spelling import spelled
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 
 
 class AttentionFactory(ABC):

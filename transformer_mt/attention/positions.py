@@ -18,7 +18,7 @@ from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores
 from transformer_mt.attention.spelling import spelled
 from transformer_mt.attention.steps import Step, Vector, Vectors
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 
 KEY = "model.attention.position"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from transformer_mt.errors import InputError
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 
 Choice = TypeVar("Choice")
 Table = Mapping[str, Callable[..., Choice]]

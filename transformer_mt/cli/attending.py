@@ -18,7 +18,7 @@ from transformer_mt.inspection.graph import adjacency
 from transformer_mt.inspection.matrices import Matrix, explaining_matrix, layer_matrices
 from transformer_mt.inspection.methods import METHODS
 from transformer_mt.inspection.views import AttentionView, ViewsOfRuns, view_attention
-from transformer_mt.names import HeadName, lookup
+from transformer_mt.registry import HeadName, lookup
 from transformer_mt.runs.directory import Run
 
 # Matrices in lines: those of a layer belong together; of several runs, those of the same layer and head.

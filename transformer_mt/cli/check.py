@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from transformer_mt.batching import Batch
+from transformer_mt.batching.batches import Batch
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.config.sections import Config
 from transformer_mt.errors import EnvironmentProblem

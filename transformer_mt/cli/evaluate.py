@@ -11,7 +11,7 @@ import typer
 from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Reverse
 from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.errors import InputError
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.cli.load import OpenedRun

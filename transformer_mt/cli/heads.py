@@ -11,7 +11,7 @@ import typer
 from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Npz, Quiet
 from transformer_mt.cli.search_options import SearchOptions
 from transformer_mt.errors import InputError
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.cli.load import OpenedRun
@@ -145,10 +145,10 @@ def _pairs(
     run: "OpenedRun", *, data: str | None, split: str, most: int | None, quiet: bool
 ) -> "tuple[list[SentencePair], str]":
     """The pairs to measure on, and what their corpus is called."""
+    from transformer_mt.batching.encoded_pairs import fitting
     from transformer_mt.cli.evaluate import USUAL
     from transformer_mt.cli.terminal import note
     from transformer_mt.corpus.load import load_corpus
-    from transformer_mt.encoded_pairs import fitting
 
     source = run.config.data
     corpus = load_corpus(source.model_copy(update={"corpus": data, **USUAL}) if data else source, need=split)

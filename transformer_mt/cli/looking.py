@@ -25,8 +25,8 @@ from transformer_mt.errors import InputError, TmtError
 from transformer_mt.inspection.gates import without_heads
 from transformer_mt.inspection.tokens import PairTokens, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import HeadName
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.registry import HeadName
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 # Words and punctuation marks of a sentence that is worth a look and fits on a screen.
 MODERATE = range(5, 13)

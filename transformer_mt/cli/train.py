@@ -15,7 +15,7 @@ from transformer_mt.errors import InputError, TmtError
 if TYPE_CHECKING:
     from transformer_mt.cli.training_display import Narrator
     from transformer_mt.config.sections import Config
-    from transformer_mt.processes import Processes
+    from transformer_mt.distributed import Processes
     from transformer_mt.training.session import TrainingSession
 
 
@@ -152,7 +152,7 @@ def _short_forms(*, epochs: int | None, steps: int | None, learning_rate: float 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal, with the other processes that the launcher has started; the exit code."""
-    from transformer_mt.processes import launched_processes
+    from transformer_mt.distributed import launched_processes
 
     with launched_processes() as processes, ExitStack() as silence:
         if not processes.is_first:  # one speaks for all

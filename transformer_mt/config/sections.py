@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from transformer_mt.names import HEAD_PATTERN
+from transformer_mt.registry import HEAD_PATTERN
 
 # The version of what a run directory holds; the present program reads no other.
 FORMAT = 1

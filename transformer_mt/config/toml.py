@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, Section
 from transformer_mt.errors import InputError
-from transformer_mt.names import nearest
+from transformer_mt.registry import nearest
 
 _LONGEST = 2**20
 

@@ -25,7 +25,7 @@ from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
 from transformer_mt.corpus.stream import StreamedPairs, usable_pairs
 from transformer_mt.corpus.tables import TableFile
 from transformer_mt.errors import InputError
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 
 _GERMAN_ENGLISH = ("de", "en")
 

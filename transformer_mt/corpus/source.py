@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_mt.errors import InputError
-from transformer_mt.names import nearest
+from transformer_mt.registry import nearest
 
 BUILTIN = "builtin"
 FORMS = (

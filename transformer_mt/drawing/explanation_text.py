@@ -11,7 +11,7 @@ from transformer_mt.attention.steps import Stage, Step
 from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.drawing.layout import right_aligned
 from transformer_mt.inspection.explanation import Explanation
-from transformer_mt.names import STACKS
+from transformer_mt.registry import STACKS
 
 # What a line is indented by, and no label is wider than.
 _INDENT = "   "

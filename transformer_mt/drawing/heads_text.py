@@ -18,7 +18,7 @@ from transformer_mt.inspection.head_table import (
     rank_correlation,
 )
 from transformer_mt.inspection.intervals import Estimate
-from transformer_mt.names import STACKS, HeadName
+from transformer_mt.registry import STACKS, HeadName
 
 # A relation of fewer cases is not shown: its share says little.
 CASES = 20

@@ -10,7 +10,7 @@ from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.inspection.gates import head_names, without_heads
 from transformer_mt.inspection.head_table import HeadTable
 from transformer_mt.inspection.intervals import Estimate, Resampling
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.translation.translator import Translator
 
 # Matches of one to four words, how many such n-grams there are, and both lengths.

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import Config, TransformerConfig
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.encoded_pairs import encode_pairs
 from transformer_mt.errors import InputError
 from transformer_mt.experiments.head_bleu import bleu_change, bleu_statistics
 from transformer_mt.inspection.ablation import HeadImportance, head_importance
 from transformer_mt.inspection.gates import head_names
 from transformer_mt.inspection.intervals import Estimate, Resampling, sure
 from transformer_mt.models.pruning import leave_out
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.parent import begun_with

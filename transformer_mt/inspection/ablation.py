@@ -8,13 +8,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_mt.batching import Batch, fixed_batches
+from transformer_mt.batching.batches import Batch, fixed_batches
+from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.inspection.gates import gated, head_names, head_numbers, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.names import HeadName, lookup
-from transformer_mt.tokenizer import PAD, Tokenizer
+from transformer_mt.registry import HeadName, lookup
+from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 _BATCH_TOKENS = 4_096
 

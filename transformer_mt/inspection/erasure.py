@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.inspection.tokens import PairTokens
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.tokenizer import BOS, PAD
+from transformer_mt.tokenizer.symbols import BOS, PAD
 
 # Tokens that go through the model at a time, at least one sentence's.
 BATCH_TOKENS = 4_096

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.pairs import Pairs, SentencePair
-from transformer_mt.encoded_pairs import fitting
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.intervals import Estimate, Resampling, sure
 from transformer_mt.inspection.maps import StackMaps
 from transformer_mt.inspection.methods import METHODS, Erasure, Method
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import lookup
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.registry import lookup
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 REFERENCE = "erasure"
 # The name of the baseline beside the methods: the rows of erasure itself, shuffled.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformer_mt.attention.multihead import Attention
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 
 # One factor a head, of all sentences or of each.
 Gates = Float[Tensor, "#B H"]

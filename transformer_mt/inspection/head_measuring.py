@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from torch import nn
 
+from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair, words
-from transformer_mt.encoded_pairs import encode_pairs
 from transformer_mt.inspection.ablation import HeadImportance, batches, normalised_gradients
 from transformer_mt.inspection.gates import head_names, head_numbers
 from transformer_mt.inspection.head_table import (
@@ -29,8 +29,8 @@ from transformer_mt.inspection.intervals import Estimate, Resampling, estimate, 
 from transformer_mt.inspection.recording import record_attention
 from transformer_mt.inspection.relations import Instance, Kind, instances
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.names import HeadName
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.registry import HeadName
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 # What a stack's rows and columns are words of: 0 the source, 1 the target.
 _SIDES = {"encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}

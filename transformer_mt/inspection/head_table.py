@@ -9,7 +9,7 @@ import numpy as np
 
 from transformer_mt.inspection.intervals import Estimate
 from transformer_mt.inspection.relations import Kind
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 
 # What is measured of the places where a head looks, in the order of the table.
 ENTROPY, DISTANCE, PREVIOUS, SAME, NEXT, ALIGNED, PUNCTUATION, SYMBOL = LOOKS = (

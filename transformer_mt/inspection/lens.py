@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer_mt.inspection.maps import SIGNIFICANT_DIGITS
 from transformer_mt.inspection.tokens import Tokens, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 # How many of the likeliest pieces are kept of each layer.
 GUESSES = 5

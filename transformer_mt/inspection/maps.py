@@ -13,7 +13,7 @@ from transformer_mt.attention.graphs import Graph
 from transformer_mt.inspection.recording import present_heads, record_attention
 from transformer_mt.inspection.tokens import PairTokens, merge_mask, merge_pieces, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 # What a number keeps in JSON: enough for every use of a weight, in a third of the characters.
 SIGNIFICANT_DIGITS = 5

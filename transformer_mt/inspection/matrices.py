@@ -8,7 +8,7 @@ import torch
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import AttentionMaps, StackMaps
 from transformer_mt.inspection.methods import METHODS
-from transformer_mt.names import STACKS, HeadName, lookup
+from transformer_mt.registry import STACKS, HeadName, lookup
 
 # A row of a map; None where a query may not attend.
 Weights = Sequence[float | None]

@@ -24,8 +24,8 @@ from transformer_mt.inspection.recording import Recording, record_attention
 from transformer_mt.inspection.tokens import PairTokens, sum_pieces, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.names import STACKS
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.registry import STACKS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 ALL = tuple(STACKS)
 

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import InputError
-from transformer_mt.tokenizer import BOS, EOS, Tokenizer
+from transformer_mt.tokenizer.symbols import BOS, EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

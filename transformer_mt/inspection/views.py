@@ -12,8 +12,8 @@ from transformer_mt.inspection.maps import AttentionMaps
 from transformer_mt.inspection.matrices import ALL, Matrix, layer_matrices
 from transformer_mt.inspection.methods import METHODS
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import lookup
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.registry import lookup
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from transformer_mt.models.pruning import KEY, leave_out
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Embedding, Embeddings, Transformer
-from transformer_mt.names import HeadName, lookup
+from transformer_mt.registry import HeadName, lookup
 
 # What a recurrent decoder may look at the source with: any score, or no attention at all.
 RECURRENT_SCORES: dict[str, type[Score] | None] = {**SCORES, "none": None}

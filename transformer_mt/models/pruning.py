@@ -7,7 +7,7 @@ from torch import nn
 from transformer_mt.attention.multihead import Attention, NoHeads
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 
 KEY = "model.attention.pruned"
 

@@ -29,7 +29,7 @@ from transformer_mt.dropout import Dropout
 from transformer_mt.models.blocks import Layers
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States, Surroundings
 from transformer_mt.models.transformer import Embeddings
-from transformer_mt.tokenizer import PAD
+from transformer_mt.tokenizer.symbols import PAD
 
 LayerStates = tuple[Float[Tensor, "B D"], ...]
 

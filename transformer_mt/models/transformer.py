@@ -16,7 +16,7 @@ from transformer_mt.models.blocks import Layers
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer, LayerFactory
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States, Surroundings
 from transformer_mt.models.stepping import DecoderState, DecoderStep, SharedState
-from transformer_mt.tokenizer import PAD
+from transformer_mt.tokenizer.symbols import PAD
 
 
 class Embedding(nn.Module):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.reading import parse_json, read_regular
 
 ALIGNMENT = "alignment.json"

@@ -15,8 +15,8 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
+from transformer_mt.distributed import Processes
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.processes import Processes
 from transformer_mt.runs.files import (
     read_sealed_directory,
     remove_leftovers,

@@ -57,7 +57,7 @@ from transformer_mt.runs.weights import (
     weights_of,
 )
 from transformer_mt.runs.words import WORDS, pack_words, read_seen_words, read_words
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
     "config.toml",

@@ -13,7 +13,7 @@ from transformer_mt.models.build import Unfilled, build_model
 from transformer_mt.runs.checkpoints import CHECKPOINT_NAME, saved_layout, saved_progress, saved_steps, saved_weights
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, TOKENIZER, Run, TrainedModel, model_layout
 from transformer_mt.runs.weights import load_weights
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
 class RunAtStep(Run):

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 from transformer_mt.runs.weights import weights_of
 
 # Reads the weights of an earlier validated step.

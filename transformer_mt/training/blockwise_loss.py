@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from transformer_mt.device import as_computed
 from transformer_mt.models.seq2seq import States
-from transformer_mt.tokenizer import PAD
+from transformer_mt.tokenizer.symbols import PAD
 
 # So many rows make an efficient product; a GPU is busy only with more.
 CPU_ROWS, GPU_ROWS = 512, 8192

@@ -11,17 +11,17 @@ import pyarrow as pa
 import sentencepiece
 import torch
 
-from transformer_mt.batching import Rows, mix_seed
+from transformer_mt.batching.batches import Rows, mix_seed
+from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
 from transformer_mt.cache import kept_table
 from transformer_mt.config.sections import Config, TokenizerConfig
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords, count_words
-from transformer_mt.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
 from transformer_mt.runs.data import DataRecord
 from transformer_mt.runs.words import WORDS, pack_words, unpack_words
-from transformer_mt.tokenizer import Sampling, Tokenizer
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 # Pairs that stand together in a sample of a corpus, where reading one of them takes as long as reading all.
 _SAMPLED_TOGETHER = 100

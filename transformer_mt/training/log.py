@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from transformer_mt.processes import Processes
+from transformer_mt.distributed import Processes
 from transformer_mt.runs.directory import TENSORBOARD, Run
 from transformer_mt.training.reports import StepReport, ValidationReport, WindowReport
 from transformer_mt.training.tensorboard import TensorBoard

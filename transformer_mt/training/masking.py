@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transformer_mt.tokenizer import EOS, PAD, UNK
+from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 
 # With byte fallback no text has unknown subwords, so their symbol is free to stand for a hidden one.
 MASK = UNK

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.batching import Batch
+from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import ObjectiveConfig
 from transformer_mt.device import computed_in
 from transformer_mt.models.seq2seq import States
-from transformer_mt.names import lookup
-from transformer_mt.tokenizer import PAD
+from transformer_mt.registry import lookup
+from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerConfig
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 from transformer_mt.runs.weights import Layout
 from transformer_mt.training.schedules import Schedule
 

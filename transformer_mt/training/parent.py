@@ -10,10 +10,10 @@ from transformer_mt.config.sections import Config, ModelConfig, ParentConfig, Tr
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.pruning import KEY, leave_out
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run, TrainedModel
 from transformer_mt.runs.weights import digest, layout_of, weights_of
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import Share, sample
 
 _SHOWN = 9

@@ -9,8 +9,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.batching import Batch
-from transformer_mt.tokenizer import PAD
+from transformer_mt.batching.batches import Batch
+from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.training.session import TrainingSession
 from transformer_mt.training.stream import BatchStream
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from transformer_mt.config.sections import Config, NoamConfig, ScheduleConfig
 from transformer_mt.errors import InputError
-from transformer_mt.names import lookup
+from transformer_mt.registry import lookup
 
 # From the step, counted from 1, to the learning rate.
 Schedule = Callable[[int], float]

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer_mt.batching import mix_seed
+from transformer_mt.batching.batches import mix_seed
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
@@ -17,16 +17,16 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
+from transformer_mt.distributed import Processes, SingleProcess
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.inspection.alignment.choice import DICTIONARY_PAIRS, find_aligner
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
-from transformer_mt.processes import Processes, SingleProcess
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
 from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer, training_words
 from transformer_mt.training.parent import load_parent, parent_notes
 from transformer_mt.training.reports import FinishReport, Report

@@ -1,8 +1,8 @@
 """An endless stream of training batches with a position that can be noted and returned to."""
 
-from transformer_mt.batching import Batch, plan_batches
+from transformer_mt.batching.batches import Batch, plan_batches
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.processes import Processes
+from transformer_mt.distributed import Processes
 from transformer_mt.training.data import TrainingData
 
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.batching import Batch, mix_seed
+from transformer_mt.batching.batches import Batch, mix_seed
 from transformer_mt.config.sections import Config, NoamConfig
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
+from transformer_mt.distributed import Processes
 from transformer_mt.errors import Diverged, EnvironmentProblem, is_out_of_memory
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import lookup
-from transformer_mt.processes import Processes
+from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Layouts, Progress, states_by_name, states_of
 from transformer_mt.runs.directory import CHECKPOINTS, Run
 from transformer_mt.runs.weights import layout_of, load_weights, weights_of

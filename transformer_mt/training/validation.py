@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.batching import fixed_batches
+from transformer_mt.batching.batches import fixed_batches
+from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.encoded_pairs import encode_pairs
+from transformer_mt.distributed import Processes
 from transformer_mt.evaluation import score_texts
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.processes import Processes
-from transformer_mt.tokenizer import PAD, Tokenizer
+from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.reports import Validation
 from transformer_mt.translation.translator import Translator
 

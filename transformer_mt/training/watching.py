@@ -14,10 +14,10 @@ from transformer_mt.errors import InputError
 from transformer_mt.inspection.gates import head_numbers
 from transformer_mt.inspection.maps import AttentionMaps, attend_pair
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.watched import Frame, add_frame
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 
 KEY = "training.watch"

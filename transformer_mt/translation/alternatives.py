@@ -7,7 +7,7 @@ import torch
 
 from transformer_mt.device import compute_in
 from transformer_mt.models.seq2seq import evaluating
-from transformer_mt.tokenizer import BOS, EOS, PAD, UNK
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.translation.translator import Translation, Translator
 
 # What no search ever writes.

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, State
-from transformer_mt.tokenizer import BOS, EOS
+from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
 from transformer_mt.translation.trace import BeamStep, current_search_observer
 

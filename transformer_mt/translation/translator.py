@@ -9,14 +9,15 @@ from typing import Self
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer_mt.batching import mix_seed
+from transformer_mt.batching.batches import mix_seed
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, keep_freed_memory, require_memory
 from transformer_mt.errors import EnvironmentProblem, InputError
 from transformer_mt.models.seq2seq import NOT_FINITE, Seq2Seq, evaluating
 from transformer_mt.runs.directory import TrainedModel
 from transformer_mt.runs.trained import find_run
-from transformer_mt.tokenizer import EOS, PAD, Tokenizer
+from transformer_mt.tokenizer.symbols import EOS, PAD
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import Hypothesis, Prefix, beam_search, sample
 
 # Searches for the n best of a sentence, each for twice as many hypotheses as the one before.

@@ -16,9 +16,9 @@ from transformer_mt.inspection.alignment.choice import (
 from transformer_mt.inspection.alignment.links import linked, piece_words, real_words, shares, supported, word_weights
 from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import Aligner
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 PAIRS = [
     SentencePair(

@@ -22,8 +22,8 @@ from transformer_mt.inspection.alignment.choice import (
 )
 from transformer_mt.inspection.alignment.links import piece_words
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.names import HeadName
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.registry import HeadName
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 PAIRS = [
     SentencePair(

@@ -22,7 +22,7 @@ from transformer_mt.inspection.alignment.links import (
     supported,
     word_weights,
 )
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 links = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
 weights = arrays.arrays(np.float64, arrays.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.floats(0, 1))

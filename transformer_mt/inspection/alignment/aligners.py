@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer_mt.batching.encoded_pairs import encode_pairs, fitting
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
 from transformer_mt.corpus.pharaoh import format_links
-from transformer_mt.encoded_pairs import encode_pairs, fitting
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.ablation import batches
 from transformer_mt.inspection.alignment.links import (
@@ -29,9 +29,9 @@ from transformer_mt.inspection.alignment.links import (
 from transformer_mt.inspection.gates import head_names
 from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.names import HeadName
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import Aligner
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 _PAIRS_AT_A_TIME = 1_000
 

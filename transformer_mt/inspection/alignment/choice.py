@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Bool, Float
 
+from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.pairs import Pairs, SentencePair
-from transformer_mt.encoded_pairs import fitting
 from transformer_mt.inspection.alignment.aligners import (
     AligningModel,
     cross_heads,
@@ -25,7 +25,7 @@ from transformer_mt.inspection.alignment.links import (
 )
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import Aligner, Dictionary
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 # Training pairs that a dictionary is made of, and validation pairs that heads are chosen on.
 DICTIONARY_PAIRS, CHOICE_PAIRS = 8_000, 1_000

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from transformer_mt.corpus.pairs import Link, words
 from transformer_mt.runs.alignment import Dictionary
-from transformer_mt.tokenizer import Tokenizer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 # What belongs to no word: special symbols and punctuation.
 NO_WORD = -1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from transformer_mt.batching import BatchPlan, fixed_batches, mix_seed, plan_batches
+from transformer_mt.batching.batches import BatchPlan, fixed_batches, mix_seed, plan_batches
 from transformer_mt.errors import InputError
 
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
@@ -159,7 +159,7 @@ def test_four_sentences_of_five_tokens_fill_a_batch_of_twenty() -> None:
 
 def test_many_pairs_are_sorted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = sides([(1 + index % 17, 1 + index % 13) for index in range(997)])
-    monkeypatch.setattr("transformer_mt.batching.SORTED_TOGETHER", 100)
+    monkeypatch.setattr("transformer_mt.batching.batches.SORTED_TOGETHER", 100)
     plan = lists(plan_batches(source, target, batch_tokens=50, seed=1, epoch=1))
     assert sorted(row for batch in plan for row in batch) == list(range(997))
     widths = [max(max(source[row], target[row]) for row in batch) for batch in plan]

@@ -17,13 +17,11 @@ from transformer_mt.corpus.cleaning import compose
 from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.segmentation import merged
-from transformer_mt.sentencepiece_model import rewritten
-from transformer_mt.vocabulary import Options, learn
-from transformer_mt.whole_words import with_whole_words
-
-PAD, UNK, BOS, EOS = 0, 1, 2, 3
-SPECIAL = frozenset((PAD, UNK, BOS, EOS))
+from transformer_mt.tokenizer.learning import Options, learn
+from transformer_mt.tokenizer.segmentation import merged
+from transformer_mt.tokenizer.sentencepiece_model import rewritten
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL, UNK
+from transformer_mt.tokenizer.whole_words import with_whole_words
 
 _TOO_MANY = re.compile(r"set it to a value <= (\d+)")
 _TOO_FEW = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")

@@ -6,12 +6,13 @@ import torch
 from support.cache import cache_in
 from torch import Tensor
 
-from transformer_mt import encoded_pairs
+from transformer_mt.batching import encoded_pairs
+from transformer_mt.batching.encoded_pairs import EncodedPairs, Sentences, encode_pairs, fitting
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.encoded_pairs import EncodedPairs, Sentences, encode_pairs, fitting
 from transformer_mt.errors import InputError
-from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, Sampling, Tokenizer
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 WORDS = ("Hund", "Katze", "sieht", "die", "der", "große", "Straße")
 
@@ -102,7 +103,7 @@ def test_a_limit_that_leaves_no_pair_is_one_line() -> None:
 
 
 def test_encoding_in_parts_changes_nothing(encoded: EncodedPairs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.encoded_pairs.PAIRS_AT_A_TIME", 7)
+    monkeypatch.setattr("transformer_mt.batching.encoded_pairs.PAIRS_AT_A_TIME", 7)
     parts = encode_pairs(PAIRS, TOKENIZER, max_length=1_000)
     assert ids(parts.source) == ids(encoded.source)
     assert ids(parts.target) == ids(encoded.target)
@@ -111,7 +112,7 @@ def test_encoding_in_parts_changes_nothing(encoded: EncodedPairs, monkeypatch: p
 
 
 def test_sampled_pairs_are_a_function_of_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.encoded_pairs.PAIRS_AT_A_TIME", 20)
+    monkeypatch.setattr("transformer_mt.batching.encoded_pairs.PAIRS_AT_A_TIME", 20)
     first, again, other = (
         encode_pairs(PAIRS, TOKENIZER, max_length=1_000, sampling=Sampling(seed=seed, alpha=0.2)) for seed in (3, 3, 4)
     )
@@ -129,7 +130,7 @@ def test_source_and_target_are_sampled_independently() -> None:
 def test_every_part_of_an_epoch_and_either_side_is_sampled_from_a_seed_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("transformer_mt.encoded_pairs.PAIRS_AT_A_TIME", 7)
+    monkeypatch.setattr("transformer_mt.batching.encoded_pairs.PAIRS_AT_A_TIME", 7)
     repeated = [SentencePair(pair.source, pair.source) for pair in PAIRS[:7]] * 3
     sampled = encode_pairs(repeated, TOKENIZER, max_length=1_000, sampling=Sampling(seed=3, alpha=0.2))
     parts = {

@@ -12,11 +12,11 @@ from transformer_mt.config.sections import BuiltinConfig, TokenizerConfig
 from transformer_mt.corpus.builtin import generate_corpus
 from transformer_mt.corpus.pairs import SentencePair, words
 from transformer_mt.corpus.word_counts import count_words
-from transformer_mt.segmentation import score_of_parts
-from transformer_mt.sentencepiece_model import FIRST, NORMAL, UNIGRAM, read_model, rewritten, write_model
-from transformer_mt.tokenizer import Sampling, Tokenizer
+from transformer_mt.tokenizer.segmentation import score_of_parts
+from transformer_mt.tokenizer.sentencepiece_model import FIRST, NORMAL, UNIGRAM, read_model, rewritten, write_model
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
+from transformer_mt.tokenizer.whole_words import with_whole_words
 from transformer_mt.training.data import Share, train_tokenizer
-from transformer_mt.whole_words import with_whole_words
 
 KINDS = ("unigram", "bpe")
 SIZE = 1_200

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import EnvironmentProblem, InputError
-from transformer_mt.sentencepiece_model import rewritten
-from transformer_mt.tokenizer import BOS, EOS, PAD, SPECIAL, UNK, Sampling, Tokenizer, _learn
+from transformer_mt.tokenizer.sentencepiece_model import rewritten
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL, UNK
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer, _learn
 
 KINDS = ("unigram", "bpe")
 SYMBOLS = ("<s>", "</s>", "<pad>", "<unk>", "<0x41>", "<0x00>", "▁", "a<s>b", "<s></s>", " ", "…", "\x00", "\ud800")
@@ -165,7 +166,7 @@ def test_sampling_is_the_same_in_another_process(tokenizer: Tokenizer, tmp_path:
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
     corpus = list(sentences())[:100]
     program = (
-        "import json, pathlib, sys; from transformer_mt.tokenizer import Sampling, Tokenizer;"
+        "import json, pathlib, sys; from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer;"
         "tokenizer = Tokenizer.parse(pathlib.Path(sys.argv[1]).read_bytes(), place='');"
         "print(json.dumps(tokenizer.encode_batch(json.load(sys.stdin), sampling=Sampling(seed=5, alpha=0.3))))"
     )
@@ -240,7 +241,7 @@ def test_a_long_word_takes_random_numbers_in_proportion(monkeypatch: pytest.Monk
             drawn += 1
             return super().random()
 
-    monkeypatch.setattr("transformer_mt.tokenizer.random.Random", Counted)
+    monkeypatch.setattr("transformer_mt.tokenizer.tokenizer.random.Random", Counted)
     TOKENIZERS["bpe"].encode_batch(["denschlichtorung" * 600], sampling=Sampling(seed=5, alpha=0.1))
     assert drawn < 20_000  # once for every merge and a little more; every merge at every step would be millions
 
@@ -333,7 +334,7 @@ def test_what_we_rewrite_segments_as_what_sentencepiece_wrote(kind: str) -> None
 FUZZING = """
 import json, pathlib, random, sys
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.tokenizer import Sampling, Tokenizer
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 whole, draw, refused = pathlib.Path(sys.argv[1]).read_bytes(), random.Random(1), 0
 for _ in range(400):
     damaged = bytearray(whole)

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.processes import OneOf
 
-from transformer_mt.processes import SingleProcess
+from transformer_mt.distributed import SingleProcess
 
 
 @given(value=st.floats(allow_nan=False))

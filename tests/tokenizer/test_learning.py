@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt import vocabulary
 from transformer_mt.errors import EnvironmentProblem
-from transformer_mt.vocabulary import learn
+from transformer_mt.tokenizer import learning as vocabulary
+from transformer_mt.tokenizer.learning import learn
 
 OPTIONS = {"vocab_size": 300, "byte_fallback": True, "num_threads": 1, "minloglevel": 2}
 KINDS = ("unigram", "bpe")
@@ -71,7 +71,7 @@ def test_a_process_that_fails_is_one_line(
 # Learning that takes far longer than the test.
 LONG = (
     "from transformer_mt.cli.signals import leave_on_signals; leave_on_signals()\n"
-    "import random; from transformer_mt.vocabulary import learn\n"
+    "import random; from transformer_mt.tokenizer.learning import learn\n"
     "text = [''.join(random.choices('abcdefgh ', k=4_000)) for _ in range(1_000)]\n"
     "learn(text, {'vocab_size': 8_000, 'model_type': 'unigram', 'minloglevel': 2})\n"
 )

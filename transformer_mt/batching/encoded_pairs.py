@@ -12,11 +12,12 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer_mt.batching import Batch, Lengths, Rows, mix_seed
+from transformer_mt.batching.batches import Batch, Lengths, Rows, mix_seed
 from transformer_mt.cache import kept_table, passing_table
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.errors import InputError
-from transformer_mt.tokenizer import BOS, EOS, PAD, Sampling, Tokenizer
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 PAIRS_AT_A_TIME = 10_000
 # Up to here the tokens are kept in memory: they take a few megabytes, and less time than a look into a file.

@@ -7,8 +7,8 @@ import math
 import random
 from collections.abc import Mapping
 
-from transformer_mt.segmentation import merged, score_of_parts
-from transformer_mt.sentencepiece_model import FIRST, NORMAL, UNIGRAM, read_model, write_model
+from transformer_mt.tokenizer.segmentation import merged, score_of_parts
+from transformer_mt.tokenizer.sentencepiece_model import FIRST, NORMAL, UNIGRAM, read_model, write_model
 
 # By how much the score of a whole word beats that of its parts, at the least.
 _MARGIN = 0.1

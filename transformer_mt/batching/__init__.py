@@ -1,0 +1,1 @@
+"""From token ids to batches: what is kept on disk, and which pairs make a batch in which order."""
