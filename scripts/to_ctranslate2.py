@@ -19,7 +19,7 @@ from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import sinusoids
 from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import ModelConfig, TransformerConfig
-from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
+from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.models.blocks import LayerNorm, Norm
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer
 from transformer_mt.models.transformer import Transformer
@@ -61,7 +61,7 @@ def write(model: nn.Module, config: ModelConfig, tokens: Sequence[str], director
     """Write a model, whose vocabulary these tokens are, as a model of CTranslate2.
 
     Raises `InputError` for one that CTranslate2 cannot compute and for a directory that is there already, and
-    `EnvironmentProblem` where CTranslate2 is not installed.
+    `MachineError` where CTranslate2 is not installed.
     """
     require_convertible(config)
     assert isinstance(model, Transformer)
@@ -110,11 +110,11 @@ def flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def import_ctranslate2() -> Any:
-    """The package. Raises `EnvironmentProblem` where it is missing."""
+    """The package. Raises `MachineError` where it is missing."""
     try:
         import ctranslate2
     except ImportError:
-        raise EnvironmentProblem("ctranslate2: is not installed; pip install ctranslate2") from None
+        raise MachineError("ctranslate2: is not installed; pip install ctranslate2") from None
     return ctranslate2
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.cache import cache_in
 
 from transformer_mt.cache import kept_table, passing_table
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 SCHEMA = pa.schema({"number": pa.int32()})
 
@@ -81,7 +81,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(folder: Path) -> None:
     folder.parent.joinpath("file").write_text("")
     folder.symlink_to(folder.parent / "file")
     for make in (lambda: kept_table("key", SCHEMA, batches(1)), lambda: passing_table(SCHEMA, batches(1))):
-        with pytest.raises(EnvironmentProblem, match=r"cannot be written .* set TMT_CACHE to another folder"):
+        with pytest.raises(MachineError, match=r"cannot be written .* set TMT_CACHE to another folder"):
             make()
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from transformer_mt.device import choose_device, choose_precision, compute_in, require_memory
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 
 CPU = torch.device("cpu")
 
@@ -48,7 +48,7 @@ def test_several_processes_share_no_device(monkeypatch: pytest.MonkeyPatch) -> N
             InputError, match=f"^training.device: {name} is not for several processes; use auto, cpu or"
         ):
             choose_device(name, local_rank=0)
-    with pytest.raises(EnvironmentProblem, match=r"^device cuda:99: .*; start no more processes than there"):
+    with pytest.raises(MachineError, match=r"^device cuda:99: .*; start no more processes than there"):
         choose_device("cuda", local_rank=99)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
@@ -58,7 +58,7 @@ def test_several_processes_share_no_device(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("name", ["cuda:99", "nonsense", "meta"])
 def test_missing_device_is_one_line(name: str) -> None:
     assert choose_device("cpu") == CPU
-    with pytest.raises(EnvironmentProblem, match=f"^device {name}: there is none on this machine; use auto or cpu$"):
+    with pytest.raises(MachineError, match=f"^device {name}: there is none on this machine; use auto or cpu$"):
         choose_device(name)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import transformer_mt
 from transformer_mt.attention.scores import products
-from transformer_mt.registry import nearest
+from transformer_mt.registry import suggest
 
 
 def functions() -> Iterator[FunctionType]:
@@ -56,7 +56,7 @@ def test_a_wrong_shape_ends_the_call() -> None:
 
 def test_other_types_are_checked_too() -> None:
     with pytest.raises(Exception, match="violates type hint"):
-        nearest(7, ["a"])  # type: ignore[arg-type]
+        suggest(7, ["a"])  # type: ignore[arg-type]
 
 
 def test_of_functions_inside_others_those_with_shapes_are_checked() -> None:

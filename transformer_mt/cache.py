@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema, Table
@@ -94,7 +94,7 @@ def cache_problems() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EnvironmentProblem(
+        raise MachineError(
             f"{cache_folder()}: cannot be written ({error.strerror or error}); free some space or set {VARIABLE} to "
             "another folder"
         ) from None

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.registry import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
@@ -26,7 +26,7 @@ def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
     """The device of that name; `auto` takes CUDA, then Apple's MPS, then the CPU.
 
     Several processes of one machine give their `local_rank`: each takes the GPU of its own number. Raises
-    `EnvironmentProblem` when this machine has no such device.
+    `MachineError` when this machine has no such device.
     """
     if name == "auto":
         has_mps = local_rank is None and torch.backends.mps.is_available()  # which several processes cannot share
@@ -39,7 +39,7 @@ def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
         name = f"cuda:{local_rank}" if name == "cuda" else name
     if not _exists(name):
         remedy = "use auto or cpu" if local_rank is None else "start no more processes than there are GPUs, or use cpu"
-        raise EnvironmentProblem(f"device {name}: there is none on this machine; {remedy}")
+        raise MachineError(f"device {name}: there is none on this machine; {remedy}")
     return torch.device(name)
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from typing_extensions import override
 
-from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
+from transformer_mt.errors import InputError, MachineError, TmtError
 
 T = TypeVar("T")
 Number = TypeVar("Number", int, float, Tensor)
@@ -196,7 +196,7 @@ def _sum_gradients(_: object, bucket: dist.GradBucket) -> torch.futures.Future[T
 def launched_processes() -> Iterator[Processes]:
     """The processes that the launcher has started together with this one; only this one where there was no launcher.
 
-    Inside, the loss of another process is an `EnvironmentProblem`.
+    Inside, the loss of another process is a `MachineError`.
     """
     count = _number("WORLD_SIZE", 1)
     if count == 1:
@@ -214,7 +214,7 @@ def launched_processes() -> Iterator[Processes]:
         if not _LOST.search(str(error)):
             raise
         reason = str(error).strip().splitlines()[0]
-        raise EnvironmentProblem(
+        raise MachineError(
             f"processes: the connection to another was lost ({reason:.200}); what was saved stays, and the same "
             "command continues"
         ) from None

@@ -20,7 +20,7 @@ class InputError(TmtError):
     """The user's input is wrong: a configuration, an option, a file's content. Exit code 2."""
 
 
-class EnvironmentProblem(TmtError):  # noqa: N818 - `EnvironmentError` is taken by Python
+class MachineError(TmtError):
     """The machine cannot do it: no network, no such device, a full disk, a damaged file. Exit code 3."""
 
     exit_code = 3

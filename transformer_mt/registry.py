@@ -13,11 +13,11 @@ Variant = TypeVar("Variant")
 def lookup(table: Mapping[str, Variant], name: str, *, key: str) -> Variant:
     """The entry of a table of variants; `InputError` with the nearest name when `key` names none."""
     if name not in table:
-        raise InputError(f"{key}: there is no {name!r}; {nearest(name, table)}")
+        raise InputError(f"{key}: there is no {name!r}; {suggest(name, table)}")
     return table[name]
 
 
-def nearest(word: str, candidates: Iterable[str]) -> str:
+def suggest(word: str, candidates: Iterable[str]) -> str:
     """A remedy for an unknown name: `did you mean …?` when one is near, else all names there are."""
     names = list(candidates)
     near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchmarks import ENVIRONMENT
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class Contestant:
         )
 
     def turn(self, **arguments: Any) -> dict[str, Any]:
-        """What it measures in a turn. Raises `EnvironmentProblem` where it has ended instead."""
+        """What it measures in a turn. Raises `MachineError` where it has ended instead."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
@@ -52,7 +52,7 @@ class Contestant:
         except BrokenPipeError:
             answer = ""
         if not answer:
-            raise EnvironmentProblem(f"{self.name}: ended with {self.process.wait()}: {self._last_words()}")
+            raise MachineError(f"{self.name}: ended with {self.process.wait()}: {self._last_words()}")
         return json.loads(answer)
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from benchmarks.reference import Sizes, describe, reference_batches
 from benchmarks.training import PLAIN, save
 from benchmarks.translation import Task, ctranslate2, ours
 from transformer_mt.device import choose_device, choose_precision
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 # How often a process is looked at, in seconds.
 INTERVAL = 0.01
@@ -33,7 +33,7 @@ class Peak:
 def memory_table(sizes: Sizes, task: Task, folder: Path, *, rounds: int = 3, steps: int = 8) -> str:
     """Training and translation, ours and that of others, in Markdown; writes its files to the folder."""
     if not Path("/proc/self/status").exists():
-        raise EnvironmentProblem("memory: this system does not tell it in /proc; measure on Linux")
+        raise MachineError("memory: this system does not tell it in /proc; measure on Linux")
     saved = save(list(islice(reference_batches(sizes), steps)), folder / "batches.pt")
     settings, device = json.dumps(sizes.as_arguments()), choose_device("auto")
     auto = str(choose_precision("auto", device)).removeprefix("torch.")

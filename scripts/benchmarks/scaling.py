@@ -24,7 +24,7 @@ from benchmarks.reference import Sizes, describe, reference_trainer
 from transformer_mt.device import choose_device
 from transformer_mt.drawing.chart import Panel, Series
 from transformer_mt.drawing.chart_svg import chart_svg
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
@@ -232,5 +232,5 @@ def by_processes(sizes: Sizes, count: int, *, steps: int) -> list[float]:
     )
     if process.returncode:
         last = process.stderr.strip().rpartition("\n")[2]
-        raise EnvironmentProblem(f"{count} processes: ended with {process.returncode}: {last}")
+        raise MachineError(f"{count} processes: ended with {process.returncode}: {last}")
     return json.loads(process.stdout)[2:]

@@ -9,7 +9,7 @@ from functools import partial
 from benchmarks.contest import Spread, environment, in_turn, markdown
 from benchmarks.reference import describe
 from benchmarks.translation import Task
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 IMPORT = 'python -c "import torch"'
 
@@ -44,5 +44,5 @@ def seconds(arguments: Sequence[str]) -> float:
     elapsed = time.perf_counter() - start
     if process.returncode:
         last = process.stderr.strip().rpartition("\n")[2]
-        raise EnvironmentProblem(f"{' '.join(arguments[:3])}: ended with {process.returncode}: {last}")
+        raise MachineError(f"{' '.join(arguments[:3])}: ended with {process.returncode}: {last}")
     return elapsed

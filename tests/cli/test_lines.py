@@ -11,7 +11,7 @@ import pytest
 
 from transformer_mt.cli.lines import LONGEST_SENTENCE, read_lines, read_records
 from transformer_mt.cli.output_file import open_output
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 
 
 def write(path: Path, text: str = "new") -> None:
@@ -58,7 +58,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(content: str | None, wor
 
 def test_links_in_a_circle_are_one_line(workplace: Path) -> None:
     (workplace / "link").symlink_to("link")
-    with pytest.raises(EnvironmentProblem, match=r"^link: cannot be written \(Too many levels of symbolic links\);"):
+    with pytest.raises(MachineError, match=r"^link: cannot be written \(Too many levels of symbolic links\);"):
         write(Path("link"))
 
 
@@ -72,7 +72,7 @@ def test_what_stands_under_the_temporary_name_is_not_touched(
         (workplace / ".tmt-guessed").symlink_to("precious")
     else:
         (workplace / ".tmt-guessed").write_text("precious")
-    with pytest.raises(EnvironmentProblem, match=r"^out: cannot be written \(File exists\); check disk"):
+    with pytest.raises(MachineError, match=r"^out: cannot be written \(File exists\); check disk"):
         write(Path("out"))
     assert (workplace / "precious").read_text() == (workplace / ".tmt-guessed").read_text() == "precious"
     assert (workplace / ".tmt-guessed").is_symlink() is is_link
@@ -93,7 +93,7 @@ def test_several_writers_of_one_file_do_not_disturb_each_other(workplace: Path) 
 def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, workplace: Path) -> None:
     path = workplace / "out"
     path.write_text("old")
-    with suppress(InputError, KeyboardInterrupt, EnvironmentProblem), open_output(path) as output:
+    with suppress(InputError, KeyboardInterrupt, MachineError), open_output(path) as output:
         output("half")
         raise raised
     assert path.read_text() == "old"
@@ -104,7 +104,7 @@ def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, 
 def test_a_file_that_may_not_be_written_is_not_replaced_either(workplace: Path) -> None:
     (workplace / "out").write_text("old")
     (workplace / "out").chmod(0o400)
-    with pytest.raises(EnvironmentProblem, match=r"^out: cannot be written \(Permission denied\)"):
+    with pytest.raises(MachineError, match=r"^out: cannot be written \(Permission denied\)"):
         write(Path("out"))
     assert os.listdir() == ["out"]
 

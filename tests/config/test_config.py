@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from transformer_mt.config.sections import CHOSEN, Config, RecurrentConfig, SearchConfig, Section, TransformerConfig
 from transformer_mt.config.toml import differences, dump_config, explanation, load_config
 from transformer_mt.errors import InputError
-from transformer_mt.registry import lookup, nearest
+from transformer_mt.registry import lookup, suggest
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
 
@@ -229,8 +229,8 @@ def test_differences_name_the_key_the_old_and_the_new_value() -> None:
 
 
 def test_the_nearest_name_is_offered_and_otherwise_all_of_them() -> None:
-    assert nearest("rotory", ["rotary", "relative"]) == "did you mean rotary?"
-    assert nearest("xyz", ["rotary", "relative"]) == "choose one of rotary, relative"
+    assert suggest("rotory", ["rotary", "relative"]) == "did you mean rotary?"
+    assert suggest("xyz", ["rotary", "relative"]) == "choose one of rotary, relative"
 
 
 def test_lookup_finds_an_entry_and_names_the_key_of_a_wrong_one() -> None:

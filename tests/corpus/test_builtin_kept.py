@@ -3,7 +3,7 @@
 import pytest
 
 from transformer_mt.corpus.builtin import generate_corpus, kept, kept_corpus
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 SIZES = {"train": 31, "validation": 3, "test": 5}
 
@@ -34,7 +34,7 @@ def test_another_seed_size_or_grammar_is_made_anew(monkeypatch: pytest.MonkeyPat
 
 def test_a_cache_that_cannot_be_written_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: object) -> None:
-        raise EnvironmentProblem("cache: no room left; free some")
+        raise MachineError("cache: no room left; free some")
 
     monkeypatch.setattr(kept, "kept_table", fail)
     assert kept_corpus(**SIZES, seed=31) == generate_corpus(**SIZES, seed=31)

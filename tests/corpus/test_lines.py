@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from transformer_mt.corpus.lines import LONGEST_LINE, bounded_lines
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 
 
 def test_lines_come_with_their_numbers_and_ends(tmp_path: Path) -> None:
@@ -31,6 +31,6 @@ def test_no_more_than_the_limit_is_read_of_a_line_that_never_ends() -> None:
 def test_a_file_that_fails_while_it_is_read_is_one_line() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    problem = pytest.raises(EnvironmentProblem, match=r"^x: cannot be read \(Bad file descriptor\); check where it ")
+    problem = pytest.raises(MachineError, match=r"^x: cannot be read \(Bad file descriptor\); check where it ")
     with open(writing, "rb") as file, problem:
         list(bounded_lines(file, name="x"))

@@ -339,7 +339,7 @@ def test_a_line_of_any_length_is_refused_before_it_is_read_whole(folder: Path) -
 
 def test_a_cache_that_cannot_be_written_is_one_line(folder: Path, cache: Path) -> None:
     cache.write_text("a file where the folder should be")
-    assert problem(folder).startswith(f"EnvironmentProblem {cache}: cannot be written (")
+    assert problem(folder).startswith(f"MachineError {cache}: cannot be written (")
 
 
 def test_the_same_language_twice_is_one_line() -> None:
@@ -380,7 +380,7 @@ def test_without_a_network_a_hub_name_ends_in_one_line_at_the_first_try(
     monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr("time.sleep", sleep)
     message = problem("owner/name")
-    assert message.startswith("EnvironmentProblem owner/name: no such file or folder, and the hub cannot be reached (")
+    assert message.startswith("MachineError owner/name: no such file or folder, and the hub cannot be reached (")
     assert message.endswith("; give a file or folder with --data or use --data builtin")
     assert capfd.readouterr() == ("", "")
 

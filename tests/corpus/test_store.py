@@ -11,7 +11,7 @@ from transformer_mt.corpus.load import load_mixture
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import absolute, short_name
 from transformer_mt.corpus.store import PairWriter, StoredPairs
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
 
@@ -134,7 +134,7 @@ def test_of_two_processes_that_clean_at_once_both_go_on(
 
 def test_a_cache_that_cannot_be_written_is_one_line(corpus: Path, cache: Path) -> None:
     cache.write_text("a file")
-    with pytest.raises(EnvironmentProblem, match=r"cache: cannot be written \(.*\); free some space or set TMT_CACHE "):
+    with pytest.raises(MachineError, match=r"cache: cannot be written \(.*\); free some space or set TMT_CACHE "):
         load(corpus)
 
 

@@ -11,7 +11,7 @@ import torch
 from support.failing_disk import Crash, FailingDisk, failing
 from support.small_training import opened
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.lock import release
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.session import TrainingSession
@@ -74,7 +74,7 @@ def test_a_start_that_fails_at_any_operation_can_be_begun_again(
         fault = crashed if number % 2 else refused(KINDS[number % len(KINDS)])
         with (
             failing(FailingDisk(path, fails=number, fault=fault)),
-            pytest.raises((Crash, EnvironmentProblem)) as caught,
+            pytest.raises((Crash, MachineError)) as caught,
         ):
             start(path)
         release(path)  # as the end of the process would
@@ -109,7 +109,7 @@ def test_a_save_that_fails_at_any_operation_loses_nothing_that_stood(
         session = start(path)
         until_step(session, 4)
         disk = FailingDisk(path, fails=number, fault=fault)
-        with failing(disk), pytest.raises((Crash, EnvironmentProblem)) as caught:
+        with failing(disk), pytest.raises((Crash, MachineError)) as caught:
             session.trainer.save()
         release(path)
         assert "\n" not in str(caught.value)
@@ -123,7 +123,7 @@ def test_a_failing_disk_never_looks_like_a_mistake_of_the_user(tmp_path: Path) -
     for number in range(1, 4):
         with (
             failing(FailingDisk(tmp_path / "run", fails=number, fault=refused("ENOSPC"))),
-            pytest.raises(EnvironmentProblem, match="cannot be written") as caught,
+            pytest.raises(MachineError, match="cannot be written") as caught,
         ):
             start(tmp_path / "run")
         assert not isinstance(caught.value, InputError)

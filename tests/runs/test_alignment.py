@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import ALIGNMENT, CHOICES, Aligner, Dictionary, pack_aligner, read_aligner
 from transformer_mt.runs.directory import Run
@@ -79,7 +79,7 @@ def test_a_sound_file_is_read_and_a_run_without_one_has_none(tmp_path: Path) -> 
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         read_aligner(path)
     return str(caught.value)
 

@@ -15,7 +15,7 @@ from support.variants import VARIANTS, Variant
 from torch import Tensor
 
 from transformer_mt.config.sections import CHOSEN, TrainingConfig
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.checkpoints import Checkpoint
 from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run
 from transformer_mt.runs.weights import digest
@@ -194,7 +194,7 @@ def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
     go_on(opened(tmp_path))
     for path in (tmp_path / "checkpoints").iterdir():
         damage(path, "optimizer.safetensors")
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         opened(tmp_path)
     message = str(caught.value)
     assert message.startswith(f"{tmp_path}/checkpoints: no sound checkpoint ({tmp_path}/checkpoints/step-8/optimizer")
@@ -211,7 +211,7 @@ def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tm
     exchanged = b"".join([*pieces[:-2], pieces[-1], pieces[-2]]) + vocabulary.removeprefix(b"".join(pieces))
     for name, own, foreign in ((TOKENIZER, vocabulary, exchanged), (CONFIG, config, config + b"# by hand\n")):
         (tmp_path / name).write_bytes(foreign)
-        with pytest.raises(EnvironmentProblem, match=rf"step-2: was saved with another {name}; restore that file"):
+        with pytest.raises(MachineError, match=rf"step-2: was saved with another {name}; restore that file"):
             opened(tmp_path, "training.checkpoint_every=1")
         (tmp_path / name).write_bytes(own)
     assert opened(tmp_path, "training.checkpoint_every=1").trainer.progress.step == 2

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.curves import CURVES, read_curves
 from transformer_mt.runs.directory import METRICS, Run
 
@@ -51,7 +51,7 @@ def test_curves_are_what_was_measured(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_line_is_named(line: str, tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         read_curves(written(tmp_path, line))
     assert str(caught.value) == (f"{tmp_path / METRICS}:5: no measurement; delete the line, or restore the file")
 
@@ -67,5 +67,5 @@ def test_nothing_measured_yet_says_what_to_do(is_there: bool, tmp_path: Path) ->
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / METRICS).symlink_to("/dev/zero")
-    with pytest.raises(EnvironmentProblem, match="a symbolic link, where a regular file is expected"):
+    with pytest.raises(MachineError, match="a symbolic link, where a regular file is expected"):
         read_curves(Run(tmp_path))

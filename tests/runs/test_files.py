@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.files import (
     MANIFEST,
     read_sealed_directory,
@@ -100,7 +100,7 @@ def test_full_disk_is_one_line_and_leaves_the_old_content(tmp_path: Path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         write_atomically(path, b"new")
     assert str(caught.value) == (
         f"{path}: cannot be written (No space left on device); check disk space and permissions"
@@ -154,7 +154,7 @@ def test_removing_a_sealed_directory_removes_what_was_set_aside_too(tmp_path: Pa
 def test_missing_file_is_named(tmp_path: Path, name: str) -> None:
     write_sealed_directory(tmp_path / "sealed", NEW)
     (tmp_path / "sealed" / name).unlink()
-    with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/{name}: missing; "):
+    with pytest.raises(MachineError, match=f"^{tmp_path}/sealed/{name}: missing; "):
         read_sealed_directory(tmp_path / "sealed", limits(NEW))
 
 
@@ -162,7 +162,7 @@ def test_missing_file_is_named(tmp_path: Path, name: str) -> None:
 def test_damaged_file_is_named(tmp_path: Path, damage: bytes) -> None:
     write_sealed_directory(tmp_path / "sealed", NEW)
     (tmp_path / "sealed" / "a.bin").write_bytes(damage)
-    with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/a.bin: damaged"):
+    with pytest.raises(MachineError, match=f"^{tmp_path}/sealed/a.bin: damaged"):
         read_sealed_directory(tmp_path / "sealed", limits(NEW))
 
 
@@ -170,7 +170,7 @@ def test_damaged_file_is_named(tmp_path: Path, damage: bytes) -> None:
 def test_damaged_manifest_is_named(tmp_path: Path, manifest: bytes) -> None:
     write_sealed_directory(tmp_path / "sealed", NEW)
     (tmp_path / "sealed" / MANIFEST).write_bytes(manifest)
-    with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/sealed/{MANIFEST}: damaged; "):
+    with pytest.raises(MachineError, match=f"^{tmp_path}/sealed/{MANIFEST}: damaged; "):
         read_sealed_directory(tmp_path / "sealed", limits(NEW))
 
 
@@ -180,7 +180,7 @@ def test_no_single_changed_byte_of_the_manifest_passes(tmp_path: Path) -> None:
     sound = manifest.read_bytes()
     for position in range(len(sound)):
         manifest.write_bytes(sound[:position] + bytes([sound[position] ^ 1]) + sound[position + 1 :])
-        with pytest.raises(EnvironmentProblem, match=str(tmp_path / "sealed")):
+        with pytest.raises(MachineError, match=str(tmp_path / "sealed")):
             read_sealed_directory(tmp_path / "sealed", limits(NEW))
 
 
@@ -194,7 +194,7 @@ def test_packed_tensors_come_back(tmp_path: Path) -> None:
 
 @given(content=st.binary(max_size=50) | st.binary(max_size=50).map(lambda tail: pack({"x": torch.ones(3)})[:40] + tail))
 def test_what_is_no_safetensors_file_is_one_line(content: bytes) -> None:
-    with pytest.raises(EnvironmentProblem, match=r"^model.safetensors: damaged or not a safetensors file; .*anew$"):
+    with pytest.raises(MachineError, match=r"^model.safetensors: damaged or not a safetensors file; .*anew$"):
         unpack(content, {}, path=Path("model.safetensors"))
 
 
@@ -217,7 +217,7 @@ def test_a_temporary_name_that_something_has_is_not_taken(tmp_path: Path, monkey
         lambda: write_atomically(tmp_path / "file", b"new"),
         lambda: write_sealed_directory(tmp_path / "sealed", NEW),
     ):
-        with pytest.raises(EnvironmentProblem, match=r"(file|sealed): cannot be written \(File exists\)"):
+        with pytest.raises(MachineError, match=r"(file|sealed): cannot be written \(File exists\)"):
             write()
     assert (tmp_path / "mine").read_bytes() == b"mine"
 
@@ -243,7 +243,7 @@ def test_a_failure_to_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "fsync", full)
     for write in (lambda path: write_atomically(path, b""), lambda path: write_sealed_directory(path, NEW)):
-        with pytest.raises(EnvironmentProblem, match="new: cannot be written"):
+        with pytest.raises(MachineError, match="new: cannot be written"):
             write(tmp_path / "new")
     assert not list(tmp_path.iterdir())
 
@@ -251,9 +251,9 @@ def test_a_failure_to_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
 def test_a_sealed_directory_holds_what_is_expected_and_nothing_else(tmp_path: Path) -> None:
     write_sealed_directory(tmp_path / "sealed", NEW)
     for expected in (NEW | {"more": b""}, dict(list(NEW.items())[1:])):
-        with pytest.raises(EnvironmentProblem, match=f"{MANIFEST}: damaged"):
+        with pytest.raises(MachineError, match=f"{MANIFEST}: damaged"):
             read_sealed_directory(tmp_path / "sealed", limits(expected))
-    with pytest.raises(EnvironmentProblem, match=r"a\.bin: 3 bytes, where at most 2 are expected"):
+    with pytest.raises(MachineError, match=r"a\.bin: 3 bytes, where at most 2 are expected"):
         read_sealed_directory(tmp_path / "sealed", limits(NEW) | {"a.bin": 2})
 
 
@@ -288,7 +288,7 @@ def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch
         raise RecursionError
 
     monkeypatch.setattr("transformer_mt.runs.files.shutil.rmtree", too_deep)
-    with pytest.raises(EnvironmentProblem, match=r"holds directories too deep to delete; delete it by hand$"):
+    with pytest.raises(MachineError, match=r"holds directories too deep to delete; delete it by hand$"):
         write_sealed_directory(tmp_path / "sealed", NEW)
     assert read_sealed_directory(tmp_path / "sealed", limits(NEW)) == NEW
 
@@ -304,7 +304,7 @@ def test_sealed_directories_are_neither_written_nor_looked_for_behind_a_link(tmp
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "elsewhere")
     for use in (sealed_directories, lambda path: write_sealed_directory(path / "sealed", NEW)):
-        with pytest.raises(EnvironmentProblem, match="linked: a symbolic link, where a directory is expected"):
+        with pytest.raises(MachineError, match="linked: a symbolic link, where a directory is expected"):
             use(tmp_path / "linked")
     assert not list((tmp_path / "elsewhere").iterdir())
 

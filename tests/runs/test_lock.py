@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.small_training import opened
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.lock import LOCK, acquire, release
 
 HOLD = """
@@ -114,6 +114,6 @@ def test_a_hard_link_in_the_place_of_the_lock_is_not_written_to(tmp_path: Path) 
     (tmp_path / "outside").write_text("not ours")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / LOCK).hardlink_to(tmp_path / "outside")
-    with pytest.raises(EnvironmentProblem, match=f"{LOCK}: is a hard link to another file; delete it$"):
+    with pytest.raises(MachineError, match=f"{LOCK}: is a hard link to another file; delete it$"):
         acquire(tmp_path / "run")
     assert (tmp_path / "outside").read_text() == "not ours"

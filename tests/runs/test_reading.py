@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.reading import parse_json, read_regular, require_directory
 
 
@@ -31,7 +31,7 @@ def test_only_a_regular_file_is_read(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "whole").write_bytes(b"whole")
     make(tmp_path / "file")
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         read_regular(tmp_path / "file", limit=5)
     assert str(caught.value) == (
         f"{tmp_path / 'file'}: {kind}, where a regular file is expected; restore it, or train anew"
@@ -40,7 +40,7 @@ def test_only_a_regular_file_is_read(
 
 
 def test_a_device_is_not_read() -> None:
-    with pytest.raises(EnvironmentProblem, match=r"^/dev/zero: a device, where a regular file is expected; "):
+    with pytest.raises(MachineError, match=r"^/dev/zero: a device, where a regular file is expected; "):
         read_regular(Path("/dev/zero"), limit=5)
 
 
@@ -56,27 +56,27 @@ def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_read(
         return real(path, flags)
 
     monkeypatch.setattr(os, "open", exchanged)
-    with pytest.raises(EnvironmentProblem, match="a FIFO, where a regular file is expected"):
+    with pytest.raises(MachineError, match="a FIFO, where a regular file is expected"):
         read_regular(tmp_path / "file", limit=5)
 
 
 def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"12345")
     assert read_regular(tmp_path / "file", limit=5) == b"12345"
-    with pytest.raises(EnvironmentProblem, match=r"file: 5 bytes, where at most 4 are expected; "):
+    with pytest.raises(MachineError, match=r"file: 5 bytes, where at most 4 are expected; "):
         read_regular(tmp_path / "file", limit=4)
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     for read in (lambda path: read_regular(path, limit=1), require_directory):
-        with pytest.raises(EnvironmentProblem, match=f"^{tmp_path}/file: missing; restore it, or train anew$"):
+        with pytest.raises(MachineError, match=f"^{tmp_path}/file: missing; restore it, or train anew$"):
             read(tmp_path / "file")
 
 
 def test_a_directory_is_no_link_to_one(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path)
     require_directory(tmp_path)
-    with pytest.raises(EnvironmentProblem, match="linked: a symbolic link, where a directory is expected"):
+    with pytest.raises(MachineError, match="linked: a symbolic link, where a directory is expected"):
         require_directory(tmp_path / "linked")
 
 

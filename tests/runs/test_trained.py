@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.small_training import opened
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.trained import find_run
@@ -80,7 +80,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path, runs: Callable[[str], P
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    with pytest.raises(EnvironmentProblem, match=r"averaged\.safetensors: damaged \(its SHA-256 is not the one in"):
+    with pytest.raises(MachineError, match=r"averaged\.safetensors: damaged \(its SHA-256 is not the one in"):
         find_run(run / "checkpoints/step-4").load()
     assert find_run(run / "checkpoints/step-3").load()
 
@@ -89,12 +89,12 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path, runs: 
     run = copied(runs("none"), tmp_path)
     with (run / "config.toml").open("a") as file:
         file.write("# changed\n")
-    with pytest.raises(EnvironmentProblem, match=r"step-4: was saved with another config\.toml; restore that file"):
+    with pytest.raises(MachineError, match=r"step-4: was saved with another config\.toml; restore that file"):
         find_run(run / "checkpoints/step-4").load()
 
 
 def test_a_checkpoint_with_other_files_is_refused(tmp_path: Path, runs: Callable[[str], Path]) -> None:
     run = copied(runs("none"), tmp_path)
     shutil.copy(runs("ema") / "checkpoints/step-4/manifest.json", run / "checkpoints/step-4/manifest.json")
-    with pytest.raises(EnvironmentProblem, match=r"damaged"):
+    with pytest.raises(MachineError, match=r"damaged"):
         find_run(run / "checkpoints/step-4").load()

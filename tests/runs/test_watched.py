@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs import watched
 from transformer_mt.runs.watched import WATCHED, Frame, add_frame, forget_frames_after, read_frames
 
@@ -66,7 +66,7 @@ def test_a_damaged_line_is_named(old: str, new: str, tmp_path: Path) -> None:
     first, second = path.read_text("utf-8").removesuffix("\n").split("\n")
     assert old in second
     path.write_text(f"{first}\n{second.replace(old, new)}\n", "utf-8")
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         read_frames(tmp_path)
     assert str(caught.value) == f"{path}:2: damaged; delete the line, or restore the file"
 
@@ -96,5 +96,5 @@ def test_two_frames_are_kept_however_large_they_are(tmp_path: Path, monkeypatch:
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / WATCHED).symlink_to("/dev/zero")
-    with pytest.raises(EnvironmentProblem, match="a symbolic link, where a regular file is expected"):
+    with pytest.raises(MachineError, match="a symbolic link, where a regular file is expected"):
         read_frames(tmp_path)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from transformer_mt.corpus.word_counts import TrainingWords
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.weights import pack
 from transformer_mt.runs.words import WORDS, pack_words, read_seen_words, read_words
 
@@ -72,19 +72,19 @@ def test_a_sound_file_without_one_side_is_read(tmp_path: Path) -> None:
 def test_other_tensors_are_one_line(change: dict[str, Tensor | None], tmp_path: Path) -> None:
     path = tmp_path / WORDS
     path.write_bytes(pack({name: tensor for name, tensor in (SOUND | change).items() if tensor is not None}))
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         read_words(path)
     assert str(caught.value) == f"{path}: damaged; restore it, or delete it to do without"
 
 
 def test_counts_below_zero_are_refused(tmp_path: Path) -> None:
     (tmp_path / WORDS).write_bytes(pack(SOUND | {"source.counts": torch.tensor([7, -3])}))
-    with pytest.raises(EnvironmentProblem, match=WORDS):
+    with pytest.raises(MachineError, match=WORDS):
         read_words(tmp_path / WORDS)
 
 
 def test_a_file_that_is_far_too_long_is_not_read(tmp_path: Path) -> None:
     (tmp_path / WORDS).touch()
     os.truncate(tmp_path / WORDS, 2**40)
-    with pytest.raises(EnvironmentProblem, match="1099511627776 bytes, where at most"):
+    with pytest.raises(MachineError, match="1099511627776 bytes, where at most"):
         read_words(tmp_path / WORDS)

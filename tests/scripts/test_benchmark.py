@@ -61,7 +61,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL
 from transformer_mt.translation.translator import Translator
@@ -111,7 +111,7 @@ def test_a_table_is_markdown() -> None:
 def test_a_program_that_ends_is_named_with_its_last_words() -> None:
     with ended_afterwards() as enter:
         contestant = enter(Contestant("the plain loop", "plain_training", "no sizes"))
-        with pytest.raises(EnvironmentProblem, match=r"^the plain loop: ended with 1: json.*JSONDecodeError"):
+        with pytest.raises(MachineError, match=r"^the plain loop: ended with 1: json.*JSONDecodeError"):
             contestant.turn()
 
 
@@ -274,7 +274,7 @@ def test_joeynmt_gets_the_same_text_and_sizes(tmp_path: Path) -> None:
 def test_an_interpreter_without_joeynmt_is_named() -> None:
     with ended_afterwards() as enter:
         contestant = enter(Contestant("JoeyNMT", "joeynmt_training", "config.yaml"))
-        with pytest.raises(EnvironmentProblem, match=r"^JoeyNMT: ended with 1: ModuleNotFoundError: .*joeynmt"):
+        with pytest.raises(MachineError, match=r"^JoeyNMT: ended with 1: ModuleNotFoundError: .*joeynmt"):
             contestant.turn()
 
 
@@ -486,7 +486,7 @@ def test_the_first_steps_of_several_processes_warm_up_and_threads_are_divided(mo
 def test_several_processes_that_fail_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     failed = subprocess.CompletedProcess([], 5, "", "first\nlast words\n")
     monkeypatch.setattr("benchmarks.scaling.subprocess.run", lambda *_, **__: failed)
-    with pytest.raises(EnvironmentProblem, match=r"^3 processes: ended with 5: last words$"):
+    with pytest.raises(MachineError, match=r"^3 processes: ended with 5: last words$"):
         by_processes(SMALL, 3, steps=2)
 
 
@@ -504,7 +504,7 @@ def test_starting_is_measured_against_importing_torch(task: Task, monkeypatch: p
 
 
 def test_a_command_that_fails_is_named() -> None:
-    with pytest.raises(EnvironmentProblem, match=r"^-c raise KeyError\(5\): ended with 1: KeyError: 5$"):
+    with pytest.raises(MachineError, match=r"^-c raise KeyError\(5\): ended with 1: KeyError: 5$"):
         seconds(["-c", "raise KeyError(5)"])
 
 

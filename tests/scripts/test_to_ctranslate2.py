@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import TransformerConfig
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
@@ -119,7 +119,7 @@ def test_a_refusal_says_what_is_there_and_what_should_be() -> None:
 
 def test_without_ctranslate2_its_installation_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(EnvironmentProblem, match=r"^ctranslate2: is not installed; pip install ctranslate2$"):
+    with pytest.raises(MachineError, match=r"^ctranslate2: is not installed; pip install ctranslate2$"):
         write(tiny_model(), tiny_config(), TOKENS, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 

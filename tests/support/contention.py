@@ -24,7 +24,7 @@ from support.command_line import settings
 from support.forked import start, tmt
 from transformer_mt.cli.options import resolve_config
 from transformer_mt.config.toml import dump_config
-from transformer_mt.errors import EnvironmentProblem, TmtError
+from transformer_mt.errors import MachineError, TmtError
 from transformer_mt.runs import directory
 from transformer_mt.runs.checkpoints import saved_steps
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, PARTS, TOKENIZER, Run
@@ -239,7 +239,7 @@ class Contention:
 
         def watch() -> None:
             nonlocal newest
-            with suppress(EnvironmentProblem, OSError):  # the directory may go between two looks at it
+            with suppress(MachineError, OSError):  # the directory may go between two looks at it
                 newest = max(newest, *saved_steps(place / "run" / CHECKPOINTS), 0)
 
         together(participants, place, watch)

@@ -21,7 +21,7 @@ from support.small_training import corpus_in_memory, small_config
 from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
 from transformer_mt.distributed import Processes, SingleProcess, launched_processes
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.session import TrainingSession, build_session, open_training
@@ -98,7 +98,7 @@ def exchanges(processes: Processes, folder: Path) -> Any:
 def failures(processes: Processes, folder: Path) -> Any:
     """What each sees of an error of one of them, and whether they still understand each other."""
 
-    class_of = {0: InputError, 1: EnvironmentProblem}
+    class_of = {0: InputError, 1: MachineError}
 
     def fail(rank: int) -> None:
         if processes.rank == rank:
@@ -108,7 +108,7 @@ def failures(processes: Processes, folder: Path) -> Any:
     for call in (lambda: processes.gather(lambda: fail(1)), lambda: processes.from_first(lambda: fail(0))):
         try:
             call()
-        except (InputError, EnvironmentProblem) as error:
+        except (InputError, MachineError) as error:
             seen.append(f"{type(error).__name__} {error}")
     return seen, processes.sum(1)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.tokenizer import learning as vocabulary
 from transformer_mt.tokenizer.learning import learn
 
@@ -63,7 +63,7 @@ def test_a_process_that_fails_is_one_line(
     (tmp_path / "python").write_text("#!/bin/sh\necho oops >&2; kill -9 $$\n")
     (tmp_path / "python").chmod(0o700)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    with pytest.raises(EnvironmentProblem, match=r"^vocabulary: the process that learns it ended with code -9; free "):
+    with pytest.raises(MachineError, match=r"^vocabulary: the process that learns it ended with code -9; free "):
         learn_elsewhere(monkeypatch, sentences(9_000), "bpe")
     assert capfd.readouterr() == ("", "")
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import words
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.tokenizer.sentencepiece_model import rewritten
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL, UNK
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer, _learn
@@ -148,7 +148,7 @@ def test_a_saved_tokenizer_is_loaded_unchanged(tokenizer: Tokenizer) -> None:
 def test_a_damaged_file_is_one_line(tokenizer: Tokenizer) -> None:
     whole = tokenizer.serialized
     for damaged in (b"", b"hello", whole[: len(whole) // 2]):
-        with pytest.raises(EnvironmentProblem, match=r"^x: not a vocabulary that tmt trained, or damaged \([^\n]+$"):
+        with pytest.raises(MachineError, match=r"^x: not a vocabulary that tmt trained, or damaged \([^\n]+$"):
             Tokenizer.parse(damaged, place="x")
 
 
@@ -333,7 +333,7 @@ def test_what_we_rewrite_segments_as_what_sentencepiece_wrote(kind: str) -> None
 
 FUZZING = """
 import json, pathlib, random, sys
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 whole, draw, refused = pathlib.Path(sys.argv[1]).read_bytes(), random.Random(1), 0
 for _ in range(400):
@@ -348,7 +348,7 @@ for _ in range(400):
         damaged = damaged or bytearray(b"x")
     try:
         tokenizer = Tokenizer.parse(bytes(damaged), place="x")
-    except EnvironmentProblem:
+    except MachineError:
         refused += 1
         continue
     ids = tokenizer.encode("Der Bäcker grüßt.")

@@ -9,7 +9,7 @@ from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_co
 
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.load import Corpus
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.training.session import open_training
 
 Texts = list[tuple[str, str]]
@@ -203,7 +203,7 @@ def test_a_damaged_record_is_one_line(tmp_path: Path, name: str) -> None:
     open_training(small_config(), run, corpus_in_memory())
     file, damage = DAMAGE[name]
     (run / file).write_bytes(damage((run / file).read_bytes()))
-    with pytest.raises(EnvironmentProblem, match=rf"{file}: damaged.*; restore it or "):
+    with pytest.raises(MachineError, match=rf"{file}: damaged.*; restore it or "):
         open_training(small_config(), run, corpus_in_memory())
     open_training(small_config(), run, corpus_in_memory(), overwrite=True)
 
@@ -212,5 +212,5 @@ def test_a_damaged_record_is_one_line(tmp_path: Path, name: str) -> None:
 def test_a_missing_record_is_one_line(tmp_path: Path, file: str) -> None:
     open_training(small_config(), tmp_path / "run", corpus_in_memory())
     (tmp_path / "run" / file).unlink()
-    with pytest.raises(EnvironmentProblem, match=rf"{file}: missing; restore it, or train anew"):
+    with pytest.raises(MachineError, match=rf"{file}: missing; restore it, or train anew"):
         open_training(small_config(), tmp_path / "run", corpus_in_memory())

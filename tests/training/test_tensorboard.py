@@ -11,7 +11,7 @@ from support.processes import OneOf
 from support.small_training import opened
 
 from transformer_mt.distributed import SingleProcess
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import TENSORBOARD, Run
 from transformer_mt.training.log import MetricsLog
 from transformer_mt.training.session import TrainingSession
@@ -68,7 +68,7 @@ def test_after_a_resumption_every_point_is_shown_once(tmp_path: Path) -> None:
 
 def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorboard", None)
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         opened(tmp_path / "run", ASKED)
     assert str(caught.value) == (
         "training.tensorboard: the package tensorboard is not installed; install it with: pip install "
@@ -164,7 +164,7 @@ def test_training_writes_it_and_overwriting_deletes_it(tmp_path: Path) -> None:
 def test_a_link_in_the_directorys_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / TENSORBOARD).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(EnvironmentProblem, match="a symbolic link, where a directory is expected"):
+    with pytest.raises(MachineError, match="a symbolic link, where a directory is expected"):
         TensorBoard(tmp_path / TENSORBOARD, after=0)
     assert not list((tmp_path / "elsewhere").iterdir())
 
@@ -174,7 +174,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     writer = TensorBoard(tmp_path / TENSORBOARD, after=0)
     with open("/dev/full", "wb") as full:
         writer._records = FakeWriter(full)
-        with pytest.raises(EnvironmentProblem, match=r"tensorboard: cannot be written \(No space left on device\)"):
+        with pytest.raises(MachineError, match=r"tensorboard: cannot be written \(No space left on device\)"):
             writer.add(1, {"kind": "training", "loss": 1.0})
         full.raw.close()
     writer.close()

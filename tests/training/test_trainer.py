@@ -10,7 +10,7 @@ from support.small_training import TRAIN, corpus_in_memory, opened, small_config
 from torch import Tensor
 
 from transformer_mt.distributed import SingleProcess
-from transformer_mt.errors import Diverged, EnvironmentProblem, InputError
+from transformer_mt.errors import Diverged, InputError, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.data import TrainingCorpora, train_tokenizer
@@ -447,7 +447,7 @@ def test_where_memory_runs_out_the_batch_and_the_remedy_are_named(
 
     owner, name = (trainer.model, "forward") if place == "model" else (trainer.optimizer, "step")
     monkeypatch.setattr(owner, name, fail)
-    with pytest.raises(EnvironmentProblem) as caught:
+    with pytest.raises(MachineError) as caught:
         trainer.step()
     pairs, source = batch.source.shape
     assert str(caught.value) == (

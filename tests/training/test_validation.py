@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.distributed import SingleProcess
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -141,5 +141,5 @@ def test_a_model_without_finite_numbers_translates_nothing(tokenizer: Tokenizer)
     assert (found.bleu, found.chrf, found.samples) == (0.0, 0.0, ())
     translator = Translator(model, tokenizer, search=config.search, device=CPU, precision=torch.float32)
     for search in (SearchConfig(beam=1), SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)):
-        with pytest.raises(EnvironmentProblem, match=r"^the model: its numbers are not finite; restore"):
+        with pytest.raises(MachineError, match=r"^the model: its numbers are not finite; restore"):
             translator.translate([VALIDATION[0].source], search)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from transformer_mt.batching.batches import Batch
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.config.sections import Config
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.sanity_check import Learned, largest_batches, measure_cost, overfit, shapes, try_batch
 from transformer_mt.training.session import TrainingSession, build_session
@@ -18,7 +18,7 @@ SENTENCES_LEARNED = 16
 
 
 def check_training(config: Config) -> None:
-    """Print what training would be like. Raises `EnvironmentProblem` when the model cannot learn a single batch."""
+    """Print what training would be like. Raises `MachineError` when the model cannot learn a single batch."""
     session = build_session(config, Run(Path("unwritten")))
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
     note(*session.notes)
@@ -68,7 +68,7 @@ def _learn(session: TrainingSession, batch: Batch) -> None:
         note(f"overfitting {len(batch.pairs)} pairs: step {learned.steps}, {100 * learned.accuracy:.1f} % right")
     assert learned is not None
     if learned.accuracy < 1.0:
-        raise EnvironmentProblem(
+        raise MachineError(
             f"--check: after {learned.steps} steps only {100 * learned.accuracy:.1f} % of one batch are right; "
             "the model is too small or something in it is broken; try a larger model.width"
         )

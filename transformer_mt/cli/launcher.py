@@ -21,7 +21,7 @@ from types import FrameType
 
 from transformer_mt.cli.main import ERROR_FILE
 from transformer_mt.cli.signals import STOPPING
-from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
+from transformer_mt.errors import InputError, MachineError, TmtError
 
 PROGRAM = "from transformer_mt.cli.main import main; main()"
 MOST_PROCESSES = 1_024
@@ -167,11 +167,11 @@ def _send(ranks: Sequence[Rank], number: int) -> None:
 
 
 def _require_all_going(ranks: Sequence[Rank]) -> None:
-    """Raise `EnvironmentProblem` for a process that is stopped and does not go on."""
+    """Raise `MachineError` for a process that is stopped and does not go on."""
     now = time.monotonic()
     for rank in ranks:
         if rank.stopped_since is not None and rank.code is None and now - rank.stopped_since > STOPPED_SECONDS:
-            raise EnvironmentProblem(
+            raise MachineError(
                 f"rank {rank.number} of {len(ranks)}: stopped (SIGSTOP) for {STOPPED_SECONDS:.0f} seconds; all are "
                 "ended, what was saved stays, and the same command continues"
             )
@@ -196,7 +196,7 @@ def _reason(failed: Sequence[Rank], *, count: int) -> TmtError:
     if cause.code < 0:
         name = signal.Signals(-cause.code).name
         why = "is another process taking the memory? " if cause.code == -signal.SIGKILL else ""
-        return EnvironmentProblem(
+        return MachineError(
             f"rank {cause.number} of {count}: ended by {name}; {why}all are ended, what was saved stays, and the same "
             "command continues"
         )

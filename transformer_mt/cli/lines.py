@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from transformer_mt.drawing.escape import escape_controls, escaped_json
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.translation.translator import Translation
 
 STDIN = Path("-")
@@ -171,7 +171,7 @@ def _read(file: BinaryIO, name: str) -> bytes:
     try:
         return file.readline(LONGEST_SENTENCE + 1)
     except OSError as error:
-        raise EnvironmentProblem(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
+        raise MachineError(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
 
 
 def _skip_line(file: BinaryIO, piece: bytes, *, place: str) -> None:

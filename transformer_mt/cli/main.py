@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from transformer_mt.cli.entry import INTERRUPTED
 from transformer_mt.drawing.escape import escape_controls
-from transformer_mt.errors import EnvironmentProblem, TmtError, is_out_of_memory
+from transformer_mt.errors import MachineError, TmtError, is_out_of_memory
 
 PIPE_CLOSED = 141
 BAD_ENVIRONMENT = 3
@@ -117,14 +117,14 @@ def _report(error: BaseException) -> str:
 
 
 def _refuse_little_memory() -> None:
-    """Raise `EnvironmentProblem` where the process may not take what the libraries need to start."""
+    """Raise `MachineError` where the process may not take what the libraries need to start."""
     try:
         import resource
     except ImportError:  # on Windows
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE:
-        raise EnvironmentProblem(
+        raise MachineError(
             f"memory: the address space is limited to {limit >> 20} MiB, and tmt takes at least {ADDRESS_SPACE >> 20}; "
             "raise the limit with ulimit -v"
         )

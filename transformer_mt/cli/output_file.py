@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from transformer_mt.cli.signals import removed_on_signals
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 
 
 @contextmanager
@@ -38,9 +38,7 @@ def _output(path: Path) -> Iterator[BinaryIO]:
         with _opened(path) as file:
             yield file
     except OSError as error:
-        raise EnvironmentProblem(
-            f"{path}: cannot be written ({error.strerror}); check disk space and permissions"
-        ) from None
+        raise MachineError(f"{path}: cannot be written ({error.strerror}); check disk space and permissions") from None
 
 
 @contextmanager

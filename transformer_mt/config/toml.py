@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, Section
 from transformer_mt.errors import InputError
-from transformer_mt.registry import nearest
+from transformer_mt.registry import suggest
 
 _LONGEST = 2**20
 
@@ -208,7 +208,7 @@ def _problem(error: ErrorDetails, tree: dict[str, Any]) -> str:
     if error["type"] == "union_tag_invalid":
         choice, table = CHOSEN[key]
         name = choice.name(value, "")
-        return f"{key}.{choice.key}: there is no {name!r}; {nearest(name, table)}"
+        return f"{key}.{choice.key}: there is no {name!r}; {suggest(name, table)}"
     message = error["msg"]
     return f"{key}: {message[0].lower()}{message[1:]}, not {value!r}; correct the value"
 
@@ -238,4 +238,4 @@ def _nearest_key(key: str, valid: Config) -> str:
             return f"did you mean {by_last[near[0]]}?"
     if siblings:
         return f"choose one of {', '.join(siblings)}"
-    return nearest(key, sorted({name.rpartition(".")[0] for name in keys}))
+    return suggest(key, sorted({name.rpartition(".")[0] for name in keys}))

@@ -17,7 +17,7 @@ from typing import IO
 from typing_extensions import Buffer, override
 
 from transformer_mt.corpus.source import DataFile
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 
 # Texts shrink by a factor of 3 to 10. What grows by more than this is no text.
 _MOST_GROWTH, _ALWAYS_ALLOWED = 100, 2**26
@@ -73,7 +73,7 @@ def _regular(path: Path) -> Iterator[io.BufferedReader]:
         with path.open("rb") as file:
             yield file
     except OSError as error:
-        raise EnvironmentProblem(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
 
 
 def _require_as_named(file: DataFile, beginning: bytes) -> None:

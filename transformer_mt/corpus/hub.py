@@ -10,7 +10,7 @@ from transformer_mt.corpus.compressed import digest_of
 from transformer_mt.corpus.selection import AUTO
 from transformer_mt.corpus.source import Hub, is_language
 from transformer_mt.corpus.tables import OpenTable, quiet_datasets
-from transformer_mt.errors import EnvironmentProblem, InputError, TmtError
+from transformer_mt.errors import InputError, MachineError, TmtError
 
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
 _SHOWN = 9
@@ -19,7 +19,7 @@ _SHOWN = 9
 def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, OpenTable], list[str]]:
     """The splits of a data set on the hub, or of its copy in the cache where the hub cannot be reached, and a note.
 
-    Code that comes with a data set is never run. Raises `EnvironmentProblem` without hub and copy, `InputError` for a
+    Code that comes with a data set is never run. Raises `MachineError` without hub and copy, `InputError` for a
     data set that does not exist or cannot be read.
     """
     with quiet_datasets():
@@ -33,7 +33,7 @@ def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, OpenTable], lis
                 with suppress(TmtError):
                     copy = Hub(source.name, configuration, source.revision)
                     return _splits(copy, streaming=False), [f"{source.name}: the copy in the cache, without the hub"]
-    raise EnvironmentProblem(
+    raise MachineError(
         f"{source.name}: no such file or folder, and the hub cannot be reached ({problem}); give a file or folder with "
         "--data or use --data builtin"
     )
@@ -127,7 +127,7 @@ def _load_problems(name: str) -> Iterator[None]:
             ) from None
         raise InputError(f"{name}: cannot be opened ({_first_line(error)}); choose another data set") from None
     except Exception as error:
-        raise EnvironmentProblem(f"{name}: loading failed ({_first_line(error)}); try again or give a folder") from None
+        raise MachineError(f"{name}: loading failed ({_first_line(error)}); try again or give a folder") from None
 
 
 def _not_found(name: str) -> InputError:

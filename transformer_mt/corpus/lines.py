@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Protocol, runtime_checkable
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 
 # A sentence has some hundred bytes; the rest is for what a JSON object carries beside it.
 LONGEST_LINE = 1_000_000
@@ -24,7 +24,7 @@ def bounded_lines(file: Lines, *, name: str, limit: int = LONGEST_LINE) -> Itera
         try:
             line = file.readline(limit + 1)
         except OSError as error:
-            raise EnvironmentProblem(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
+            raise MachineError(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
         if not line:
             return
         if len(line) > limit:

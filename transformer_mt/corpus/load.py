@@ -87,7 +87,7 @@ def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True) -> C
 
     Of a folder or a data set, `need` is the split that must be there; a single file or pair is that split. When that
     is `train`, a validation split that is missing is cut from it, unless `cut` forbids. Raises `InputError` for what is
-    wrong with the data and `EnvironmentProblem` where the hub or the disk fails.
+    wrong with the data and `MachineError` where the hub or the disk fails.
     """
     source = parse_source(config.corpus)
     if source == BUILTIN:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_mt.errors import InputError
-from transformer_mt.registry import nearest
+from transformer_mt.registry import suggest
 
 BUILTIN = "builtin"
 FORMS = (
@@ -117,8 +117,8 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
         raise InputError(f"{corpus}: {len(parts)} files, where one or two are expected; {FORMS}")
     if (found := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
         return Hub(**found.groupdict())
-    if path.name == corpus and nearest(corpus, [BUILTIN]).startswith("did you"):
-        raise InputError(f"{corpus}: no such file or folder; {nearest(corpus, [BUILTIN])}")
+    if path.name == corpus and suggest(corpus, [BUILTIN]).startswith("did you"):
+        raise InputError(f"{corpus}: no such file or folder; {suggest(corpus, [BUILTIN])}")
     raise InputError(f"{corpus}: no such file or folder; {FORMS}")
 
 

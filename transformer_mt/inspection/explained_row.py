@@ -11,7 +11,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.inspection.gates import gated, head_names, head_numbers
 from transformer_mt.inspection.tokens import PairTokens, Tokens
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.registry import HeadName, nearest
+from transformer_mt.registry import HeadName, suggest
 
 # How many letters a word has that probably says something by itself.
 CONTENT = 4
@@ -60,7 +60,7 @@ def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: i
     """The piece that the options mean. Raises `InputError` that names them where there is none."""
     there = model.attention_stacks()
     if stack is not None and stack not in there:
-        raise InputError(f"--stack: there is no {stack!r}; {nearest(stack, there)}")
+        raise InputError(f"--stack: there is no {stack!r}; {suggest(stack, there)}")
     sides = [side for side in _sides(tokens, there) if stack is None or stack in side.stacks]
     chosen = sides[0] if word is None else _side_with(word, sides)
     side = chosen.tokens
@@ -98,7 +98,7 @@ def _side_with(word: str, sides: Sequence[_Side]) -> _Side:
         return sides[0]
     where = " or ".join(side.name for side in sides)
     words = dict.fromkeys(one for side in sides for one in side.tokens.words)
-    raise InputError(f"--word: there is no {word!r} in {where}; {nearest(word, words)}")
+    raise InputError(f"--word: there is no {word!r} in {where}; {suggest(word, words)}")
 
 
 def _places(word: str, side: Tokens) -> list[int]:

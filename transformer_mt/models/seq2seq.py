@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_mt.attention.steps import Stage, Step
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 # What is said of a model in which something overflows.
 NOT_FINITE = "the model: its numbers are not finite; restore its weights or train anew"
@@ -124,9 +124,9 @@ class Seq2Seq(nn.Module, ABC):
 
 
 def require_finite(x: Tensor) -> Tensor:
-    """The same numbers. Raises `EnvironmentProblem` where one is not finite: a stranger's weights can be that large."""
+    """The same numbers. Raises `MachineError` where one is not finite: a stranger's weights can be that large."""
     if not x.isfinite().all():
-        raise EnvironmentProblem(NOT_FINITE)
+        raise MachineError(NOT_FINITE)
     return x
 
 

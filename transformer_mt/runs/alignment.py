@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.reading import parse_json, read_regular
 
@@ -63,11 +63,11 @@ def pack_aligner(aligner: Aligner) -> bytes:
 
 
 def read_aligner(path: Path) -> Aligner:
-    """What the file of a run holds. Raises `EnvironmentProblem` for one that is missing, damaged or of another kind."""
+    """What the file of a run holds. Raises `MachineError` for one that is missing, damaged or of another kind."""
     try:
         return _aligner(parse_json(read_regular(path, limit=_LIMIT)))
     except (InputError, KeyError, TypeError, ValueError):
-        raise EnvironmentProblem(f"{path}: damaged; restore it, or delete it to have the heads chosen anew") from None
+        raise MachineError(f"{path}: damaged; restore it, or delete it to have the heads chosen anew") from None
 
 
 def _aligner(record: Any) -> Aligner:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.distributed import Processes
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.files import (
     read_sealed_directory,
     remove_leftovers,
@@ -137,7 +137,7 @@ class Checkpoints:
         write_sealed_directory(self.path(checkpoint.progress.step), {_PROGRESS: progress, **tensors})
 
     def load(self, step: int) -> Checkpoint:
-        """Read a checkpoint. Raises `EnvironmentProblem` that names the file that is damaged or of another training."""
+        """Read a checkpoint. Raises `MachineError` that names the file that is damaged or of another training."""
         path = self.path(step)
         limits = {_file(part): size_limit(layout) for part, layout in self.layouts.items()}
         limits[_file("random")] = _RANDOM_LIMIT
@@ -209,7 +209,7 @@ def saved_layout(directory: Path, step: int) -> Layout:
 def saved_weights(directory: Path, step: int, layout: Layout) -> dict[str, Tensor]:
     """The weights of a checkpoint that were validated: its running average where it has one, else those in training.
 
-    Raises `EnvironmentProblem` for a file that is damaged, or holds other tensors than the model of that layout has.
+    Raises `MachineError` for a file that is damaged, or holds other tensors than the model of that layout has.
     """
     path = directory / f"step-{step}"
     limit = size_limit(layout)
@@ -231,15 +231,15 @@ def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
                 return progress
     except (AttributeError, ValueError):
         pass
-    raise EnvironmentProblem(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
+    raise MachineError(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
 
 
 def _require_generator(state: Tensor, *, path: Path) -> None:
-    """Raise `EnvironmentProblem` for a random state that torch refuses."""
+    """Raise `MachineError` for a random state that torch refuses."""
     try:
         torch.Generator().set_state(state)
     except RuntimeError:
-        raise EnvironmentProblem(f"{path / _file('random')}: no state of a generator; restore it") from None
+        raise MachineError(f"{path / _file('random')}: no state of a generator; restore it") from None
 
 
 def _file(part: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.directory import METRICS, METRICS_LIMIT, Run
 from transformer_mt.runs.reading import parse_json, read_regular
 
@@ -39,7 +39,7 @@ class Curves:
 def read_curves(run: Run) -> Curves:
     """The curves of a run.
 
-    A last line that a crash has cut off does not count. Raises `EnvironmentProblem` that names the line of any other
+    A last line that a crash has cut off does not count. Raises `MachineError` that names the line of any other
     that is no measurement, and `InputError` where nothing has been measured yet.
     """
     path = run.path / METRICS
@@ -53,7 +53,7 @@ def read_curves(run: Run) -> Curves:
                 if record["kind"] == kind:
                     found[name].append(_point(record, key))
         except (KeyError, TypeError, ValueError):
-            raise EnvironmentProblem(f"{path}:{number}: no measurement; delete the line, or restore the file") from None
+            raise MachineError(f"{path}:{number}: no measurement; delete the line, or restore the file") from None
     if not any(found.values()):
         raise InputError(f"{run.path}: nothing has been measured yet; train it with tmt train")
     return Curves(str(run.path), **{name: tuple(points) for name, points in found.items()})

@@ -16,7 +16,7 @@ import torch
 from transformer_mt.corpus.build import report_record
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import Corpus
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.reading import open_regular, parse_json, read_regular
 from transformer_mt.runs.weights import pack, read_header, read_tensors
 
@@ -67,7 +67,7 @@ class DataRecord:
 
 
 def read_record(path: Path) -> DataRecord:
-    """What the run directory `path` remembers. Raises `EnvironmentProblem` for files that are damaged or missing."""
+    """What the run directory `path` remembers. Raises `MachineError` for files that are damaged or missing."""
     content = read_regular(path / DATA, limit=_DATA_LIMIT)
     with open_regular(path / ROWS, limit=_ROWS_LIMIT) as file:
         tensors = read_tensors(file, read_header(file, path=path / ROWS), path=path / ROWS)
@@ -84,4 +84,4 @@ def read_record(path: Path) -> DataRecord:
             raise ValueError
         return DataRecord(fingerprints, dict(found["cleaning"]))
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise EnvironmentProblem(f"{path / DATA}: damaged; restore it or start anew with --overwrite") from None
+        raise MachineError(f"{path / DATA}: damaged; restore it or start anew with --overwrite") from None

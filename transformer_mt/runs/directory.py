@@ -35,7 +35,7 @@ from torch import Tensor
 from transformer_mt.config.sections import Config, ModelConfig
 from transformer_mt.config.toml import dump_config, leaves, parse_written_config
 from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.build import Unfilled, build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT, Aligner, pack_aligner, read_aligner
@@ -86,7 +86,7 @@ _ATTEMPTS, _PAUSE = 5, 0.2
 _TENSORS = "tensors"
 
 
-class ForeignFile(EnvironmentProblem):
+class ForeignFileError(MachineError):
     """A file of a run is not the one that the weights were saved with."""
 
 
@@ -153,7 +153,7 @@ class Run:
         return parse_written_config(self._read(CONFIG), place=str(self.path / CONFIG))
 
     def tokenizer(self) -> Tokenizer:
-        """The run's vocabulary. Raises `EnvironmentProblem` when the weights, if there are any, belong to another."""
+        """The run's vocabulary. Raises `MachineError` when the weights, if there are any, belong to another."""
         content = self._read(TOKENIZER)
         if self.has_model():
             with open_regular(self.path / MODEL, limit=_MODEL_LIMIT) as file:
@@ -183,11 +183,11 @@ class Run:
     def load(self) -> TrainedModel:
         """The configuration, the vocabulary and the model with the weights to use, which belong together.
 
-        Raises `EnvironmentProblem` for a damaged, exchanged or dangerous file, `InputError` where training has not come
+        Raises `MachineError` for a damaged, exchanged or dangerous file, `InputError` where training has not come
         to the first validation.
         """
         for _ in range(_ATTEMPTS - 1):
-            with suppress(ForeignFile):
+            with suppress(ForeignFileError):
                 return self._load()
             time.sleep(_PAUSE)
         return self._load()
@@ -207,7 +207,7 @@ class Run:
             require_layout(header.layout, model_layout(config.model, build, most=len(header.layout)), path=path)
             weights = read_tensors(file, header, path=path)
         if digest(weights) != header.sums[_TENSORS]:
-            raise EnvironmentProblem(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
+            raise MachineError(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
         with Unfilled():
             model = build()
         load_weights(model, weights)
@@ -227,14 +227,14 @@ class Run:
         return read_regular(self.path / name, limit=limit)
 
     def _require_own(self, name: str, content: bytes, header: Header) -> None:
-        """Raise `ForeignFile` unless the weights were saved with this content of the file."""
+        """Raise `ForeignFileError` unless the weights were saved with this content of the file."""
         if not header.sums.keys() >= {CONFIG, TOKENIZER, _TENSORS}:
-            raise EnvironmentProblem(
+            raise MachineError(
                 f"{self.path / MODEL}: says nothing of the files it belongs to, as another version of tmt writes it; "
                 "train the run anew"
             )
         if header.sums[name] != hashlib.sha256(content).hexdigest():
-            raise ForeignFile(
+            raise ForeignFileError(
                 f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, or "
                 "train anew"
             )

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.reading import parse_json, read_regular, require_directory
 
 MANIFEST = "manifest.json"
@@ -80,7 +80,7 @@ def read_sealed_directory(path: Path, limits: Mapping[str, int], *, others: Coll
 
     Those others are not read.
 
-    Raises `EnvironmentProblem` naming the file that is missing, not what was sealed, or no regular file at all.
+    Raises `MachineError` naming the file that is missing, not what was sealed, or no regular file at all.
     """
     if not os.path.lexists(path) and os.path.lexists(_set_aside(path)):
         path = _set_aside(path)  # a crash came between the two renames
@@ -90,12 +90,12 @@ def read_sealed_directory(path: Path, limits: Mapping[str, int], *, others: Coll
     except ValueError:
         sums = None
     if not isinstance(sums, dict) or sums.keys() != {*limits, *others}:
-        raise EnvironmentProblem(f"{path / MANIFEST}: damaged; the checkpoint cannot be trusted")
+        raise MachineError(f"{path / MANIFEST}: damaged; the checkpoint cannot be trusted")
     files = {}
     for name, limit in limits.items():
         files[name] = read_regular(path / name, limit=limit)
         if hashlib.sha256(files[name]).hexdigest() != sums[name]:
-            raise EnvironmentProblem(f"{path / name}: damaged (its SHA-256 is not the one in {MANIFEST})")
+            raise MachineError(f"{path / name}: damaged (its SHA-256 is not the one in {MANIFEST})")
     return files
 
 
@@ -135,7 +135,7 @@ def remove_leftovers(directory: Path, names: str) -> None:
 
 @contextmanager
 def writing(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """Turns a failure to write below `path` into an `EnvironmentProblem` that names the file and the reason.
+    """Turns a failure to write below `path` into a `MachineError` that names the file and the reason.
 
     What has been written to `temporary` until then is deleted.
     """
@@ -146,13 +146,11 @@ def writing(path: Path, temporary: Path | None = None) -> Iterator[None]:
             with suppress(OSError):
                 remove(temporary)
         if isinstance(error, RecursionError):  # how Python deletes directories within directories
-            raise EnvironmentProblem(f"{path}: holds directories too deep to delete; delete it by hand") from None
+            raise MachineError(f"{path}: holds directories too deep to delete; delete it by hand") from None
         place = error.filename or path
         if temporary is not None and str(place).startswith(str(temporary)):
             place = path
-        raise EnvironmentProblem(
-            f"{place}: cannot be written ({error.strerror}); check disk space and permissions"
-        ) from None
+        raise MachineError(f"{place}: cannot be written ({error.strerror}); check disk space and permissions") from None
 
 
 def _temporary(path: Path) -> Path:

@@ -8,7 +8,7 @@ import stat
 import time
 from pathlib import Path
 
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.files import writing
 from transformer_mt.runs.reading import OPENING
 
@@ -45,7 +45,7 @@ def acquire(directory: Path) -> bool:
 def _take(descriptor: int, directory: Path) -> None:
     """Lock the open file and say in it who we are."""
     if os.fstat(descriptor).st_nlink > 1:  # whatever we wrote would stand elsewhere too
-        raise EnvironmentProblem(f"{directory / LOCK}: is a hard link to another file; delete it")
+        raise MachineError(f"{directory / LOCK}: is a hard link to another file; delete it")
     if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not _lock(descriptor):
         raise InputError(
             f"{directory}: is being trained{_holder(descriptor)}; wait for that, stop it, or choose another directory "

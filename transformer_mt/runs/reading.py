@@ -9,7 +9,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 # A FIFO must not make us wait, a link must not lead elsewhere. Not every system has all of these.
 OPENING = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
@@ -27,7 +27,7 @@ _REMEDY = "restore it, or train anew"
 
 
 def read_regular(path: Path, *, limit: int) -> bytes:
-    """What a regular file of at most `limit` bytes holds. Raises `EnvironmentProblem` for anything else."""
+    """What a regular file of at most `limit` bytes holds. Raises `MachineError` for anything else."""
     with open_regular(path, limit=limit) as file:
         return file.read(size_of(file))
 
@@ -41,9 +41,9 @@ def open_regular(path: Path, *, limit: int) -> Iterator[BufferedIOBase]:
             _require_regular(path, os.fstat(file.fileno()), limit)  # another may have taken its place
             yield file
     except FileNotFoundError:
-        raise EnvironmentProblem(f"{path}: missing; {_REMEDY}") from None
+        raise MachineError(f"{path}: missing; {_REMEDY}") from None
     except OSError as error:
-        raise EnvironmentProblem(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
 
 
 def size_of(file: BufferedIOBase) -> int:
@@ -55,15 +55,15 @@ def size_of(file: BufferedIOBase) -> int:
 
 
 def require_directory(path: Path) -> None:
-    """Raise `EnvironmentProblem` unless a directory, and no link to one, stands there."""
+    """Raise `MachineError` unless a directory, and no link to one, stands there."""
     try:
         found = os.lstat(path).st_mode
     except FileNotFoundError:
-        raise EnvironmentProblem(f"{path}: missing; {_REMEDY}") from None
+        raise MachineError(f"{path}: missing; {_REMEDY}") from None
     except OSError as error:
-        raise EnvironmentProblem(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
     if not stat.S_ISDIR(found):
-        raise EnvironmentProblem(f"{path}: {_kind(found)}, where a directory is expected; {_REMEDY}")
+        raise MachineError(f"{path}: {_kind(found)}, where a directory is expected; {_REMEDY}")
 
 
 def parse_json(content: bytes | str) -> Any:
@@ -76,9 +76,9 @@ def parse_json(content: bytes | str) -> Any:
 
 def _require_regular(path: Path, found: os.stat_result, limit: int) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise EnvironmentProblem(f"{path}: {_kind(found.st_mode)}, where a regular file is expected; {_REMEDY}")
+        raise MachineError(f"{path}: {_kind(found.st_mode)}, where a regular file is expected; {_REMEDY}")
     if found.st_size > limit:
-        raise EnvironmentProblem(f"{path}: {found.st_size} bytes, where at most {limit} are expected; {_REMEDY}")
+        raise MachineError(f"{path}: {found.st_size} bytes, where at most {limit} are expected; {_REMEDY}")
 
 
 def _kind(mode: int) -> str:

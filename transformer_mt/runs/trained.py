@@ -8,7 +8,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from transformer_mt.config.toml import parse_written_config
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.build import Unfilled, build_model
 from transformer_mt.runs.checkpoints import CHECKPOINT_NAME, saved_layout, saved_progress, saved_steps, saved_weights
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, TOKENIZER, Run, TrainedModel, model_layout
@@ -28,12 +28,12 @@ class RunAtStep(Run):
 
     @override
     def load(self) -> TrainedModel:
-        """Raises `EnvironmentProblem` for a damaged file, and for a checkpoint of another run."""
+        """Raises `MachineError` for a damaged file, and for a checkpoint of another run."""
         checkpoints = self.path / CHECKPOINTS
         found = saved_progress(checkpoints, self.step).sums
         if other := [name for name, own in self.sums.items() if found.get(name) != own]:
             place = checkpoints / f"step-{self.step}"
-            raise EnvironmentProblem(f"{place}: was saved with another {other[0]}; restore that file, or train anew")
+            raise MachineError(f"{place}: was saved with another {other[0]}; restore that file, or train anew")
         config = parse_written_config(self._read(CONFIG), place=str(self.path / CONFIG))
         tokenizer = Tokenizer.parse(self._read(TOKENIZER), place=str(self.path / TOKENIZER))
         build = partial(build_model, config.model, vocabulary_size=tokenizer.size)

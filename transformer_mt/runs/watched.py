@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.files import write_atomically
 from transformer_mt.runs.reading import parse_json, read_regular
 
@@ -72,7 +72,7 @@ def forget_frames_after(run: Path, step: int) -> None:
 def read_frames(run: Path) -> list[Frame]:
     """The frames of a run in order, none where nothing was watched.
 
-    Raises `EnvironmentProblem` that names the line of one that is damaged.
+    Raises `MachineError` that names the line of one that is damaged.
     """
     path = run / WATCHED
     frames = []
@@ -83,7 +83,7 @@ def read_frames(run: Path) -> list[Frame]:
         except ValueError:
             frame = None
         if frame is None or not frame.is_consistent():
-            raise EnvironmentProblem(f"{path}:{number}: damaged; delete the line, or restore the file")
+            raise MachineError(f"{path}:{number}: damaged; delete the line, or restore the file")
         frames.append(frame)
     return frames
 

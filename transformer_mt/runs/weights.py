@@ -19,7 +19,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.reading import parse_json, size_of
 
@@ -51,7 +51,7 @@ def pack(tensors: Mapping[str, Tensor], sums: dict[str, str] | None = None) -> b
 def unpack(content: bytes, expected: Layout, *, path: Path, free: re.Pattern[str] | None = None) -> dict[str, Tensor]:
     """The tensors that `pack` packed; `path` names the file in errors. Nothing in the file can execute.
 
-    Raises `EnvironmentProblem` where they are not those expected, others whose names match `free` aside, or not
+    Raises `MachineError` where they are not those expected, others whose names match `free` aside, or not
     numbers that training writes.
     """
     file = io.BytesIO(content)
@@ -78,7 +78,7 @@ def read_header(file: BufferedIOBase, *, path: Path) -> Header:
         if end != size - 8 - length:
             raise ValueError
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise EnvironmentProblem(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
+        raise MachineError(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
     return Header(layout, sums)
 
 
@@ -94,9 +94,9 @@ def _read_entry(entry: dict[str, Any], *, start: int, most: int) -> tuple[tuple[
 
 
 def require_layout(found: Layout, expected: Layout, *, path: Path) -> None:
-    """Raise `EnvironmentProblem` when a file does not hold the tensors expected."""
+    """Raise `MachineError` when a file does not hold the tensors expected."""
     if found != expected:
-        raise EnvironmentProblem(f"{path}: the weights do not fit config.toml; restore both files from the same run")
+        raise MachineError(f"{path}: the weights do not fit config.toml; restore both files from the same run")
 
 
 def read_tensors(file: BufferedIOBase, header: Header, *, path: Path) -> dict[str, Tensor]:
@@ -105,9 +105,9 @@ def read_tensors(file: BufferedIOBase, header: Header, *, path: Path) -> dict[st
     for name, (dtype, shape) in header.layout.items():
         tensor = tensors[name] = torch.empty(shape, dtype=dtype)
         if file.readinto(_bytes(tensor)) != tensor.nbytes:
-            raise EnvironmentProblem(f"{path}: became shorter while it was read; try again")
+            raise MachineError(f"{path}: became shorter while it was read; try again")
         if not tensor.isfinite().all() or (dtype == torch.int64 and tensor.min() < 0):
-            raise EnvironmentProblem(f"{path}: the weights are not finite ({name}); restore it or train anew")
+            raise MachineError(f"{path}: the weights are not finite ({name}); restore it or train anew")
     return tensors
 
 

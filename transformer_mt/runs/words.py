@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.reading import open_regular
 from transformer_mt.runs.weights import pack, read_header, read_tensors
 
@@ -37,7 +37,7 @@ def pack_words(words: TrainingWords) -> bytes:
 
 
 def read_words(path: Path) -> TrainingWords:
-    """What the file of a run holds. Raises `EnvironmentProblem` for one that is missing, damaged or of another kind."""
+    """What the file of a run holds. Raises `MachineError` for one that is missing, damaged or of another kind."""
     with open_regular(path, limit=_LIMIT) as file:
         return unpack_words(file, path=path)
 
@@ -79,7 +79,7 @@ def _unpack(file: BufferedIOBase, *, path: Path) -> tuple[_Side, _Side, bool]:
             raise ValueError
         return source, target, bool(complete)
     except (KeyError, ValueError):
-        raise EnvironmentProblem(f"{path}: damaged; restore it, or delete it to do without") from None
+        raise MachineError(f"{path}: damaged; restore it, or delete it to do without") from None
 
 
 def _side(tensors: dict[str, Tensor], name: str) -> _Side:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import sentencepiece
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 Options: TypeAlias = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def learn(sentences: Sequence[str], options: Options) -> bytes:
     if process.returncode == _REFUSED:
         raise RuntimeError(answer.decode())
     if process.returncode:
-        raise EnvironmentProblem(
+        raise MachineError(
             f"vocabulary: the process that learns it ended with code {process.returncode}; free some memory, or lower "
             "tokenizer.vocabulary_size"
         )

@@ -16,7 +16,7 @@ from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.cleaning import compose
 from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.tokenizer.learning import Options, learn
 from transformer_mt.tokenizer.segmentation import merged
 from transformer_mt.tokenizer.sentencepiece_model import rewritten
@@ -90,12 +90,12 @@ class Tokenizer:
     def parse(cls, content: bytes, *, place: str) -> "Tokenizer":
         """The vocabulary in the content of a file, which `place` names in errors.
 
-        Raises `EnvironmentProblem` for one that is damaged or that we do not train; it cannot take the process down.
+        Raises `MachineError` for one that is damaged or that we do not train; it cannot take the process down.
         """
         try:
             return cls(content)
         except (ValueError, RuntimeError) as error:
-            raise EnvironmentProblem(
+            raise MachineError(
                 f"{place}: not a vocabulary that tmt trained, or damaged ({error}); restore it or train anew"
             ) from None
 

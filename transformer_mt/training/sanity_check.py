@@ -84,7 +84,7 @@ def largest_batches(stream: BatchStream) -> list[Batch]:
 
 
 def try_batch(session: TrainingSession, batch: Batch) -> None:
-    """Both passes over a batch, which take most of a step's memory. Raises `EnvironmentProblem` without it."""
+    """Both passes over a batch, which take most of a step's memory. Raises `MachineError` without it."""
     trainer = session.trainer
     trainer.model.train()
     float(trainer.backward(batch.to(trainer.device), trainer.objective.tokens(batch)))

@@ -18,7 +18,7 @@ from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.distributed import Processes, SingleProcess
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.inspection.alignment.choice import DICTIONARY_PAIRS, find_aligner
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
@@ -70,7 +70,7 @@ class TrainingSession:
         """Of the weights to use, which need not be those of the last step."""
         try:
             model = self.trainer.run.load().model.to(self.trainer.device)
-        except EnvironmentProblem:  # a file was damaged meanwhile, as whoever opens the run is told
+        except MachineError:  # a file was damaged meanwhile, as whoever opens the run is told
             return
         training = list(islice(self.corpus.splits["train"], DICTIONARY_PAIRS))
         aligner = find_aligner(model, self.tokenizer, validation=validation_pairs(self.corpus), training=training)
@@ -291,11 +291,11 @@ def refuse_other_content(path: Path) -> None:
 
 def resume_newest(trainer: Trainer) -> list[str]:
     """Go to the newest sound checkpoint, if there is any; say what was found, damaged ones too."""
-    damaged: list[EnvironmentProblem] = []
+    damaged: list[MachineError] = []
     for step in reversed(trainer.processes.from_first(trainer.checkpoints.steps)):
         try:
             trainer.resume(step)
-        except EnvironmentProblem as damage:
+        except MachineError as damage:
             damaged.append(damage)
             continue
         notes = [f"{damage}; trying the one before" for damage in damaged]
@@ -304,7 +304,7 @@ def resume_newest(trainer: Trainer) -> list[str]:
             notes.append(f"not bit for bit what it would have been without the stop: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
     if damaged:
-        raise EnvironmentProblem(
+        raise MachineError(
             f"{trainer.run.path / CHECKPOINTS}: no sound checkpoint ({damaged[0]}); start anew with --overwrite"
         )
     if trainer.processes.is_first:

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.files import make_directory, writing
 from transformer_mt.runs.reading import require_directory
 
 
 def require_tensorboard() -> None:
-    """Raise `EnvironmentProblem` where the package is not installed."""
+    """Raise `MachineError` where the package is not installed."""
     if importlib.util.find_spec("tensorboard") is None:
-        raise EnvironmentProblem(
+        raise MachineError(
             "training.tensorboard: the package tensorboard is not installed; install it with: pip install "
             "'transformer_mt[tensorboard]'"
         )

@@ -13,7 +13,7 @@ from transformer_mt.batching.batches import Batch, mix_seed
 from transformer_mt.config.sections import Config, NoamConfig
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.distributed import Processes
-from transformer_mt.errors import Diverged, EnvironmentProblem, is_out_of_memory
+from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Layouts, Progress, states_by_name, states_of
@@ -152,7 +152,7 @@ class Trainer:
         self.checkpoints.keep(needed | set(sound[-2:]) | self.keep(sound))
 
     def resume(self, step: int) -> None:
-        """Continue from the checkpoint of a step. Raises `EnvironmentProblem` where that is not sound."""
+        """Continue from the checkpoint of a step. Raises `MachineError` where that is not sound."""
         checkpoint = self.processes.from_first(lambda: self._load_own(step))
         with torch.no_grad():
             load_weights(self.model, checkpoint.weights)
@@ -175,15 +175,15 @@ class Trainer:
             restore_random_states(states, self.device)
         except (RuntimeError, TypeError):
             path = self.checkpoints.path(step)
-            raise EnvironmentProblem(f"{path}: a random state is not one of {self.device.type}; restore it") from None
+            raise MachineError(f"{path}: a random state is not one of {self.device.type}; restore it") from None
 
     def _load_own(self, step: int) -> Checkpoint:
-        """Raises `EnvironmentProblem` for one that belongs to another configuration or vocabulary than the run."""
+        """Raises `MachineError` for one that belongs to another configuration or vocabulary than the run."""
         checkpoint = self.checkpoints.load(step)
         found = checkpoint.progress.sums
         if other := [name for name, own in self.run.sums.items() if found.get(name) != own]:
             path = self.checkpoints.path(checkpoint.progress.step)
-            raise EnvironmentProblem(f"{path}: was saved with another {other[0]}; restore that file, or train anew")
+            raise MachineError(f"{path}: was saved with another {other[0]}; restore that file, or train anew")
         return checkpoint
 
     def step(self) -> StepReport:
@@ -291,7 +291,7 @@ class Trainer:
             if not is_out_of_memory(error):
                 raise
             (pairs, source), target = batch.source.shape, batch.target_in.shape[1]
-            raise EnvironmentProblem(
+            raise MachineError(
                 f"training: out of memory at step {self.progress.step + 1}, in a batch of {pairs} pairs, {pairs}×"
                 f"{source} source and {pairs}×{target} target tokens; lower training.batch_tokens and raise "
                 "training.accumulation_steps in proportion, or lower model.max_length or model.width"

@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer_mt.batching.batches import mix_seed
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, keep_freed_memory, require_memory
-from transformer_mt.errors import EnvironmentProblem, InputError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import NOT_FINITE, Seq2Seq, evaluating
 from transformer_mt.runs.directory import TrainedModel
 from transformer_mt.runs.trained import find_run
@@ -74,7 +74,7 @@ class Translator:
         A checkpoint of a run, `…/checkpoints/step-N`, gives the weights that were validated there.
 
         Raises `InputError` for a directory that is no run or has no model yet, and for an unknown device;
-        `EnvironmentProblem` for a damaged file.
+        `MachineError` for a damaged file.
         """
         run = find_run(Path(directory))
         place = choose_device(device)
@@ -165,7 +165,7 @@ class Translator:
         for _ in range(ATTEMPTS):
             for number, hypotheses in zip(batch, self._search(batch, search, prefix, count), strict=True):
                 if not hypotheses:  # where nothing is more probable than anything else, nothing can be found
-                    raise EnvironmentProblem(NOT_FINITE)
+                    raise MachineError(NOT_FINITE)
                 found[number] = self._different(hypotheses, count=search.n_best)
             batch = {number: tokens for number, tokens in batch.items() if len(found[number]) < search.n_best}
             if not batch:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from transformer_mt.cache import kept_table
 from transformer_mt.corpus.builtin.splits import generate_corpus
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.errors import EnvironmentProblem
+from transformer_mt.errors import MachineError
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -29,7 +29,7 @@ def kept_corpus(*, train: int, validation: int, test: int, seed: int) -> Splits:
 
     try:
         table = kept_table(f"builtin {_digest()} {train} {validation} {test} {seed}", schema, made())
-    except EnvironmentProblem:
+    except MachineError:
         return generate_corpus(train=train, validation=validation, test=test, seed=seed)
     splits: Splits = {}
     for name, pair in zip(table["split"].to_pylist(), table["pair"].to_pylist(), strict=True):
