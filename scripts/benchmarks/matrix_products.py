@@ -24,7 +24,7 @@ def training_flops(sizes: Sizes, batch: Batch) -> float:
     A product of n×k by k×m takes 2nkm, and the backward pass twice as many as the forward pass. Attention counts all
     pairs of tokens, those after a target token too.
     """
-    source, target = ((tokens != PAD).sum(1).double() for tokens in (batch.source, batch.target_out))
+    source, target = ((tokens != PAD).sum(1).double() for tokens in (batch.source, batch.labels))
     width, feed_forward = sizes.width, 2 * sizes.width * sizes.feedforward
     matrices = source.sum() * sizes.layers * (4 * width**2 + feed_forward)  # of the encoder
     matrices += target.sum() * sizes.layers * (6 * width**2 + feed_forward)  # of the decoder

@@ -84,16 +84,16 @@ def main() -> None:
 
     def step() -> dict[str, Any]:
         start = time.perf_counter()
-        source, target_in, target_out = (tensor.to(device) for tensor in next(pending))
-        logits = model(source, target_in)
-        loss = F.cross_entropy(logits.flatten(0, 1), target_out.flatten(), ignore_index=PAD, label_smoothing=0.1)
+        source, decoder_input, labels = (tensor.to(device) for tensor in next(pending))
+        logits = model(source, decoder_input)
+        loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, label_smoothing=0.1)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         loss_value = loss.item()
         seconds = time.perf_counter() - start
-        tokens = sum(int((tensor != PAD).sum()) for tensor in (source, target_out))
+        tokens = sum(int((tensor != PAD).sum()) for tensor in (source, labels))
         return {"seconds": seconds, "tokens": tokens, "loss": loss_value}
 
     serve(step)

@@ -140,7 +140,7 @@ def reference_trainer(
 
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:
     """The batches that such a trainer takes, in the same order."""
-    data = TrainingData(generated_corpora(sizes).shares, Numbers(sizes.vocabulary), sizes.config())
+    data = TrainingData(generated_corpora(sizes).weighted, Numbers(sizes.vocabulary), sizes.config())
     stream = BatchStream(data, sizes.config().training, processes=SingleProcess())
     while True:
         yield stream.take()

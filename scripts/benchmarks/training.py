@@ -81,7 +81,7 @@ def format_of(name: str, speeds: Speeds) -> str:
 
 def words(sizes: Sizes, speeds: Speeds) -> str:
     """What was trained, and what the peak is."""
-    cells = [tokens.numel() for batch in speeds.batches for tokens in (batch.source, batch.target_in)]
+    cells = [tokens.numel() for batch in speeds.batches for tokens in (batch.source, batch.decoder_input)]
     real = sum(batch.source_tokens + batch.target_tokens for batch in speeds.batches)
     peaks = ", ".join(f"{Spread.of(rates).median / 1e9:,.0f} in {name}" for name, rates in speeds.products.items())
     side = SIDE[choose_device("auto").type]
@@ -94,7 +94,7 @@ def words(sizes: Sizes, speeds: Speeds) -> str:
 
 def save(batches: Sequence[Batch], path: Path) -> Path:
     """For a program that knows nothing of ours."""
-    torch.save([(batch.source, batch.target_in, batch.target_out) for batch in batches], path)
+    torch.save([(batch.source, batch.decoder_input, batch.labels) for batch in batches], path)
     return path
 
 

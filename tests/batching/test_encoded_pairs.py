@@ -7,7 +7,7 @@ from support.cache import cache_in
 from torch import Tensor
 
 from transformer_mt.batching import encoded_pairs
-from transformer_mt.batching.encoded_pairs import EncodedPairs, Sentences, encode_pairs, fitting
+from transformer_mt.batching.encoded_pairs import EncodedPairs, TokenColumn, encode_pairs, fitting
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
@@ -32,7 +32,7 @@ def encoded() -> EncodedPairs:
     return encode_pairs(PAIRS, TOKENIZER, max_length=1_000)
 
 
-def ids(sentences: Sentences) -> list[list[int]]:
+def ids(sentences: TokenColumn) -> list[list[int]]:
     """The tokens of all sentences."""
     return [sentences[row].tolist() for row in range(len(sentences.lengths))]
 
@@ -44,8 +44,8 @@ def test_a_batch_gives_back_its_sentences(encoded: EncodedPairs) -> None:
     for row, pair in enumerate(batch.pairs):
         source, target = TOKENIZER.encode(PAIRS[pair].source), TOKENIZER.encode(PAIRS[pair].target)
         assert without_padding(batch.source[row]) == [*source, EOS]
-        assert without_padding(batch.target_in[row]) == [BOS, *target]
-        assert without_padding(batch.target_out[row]) == [*target, EOS]
+        assert without_padding(batch.decoder_input[row]) == [BOS, *target]
+        assert without_padding(batch.labels[row]) == [*target, EOS]
 
 
 def without_padding(row: Tensor) -> list[int]:
@@ -60,20 +60,20 @@ def test_a_batch_is_as_wide_as_its_longest_sentence_and_counts_real_tokens(encod
     rows = [3, 4, 5]
     batch = encoded.batch(rows)
     assert batch.source.shape == (3, int(encoded.source_lengths[rows].max()))
-    assert batch.target_in.shape == batch.target_out.shape == (3, int(encoded.target_lengths[rows].max()))
+    assert batch.decoder_input.shape == batch.labels.shape == (3, int(encoded.target_lengths[rows].max()))
     assert batch.source_tokens == int((batch.source != PAD).sum()) == int(encoded.source_lengths[rows].sum())
-    assert batch.target_tokens == int((batch.target_out != PAD).sum()) == int(encoded.target_lengths[rows].sum())
+    assert batch.target_tokens == int((batch.labels != PAD).sum()) == int(encoded.target_lengths[rows].sum())
 
 
 def test_an_empty_target_is_a_beginning_and_an_end() -> None:
     batch = encode_pairs([SentencePair("", "")], TOKENIZER, max_length=5).batch([0])
-    assert (batch.source.tolist(), batch.target_in.tolist(), batch.target_out.tolist()) == ([[EOS]], [[BOS]], [[EOS]])
+    assert (batch.source.tolist(), batch.decoder_input.tolist(), batch.labels.tolist()) == ([[EOS]], [[BOS]], [[EOS]])
 
 
 def test_a_batch_moves_to_a_device_whole(encoded: EncodedPairs) -> None:
     batch = encoded.batch([1, 2])
     moved = batch.to("meta")
-    assert {moved.source.device.type, moved.target_in.device.type, moved.target_out.device.type} == {"meta"}
+    assert {moved.source.device.type, moved.decoder_input.device.type, moved.labels.device.type} == {"meta"}
     assert (moved.pairs, moved.source_tokens, moved.target_tokens) == ([1, 2], batch.source_tokens, batch.target_tokens)
 
 
@@ -81,17 +81,17 @@ def test_pairs_over_the_longest_length_are_left_out_and_counted(encoded: Encoded
     longest = torch.maximum(encoded.source_lengths, encoded.target_lengths)
     limit = int(longest.median())
     short = encode_pairs(PAIRS, TOKENIZER, max_length=limit)
-    assert short.positions.tolist() == (longest <= limit).nonzero().flatten().tolist()
+    assert short.pair_index.tolist() == (longest <= limit).nonzero().flatten().tolist()
     assert short.too_long == len(PAIRS) - len(short) > 0
     assert max(short.source_lengths.max(), short.target_lengths.max()) == limit
-    position = short.positions.tolist()[-1]
+    position = short.pair_index.tolist()[-1]
     assert short.batch([len(short) - 1]).pairs == [position]
     assert short.batch([len(short) - 1]).source.equal(encoded.batch([position]).source)
 
 
 @pytest.mark.parametrize("limit", [1, 9, 11, 1_000])
 def test_the_fitting_pairs_are_those_that_are_kept(limit: int) -> None:
-    kept = [] if limit == 1 else encode_pairs(PAIRS, TOKENIZER, max_length=limit).positions.tolist()
+    kept = [] if limit == 1 else encode_pairs(PAIRS, TOKENIZER, max_length=limit).pair_index.tolist()
     assert fitting(PAIRS, TOKENIZER, max_length=limit) == [PAIRS[position] for position in kept]
 
 
@@ -108,7 +108,7 @@ def test_encoding_in_parts_changes_nothing(encoded: EncodedPairs, monkeypatch: p
     assert ids(parts.source) == ids(encoded.source)
     assert ids(parts.target) == ids(encoded.target)
     assert parts.source_lengths.equal(encoded.source_lengths)
-    assert parts.positions.equal(encoded.positions)
+    assert parts.pair_index.equal(encoded.pair_index)
 
 
 def test_sampled_pairs_are_a_function_of_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_many_pairs_lie_in_a_file_and_are_the_same(tmp_path: Path, monkeypatch: 
     assert len(list(tmp_path.glob("*.arrow"))) == 1
     for found in (stored, encode_pairs(PAIRS, TOKENIZER, max_length=11, digest="of these pairs")):
         assert (ids(found.source), ids(found.target)) == (ids(in_memory.source), ids(in_memory.target))
-        assert found.positions.equal(in_memory.positions)
+        assert found.pair_index.equal(in_memory.pair_index)
         assert found.too_long == in_memory.too_long > 0
 
 
@@ -196,8 +196,8 @@ def test_several_corpora_follow_one_another(encoded: EncodedPairs) -> None:
     assert short.too_long > 0
     joined = EncodedPairs.join([short, encoded])
     assert len(joined) == len(short) + len(encoded)
-    assert joined.positions.tolist() == [*short.positions.tolist(), *(20 + encoded.positions).tolist()]
+    assert joined.pair_index.tolist() == [*short.pair_index.tolist(), *(20 + encoded.pair_index).tolist()]
     assert joined.source_lengths.tolist() == [*short.source_lengths.tolist(), *encoded.source_lengths.tolist()]
-    assert joined.batch([len(short) + 4]).target_out.equal(encoded.batch([4]).target_out)
+    assert joined.batch([len(short) + 4]).labels.equal(encoded.batch([4]).labels)
     assert joined.batch([1]).source.equal(short.batch([1]).source)
     assert joined.too_long == short.too_long

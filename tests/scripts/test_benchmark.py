@@ -144,8 +144,8 @@ def test_a_trainer_takes_the_batches_of_the_reference_in_their_order(tmp_path: P
     for batch in islice(reference_batches(SMALL), 3):
         other = trainer.stream.take()
         assert torch.equal(batch.source, other.source)
-        assert torch.equal(batch.target_out, other.target_out)
-        assert real_tokens(batch) == int((batch.source != PAD).sum() + (batch.target_in != PAD).sum())
+        assert torch.equal(batch.labels, other.labels)
+        assert real_tokens(batch) == int((batch.source != PAD).sum() + (batch.decoder_input != PAD).sum())
 
 
 # Training.

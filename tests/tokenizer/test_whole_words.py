@@ -16,7 +16,7 @@ from transformer_mt.tokenizer.segmentation import score_of_parts
 from transformer_mt.tokenizer.sentencepiece_model import FIRST, NORMAL, UNIGRAM, read_model, rewritten, write_model
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.tokenizer.whole_words import with_whole_words
-from transformer_mt.training.data import Share, train_tokenizer
+from transformer_mt.training.data import WeightedCorpus, train_tokenizer
 
 KINDS = ("unigram", "bpe")
 SIZE = 1_200
@@ -40,7 +40,7 @@ def tokenizer(request: pytest.FixtureRequest, tokenizers: dict[str, Tokenizer]) 
 
 def trained(pairs: list[SentencePair], **settings: object) -> Tokenizer:
     config = TokenizerConfig.model_validate({"vocabulary_size": SIZE, **settings})
-    return train_tokenizer([Share(pairs)], config)
+    return train_tokenizer([WeightedCorpus(pairs)], config)
 
 
 def plain(pairs: list[SentencePair], kind: str, size: int = SIZE) -> Tokenizer:

@@ -15,23 +15,32 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import count_words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training import data
-from transformer_mt.training.data import Share, TrainingData, next_rows, sample, train_tokenizer, training_words
+from transformer_mt.training.data import (
+    TrainingData,
+    WeightedCorpus,
+    next_rows,
+    sample,
+    train_tokenizer,
+    training_words,
+)
 
 OLD = [SentencePair(f"alt {number}", f"old {number}") for number in range(23)]
 LONG = ("model.max_length=99",)
 VOCABULARY = TokenizerConfig(vocabulary_size=300)
-TOKENIZER = train_tokenizer([Share(TRAIN)], VOCABULARY)
+TOKENIZER = train_tokenizer([WeightedCorpus(TRAIN)], VOCABULARY)
 
 
 def mixed(weight: float, *overrides: str) -> TrainingData:
-    return TrainingData([Share(TRAIN), Share(OLD, weight=weight)], TOKENIZER, small_config(*LONG, *overrides))
+    return TrainingData(
+        [WeightedCorpus(TRAIN), WeightedCorpus(OLD, weight=weight)], TOKENIZER, small_config(*LONG, *overrides)
+    )
 
 
 def taken(mixture: TrainingData, epoch: int) -> list[int]:
     """The positions, through both corpora, of the pairs of an epoch."""
     pairs, rows = mixture.epoch(epoch)
     assert rows is not None
-    return pairs.positions[rows].tolist()
+    return pairs.pair_index[rows].tolist()
 
 
 def test_a_mixture_holds_the_main_corpus_whole_and_the_other_by_its_weight() -> None:
@@ -71,7 +80,7 @@ def test_sampled_mixtures_are_segmented_anew() -> None:
 
 
 def test_one_corpus_is_taken_whole_and_encoded_once() -> None:
-    alone = TrainingData([Share(TRAIN)], TOKENIZER, small_config(*LONG))
+    alone = TrainingData([WeightedCorpus(TRAIN)], TOKENIZER, small_config(*LONG))
     pairs, rows = alone.epoch(0)
     assert rows is None
     assert len(pairs) == 31
@@ -100,7 +109,7 @@ def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: py
     monkeypatch.setattr(data, "_SAMPLED_TOGETHER", 1)
     learned: list[list[str]] = []
     monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole: learned.append(list(texts)) or TOKENIZER)
-    train_tokenizer([Share(PAIRS), Share(OLD)], TokenizerConfig(sample=4))
+    train_tokenizer([WeightedCorpus(PAIRS), WeightedCorpus(OLD)], TokenizerConfig(sample=4))
     assert len(learned[0]) == 2 * (5 + 5)
     assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])
 
@@ -108,14 +117,14 @@ def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: py
 def test_the_vocabulary_of_a_large_corpus_is_learned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(data, "IN_MEMORY", 30)
-    first = train_tokenizer([Share(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
+    first = train_tokenizer([WeightedCorpus(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
     assert first.note
     monkeypatch.setattr(Tokenizer, "train", None)
-    again = train_tokenizer([Share(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
+    again = train_tokenizer([WeightedCorpus(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
     assert (again.serialized, again.note) == (first.serialized, first.note)
     for shares, config in (
-        ([Share(TRAIN, "another")], TokenizerConfig(vocabulary_size=9_999)),
-        ([Share(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999, sample=30)),
+        ([WeightedCorpus(TRAIN, "another")], TokenizerConfig(vocabulary_size=9_999)),
+        ([WeightedCorpus(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999, sample=30)),
     ):
         with pytest.raises(TypeError):
             train_tokenizer(shares, config)
@@ -126,7 +135,7 @@ def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_onc
 ) -> None:
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(data, "IN_MEMORY", 30)
-    shares = [Share(TRAIN, "digest"), Share(OLD, "old", weight=0.1)]
+    shares = [WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old", weight=0.1)]
     words = training_words(shares, VOCABULARY)
     assert words == count_words([*TRAIN, *OLD])
     assert len(list(tmp_path.glob("*.arrow"))) == 1
@@ -134,15 +143,15 @@ def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_onc
     monkeypatch.setattr(data, "count_words", lambda pairs: counted.append(len(pairs)) or count_words(pairs))
     assert training_words(shares, VOCABULARY) == words
     assert counted == [len(OLD)]
-    training_words([Share(TRAIN, "another")], VOCABULARY)
-    training_words([Share(TRAIN)], VOCABULARY)
+    training_words([WeightedCorpus(TRAIN, "another")], VOCABULARY)
+    training_words([WeightedCorpus(TRAIN)], VOCABULARY)
     assert counted == [len(OLD), len(TRAIN), len(TRAIN)]
 
 
 def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 30)
-    TrainingData([Share(TRAIN, "digest"), Share(OLD, "old")], TOKENIZER, small_config(*LONG)).epoch(0)
+    TrainingData([WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old")], TOKENIZER, small_config(*LONG)).epoch(0)
     assert len(list(tmp_path.glob("*.arrow"))) == 1
 
 
@@ -151,7 +160,9 @@ def test_a_streamed_corpus_gives_a_block_an_epoch(tmp_path: Path, monkeypatch: p
     write(tmp_path / "train.parquet", parquet([(pair.source, pair.target) for pair in TRAIN]))
     write(tmp_path / "valid.parquet", parquet([("ja", "yes")]))
     pairs = load(tmp_path, streaming=True).splits["train"]
-    streamed = TrainingData([Share(pairs, "digest"), Share(OLD, weight=0.5)], TOKENIZER, small_config(*LONG))
+    streamed = TrainingData(
+        [WeightedCorpus(pairs, "digest"), WeightedCorpus(OLD, weight=0.5)], TOKENIZER, small_config(*LONG)
+    )
     endless = TRAIN * 3
     for epoch in (0, 1, 3, 2):
         encoded, rows = streamed.epoch(epoch)

@@ -89,7 +89,7 @@ def test_every_name_has_its_section_and_its_objective() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_without_dropout_every_objective_is_the_cross_entropy(name: str) -> None:
     model, batch = small_model(), small_batch()
-    expected = cross_entropy(model(batch.source, batch.target_in), batch.target_out, label_smoothing=0.3)
+    expected = cross_entropy(model(batch.source, batch.decoder_input), batch.labels, label_smoothing=0.3)
     found = objective(name, "objective.label_smoothing=0.3")(model, batch)
     torch.testing.assert_close(found, expected)
 
@@ -97,13 +97,13 @@ def test_without_dropout_every_objective_is_the_cross_entropy(name: str) -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_an_objective_counts_real_target_tokens(name: str) -> None:
     batch = small_batch()
-    assert objective(name).tokens(batch) == int((batch.target_out != PAD).sum())
+    assert objective(name).tokens(batch) == int((batch.labels != PAD).sum())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_padding_does_not_change_the_loss(name: str) -> None:
     model, batch = small_model(), small_batch()
-    wider = {part: F.pad(getattr(batch, part), (0, 3), value=PAD) for part in ("source", "target_in", "target_out")}
+    wider = {part: F.pad(getattr(batch, part), (0, 3), value=PAD) for part in ("source", "decoder_input", "labels")}
     found = objective(name)(model, replace(batch, **wider))
     torch.testing.assert_close(found, objective(name)(model, batch))
 

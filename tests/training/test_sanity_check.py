@@ -22,7 +22,7 @@ def training(tmp_path: Path) -> TrainingSession:
 def test_shapes_are_those_of_the_batch(training: TrainingSession) -> None:
     batch = training.trainer.stream.take()
     found = dict(shapes(training.trainer.model, batch))
-    size, length = batch.target_in.shape
+    size, length = batch.decoder_input.shape
     assert f"{size}×{length}×16" in found.values()
     assert f"{size}×{batch.source.shape[1]}×16" in found.values()
     assert not any(module._forward_hooks for module in training.trainer.model.modules())
@@ -57,10 +57,10 @@ def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(trai
     batches = [stream.encoded.batch(rows) for rows in stream.plan]
     tried = largest_batches(stream)
     largest, longest = tried[0], tried[-1]
-    cells = [batch.source.numel() + batch.target_in.numel() for batch in batches]
-    widths = [max(batch.source.shape[1], batch.target_in.shape[1]) for batch in batches]
-    assert largest.source.numel() + largest.target_in.numel() == max(cells)
-    assert max(longest.source.shape[1], longest.target_in.shape[1]) == max(widths)
+    cells = [batch.source.numel() + batch.decoder_input.numel() for batch in batches]
+    widths = [max(batch.source.shape[1], batch.decoder_input.shape[1]) for batch in batches]
+    assert largest.source.numel() + largest.decoder_input.numel() == max(cells)
+    assert max(longest.source.shape[1], longest.decoder_input.shape[1]) == max(widths)
     before = [parameter.clone() for parameter in training.trainer.model.parameters()]
     try_batch(training, largest)
     for parameter, old in zip(training.trainer.model.parameters(), before, strict=True):

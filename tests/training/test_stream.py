@@ -9,19 +9,19 @@ from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.distributed import Processes, SingleProcess
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.data import Share, TrainingData
+from transformer_mt.training.data import TrainingData, WeightedCorpus
 from transformer_mt.training.stream import BatchStream
 
 SAMPLED = "tokenizer.sampling=subword"
 
 
 def stream(
-    *overrides: str, processes: Processes | None = None, shares: Sequence[Share] = (Share(TRAIN),)
+    *overrides: str, processes: Processes | None = None, corpora: Sequence[WeightedCorpus] = (WeightedCorpus(TRAIN),)
 ) -> BatchStream:
     config = small_config(*overrides)
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
     tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
-    data = TrainingData(shares, tokenizer, config)
+    data = TrainingData(corpora, tokenizer, config)
     return BatchStream(data, config.training, processes=processes or SingleProcess())
 
 
@@ -39,8 +39,8 @@ def same(one: Batch, other: Batch) -> bool:
         torch.equal(there, here)
         for there, here in (
             (one.source, other.source),
-            (one.target_in, other.target_in),
-            (one.target_out, other.target_out),
+            (one.decoder_input, other.decoder_input),
+            (one.labels, other.labels),
         )
     )
 
@@ -97,7 +97,7 @@ def test_several_processes_share_out_the_batches_of_one(count: int) -> None:
 
 
 def test_an_epoch_of_a_mixture_takes_what_its_weights_say() -> None:
-    one = stream(shares=[Share(TRAIN), Share(VALIDATION, weight=0.2)])
+    one = stream(corpora=[WeightedCorpus(TRAIN), WeightedCorpus(VALIDATION, weight=0.2)])
     for _ in range(2):
         epoch, taken = one.epoch, []
         while one.epoch == epoch and one.index < len(one.plan):

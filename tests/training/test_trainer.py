@@ -122,8 +122,8 @@ def test_loss_of_a_step_is_the_mean_over_its_tokens(tmp_path: Path) -> None:
     model = trainer.model
     batch = opened(tmp_path / "other").trainer.stream.take()
     with torch.no_grad():
-        log_p = model(batch.source, batch.target_in).log_softmax(dim=-1)
-    chosen = log_p.gather(2, batch.target_out[:, :, None])[:, :, 0][batch.target_out != 0]
+        log_p = model(batch.source, batch.decoder_input).log_softmax(dim=-1)
+    chosen = log_p.gather(2, batch.labels[:, :, None])[:, :, 0][batch.labels != 0]
     assert trainer.step().loss == pytest.approx(-float(chosen.mean()), rel=1e-5)
     assert len(TRAIN) > len(batch.pairs)
 
@@ -234,7 +234,7 @@ def test_the_line_of_a_validation_is_written_before_the_checkpoint_that_makes_no
 def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     config = small_config("training.steps=4")
     corpora = TrainingCorpora(corpus_in_memory())
-    tokenizer = train_tokenizer(corpora.shares, config.tokenizer)
+    tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
     written = []
     for rank in (1, 0):
         run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record, None)
@@ -249,7 +249,7 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
 
 def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -> None:
     config, corpora = small_config(*WITHOUT_DROPOUT), TrainingCorpora(corpus_in_memory())
-    tokenizer = train_tokenizer(corpora.shares, config.tokenizer)
+    tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
     alone, one_of_two = (
         build_trainer(config, Run(tmp_path), corpora, tokenizer, processes=processes)
         for processes in (SingleProcess(), OneOf(2, 0))
@@ -452,7 +452,7 @@ def test_where_memory_runs_out_the_batch_and_the_remedy_are_named(
     pairs, source = batch.source.shape
     assert str(caught.value) == (
         f"training: out of memory at step 1, in a batch of {pairs} pairs, {pairs}×{source} source and "
-        f"{pairs}×{batch.target_in.shape[1]} target tokens; lower training.batch_tokens and raise "
+        f"{pairs}×{batch.decoder_input.shape[1]} target tokens; lower training.batch_tokens and raise "
         "training.accumulation_steps in proportion, or lower model.max_length or model.width"
     )
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer_mt.errors import InputError
 
-Rows = Int[Tensor, " P"]
+Indices = Int[Tensor, " P"]
 Lengths = Int[Tensor, " P"]
 
 # Sorting takes some thirty bytes a pair; among a million there are enough of every length.
@@ -20,14 +20,14 @@ SORTED_TOGETHER = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded sentence pairs: the decoder reads `target_in` (`BOS` first) and predicts `target_out` (`EOS` last).
+    """Padded sentence pairs: the decoder reads `decoder_input` (`BOS` first) and predicts `labels` (`EOS` last).
 
     `pairs` are the rows' positions in the corpus; the token counts leave padding out.
     """
 
     source: Int[Tensor, "B S"]
-    target_in: Int[Tensor, "B T"]
-    target_out: Int[Tensor, "B T"]
+    decoder_input: Int[Tensor, "B T"]
+    labels: Int[Tensor, "B T"]
     pairs: list[int]
     source_tokens: int
     target_tokens: int
@@ -37,30 +37,30 @@ class Batch:
         return replace(
             self,
             source=self.source.to(device, non_blocking=True),
-            target_in=self.target_in.to(device, non_blocking=True),
-            target_out=self.target_out.to(device, non_blocking=True),
+            decoder_input=self.decoder_input.to(device, non_blocking=True),
+            labels=self.labels.to(device, non_blocking=True),
         )
 
 
 class BatchPlan:
     """Which pairs make a batch, in training order. Takes four bytes a pair, no Python object."""
 
-    def __init__(self, rows: Rows, ends: Sequence[int], order: Sequence[int]) -> None:
+    def __init__(self, rows: Indices, ends: Sequence[int], order: Sequence[int]) -> None:
         """`rows` are sorted by length; batch b holds those up to `ends[b]` of them; `order` permutes the batches."""
         self._rows, self._bounds, self._order = rows, [0, *ends], order
 
     def __len__(self) -> int:
         return len(self._order)
 
-    def __getitem__(self, index: int) -> Rows:
+    def __getitem__(self, index: int) -> Indices:
         batch = self._order[index]
         return self._rows[self._bounds[batch] : self._bounds[batch + 1]].long()
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[Indices]:
         return map(self.__getitem__, range(len(self)))
 
 
-def mix_seed(*numbers: int) -> int:
+def derive_seed(*numbers: int) -> int:
     """One 63-bit seed of several numbers: the first bytes of their SHA-256, so near numbers give unrelated seeds."""
     digest = hashlib.sha256(",".join(map(str, numbers)).encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
@@ -82,7 +82,7 @@ def plan_batches(
     batches are neighbours in length, so that none waits long for another; the few of the last turn that do not go round
     are left out, other ones in every epoch. Raises `InputError` when one pair alone holds more than a batch.
     """
-    generator = torch.Generator().manual_seed(mix_seed(seed, epoch))
+    generator = torch.Generator().manual_seed(derive_seed(seed, epoch))
     count = len(source_lengths) if rows is None else len(rows)
     shuffled = torch.randperm(count, generator=generator, dtype=torch.int32)
     if rows is not None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer_mt.batching.batches import Batch, Lengths, Rows, mix_seed
+from transformer_mt.batching.batches import Batch, Indices, Lengths, derive_seed
 from transformer_mt.cache import kept_table, passing_table
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.errors import InputError
@@ -24,7 +24,7 @@ PAIRS_AT_A_TIME = 10_000
 IN_MEMORY = 200_000
 
 
-class Sentences:
+class TokenColumn:
     """Tokens of sentences in the chunks of an Arrow column, which stay where they are: in memory or on disk."""
 
     def __init__(self, column: pa.ChunkedArray) -> None:
@@ -39,7 +39,7 @@ class Sentences:
         place = row - self._firsts[number]
         return torch.from_numpy(ids[offsets[place] : offsets[place + 1]].astype(np.int64))
 
-    def padded(self, rows: Rows) -> Int[Tensor, "B L"]:
+    def padded(self, rows: Indices) -> Int[Tensor, "B L"]:
         """Those sentences side by side, filled up with `PAD`."""
         return pad_sequence([self[row] for row in rows.tolist()], batch_first=True, padding_value=PAD)
 
@@ -47,43 +47,43 @@ class Sentences:
 class EncodedPairs:
     """Sentence pairs as tokens: sources end with `EOS`, targets are bare.
 
-    `positions` says which pair of the corpus each one is, because `too_long` of them were left out. In memory a pair
+    `pair_index` says which pair of the corpus each one is, because `too_long` of them were left out. In memory a pair
     takes sixteen bytes, its tokens aside.
     """
 
     def __init__(self, table: pa.Table, *, too_long: int) -> None:
         self._table = table
-        self.source, self.target = Sentences(table["source"]), Sentences(table["target"])
-        self.positions: Rows = torch.from_numpy(table["position"].to_numpy().copy())
+        self.source, self.target = TokenColumn(table["source"]), TokenColumn(table["target"])
+        self.pair_index: Indices = torch.from_numpy(table["pair_index"].to_numpy().copy())
         self.too_long = too_long
         # Tokens of each source, and those that the decoder predicts for each target, `EOS` included in both.
         self.source_lengths: Lengths = self.source.lengths
         self.target_lengths: Lengths = self.target.lengths + 1
 
     def __len__(self) -> int:
-        return len(self.positions)
+        return len(self.pair_index)
 
     @classmethod
     def join(cls, parts: Sequence["EncodedPairs"]) -> "EncodedPairs":
-        """The pairs of several corpora, one after the other; positions count on through them."""
+        """The pairs of several corpora, one after the other; `pair_index` counts on through them."""
         firsts = accumulate((len(part) + part.too_long for part in parts), initial=0)
         tables = [
-            part._table.set_column(2, "position", pa.array((part.positions + first).numpy()))
+            part._table.set_column(2, "pair_index", pa.array((part.pair_index + first).numpy()))
             for part, first in zip(parts, firsts, strict=False)
         ]
         return cls(pa.concat_tables(tables), too_long=sum(part.too_long for part in parts))
 
-    def batch(self, rows: Sequence[int] | Rows) -> Batch:
+    def batch(self, rows: Sequence[int] | Indices) -> Batch:
         """The padded batch of these pairs, counted from 0 over those that were kept."""
         index = torch.as_tensor(rows)
         target, ends = self.target.padded(index), self.target.lengths[index].long()
-        target_out = F.pad(target, (0, 1), value=PAD)
-        target_out[torch.arange(len(index)), ends] = EOS
+        labels = F.pad(target, (0, 1), value=PAD)
+        labels[torch.arange(len(index)), ends] = EOS
         return Batch(
             source=self.source.padded(index),
-            target_in=F.pad(target, (1, 0), value=BOS),
-            target_out=target_out,
-            pairs=self.positions[index].tolist(),
+            decoder_input=F.pad(target, (1, 0), value=BOS),
+            labels=labels,
+            pairs=self.pair_index[index].tolist(),
             source_tokens=int(self.source_lengths[index].sum()),
             target_tokens=int(self.target_lengths[index].sum()),
         )
@@ -99,7 +99,7 @@ def encode_pairs(
     ones, which one epoch uses, in a file without a name. Raises `InputError` when no pair is left.
     """
     ids = pa.uint16() if tokenizer.size <= 2**16 else pa.int32()
-    schema = pa.schema({"source": pa.list_(ids), "target": pa.list_(ids), "position": pa.int32()})
+    schema = pa.schema({"source": pa.list_(ids), "target": pa.list_(ids), "pair_index": pa.int32()})
     parts = _encoded_parts(pairs, tokenizer, max_length, sampling, schema=schema)
     if len(pairs) <= IN_MEMORY:
         table = pa.Table.from_batches(parts, schema)
@@ -129,7 +129,7 @@ def _encoded_parts(
     """The corpus, some pairs at a time."""
     for first in range(0, len(pairs), PAIRS_AT_A_TIME):
         part = pairs[first : first + PAIRS_AT_A_TIME]
-        draws = [sampling and Sampling(mix_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]
+        draws = [sampling and Sampling(derive_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]
         sources = tokenizer.encode_batch([pair.source for pair in part], sampling=draws[0])
         targets = tokenizer.encode_batch([pair.target for pair in part], sampling=draws[1])
         kept = [row for row in range(len(part)) if max(len(sources[row]), len(targets[row])) < max_length]

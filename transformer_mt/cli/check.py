@@ -32,10 +32,10 @@ def check_training(config: Config) -> None:
         result(f"  {name:18} {_parameters(part):>12,}")
     batch = trainer.stream.encoded.batch(plan[0]).to(trainer.device)
     result("")
-    result(f"a batch of {len(batch.pairs)} pairs, source {_size(batch.source)}, target {_size(batch.target_in)}")
+    result(f"a batch of {len(batch.pairs)} pairs, source {_size(batch.source)}, target {_size(batch.decoder_input)}")
     for row in range(min(SENTENCES_SHOWN, len(batch.pairs))):
         result(f"  {' '.join(tokenizer.pieces(batch.source[row].tolist()))}")
-        result(f"  {' '.join(tokenizer.pieces(batch.target_out[row].tolist()))}")
+        result(f"  {' '.join(tokenizer.pieces(batch.labels[row].tolist()))}")
     result("")
     result("shapes (batch × length × width, heads after the batch)")
     found = list(shapes(trainer.model, batch))
@@ -45,7 +45,7 @@ def check_training(config: Config) -> None:
     result("")
     for large in largest_batches(trainer.stream):
         try_batch(session, large)
-        sizes = f"source {_size(large.source)}, target {_size(large.target_in)}"
+        sizes = f"source {_size(large.source)}, target {_size(large.decoder_input)}"
         result(f"fits        a batch of {len(large.pairs)} pairs, the largest: {sizes}")
     steps = config.training.steps
     if config.training.epochs:

@@ -114,9 +114,9 @@ IMPORTANCE: dict[str, Callable[[HeadImportance], dict[HeadName, float]]] = {
 
 
 def _sentence_losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
-    logits = model(batch.source, batch.target_in)
-    losses = F.cross_entropy(logits.flatten(0, 1), batch.target_out.flatten(), ignore_index=PAD, reduction="none")
-    return losses.view_as(batch.target_out).sum(dim=1)
+    logits = model(batch.source, batch.decoder_input)
+    losses = F.cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD, reduction="none")
+    return losses.view_as(batch.labels).sum(dim=1)
 
 
 def _gate_gradients(model: Seq2Seq, batch: Batch, modules: list[nn.Module]) -> list[Float[Tensor, "B H"]]:

@@ -47,7 +47,7 @@ def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTab
     collected = {stack: _Stack(stack, modules, kept) for stack, modules in model.attention_stacks().items() if modules}
     for rows, batch in batches(encoded, model):
         with evaluating(model), record_attention(model) as recording:
-            require_finite(model(batch.source, batch.target_in))
+            require_finite(model(batch.source, batch.decoder_input))
         layers = {stack: [layer.float().cpu().numpy() for layer in recording[stack]] for stack in collected}
         for place, row in enumerate(rows.tolist()):
             sides = _Side.of(tokenizer, kept[row].source), _Side.of(tokenizer, kept[row].target)

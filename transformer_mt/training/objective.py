@@ -48,12 +48,12 @@ class CrossEntropy(Objective):
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        loss: Tensor = model(batch.source, batch.target_in, partial(self.of, batch=batch))
+        loss: Tensor = model(batch.source, batch.decoder_input, partial(self.of, batch=batch))
         return loss
 
     def of(self, states: States, output: nn.Linear, *, batch: Batch) -> Float[Tensor, ""]:
         """The summed loss of the states that the output layer makes logits of."""
-        labels, smoothing = batch.target_out, self.label_smoothing
+        labels, smoothing = batch.labels, self.label_smoothing
         if computed_in(states.device) == torch.float16:  # a gradient made before the loss is scaled has no room there
             return cross_entropy(output(states), labels, label_smoothing=smoothing)
         return blockwise_cross_entropy(states, output, labels, tokens=batch.target_tokens, label_smoothing=smoothing)
@@ -70,11 +70,9 @@ class RDrop(Objective):
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        one, other = (model(batch.source, batch.target_in) for _ in range(2))
-        losses = [
-            cross_entropy(logits, batch.target_out, label_smoothing=self.label_smoothing) for logits in (one, other)
-        ]
-        apart = symmetric_divergence(one, other, batch.target_out)
+        one, other = (model(batch.source, batch.decoder_input) for _ in range(2))
+        losses = [cross_entropy(logits, batch.labels, label_smoothing=self.label_smoothing) for logits in (one, other)]
+        apart = symmetric_divergence(one, other, batch.labels)
         return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * apart
 
 

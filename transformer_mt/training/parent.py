@@ -14,7 +14,7 @@ from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run, TrainedModel
 from transformer_mt.runs.weights import digest, layout_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.data import Share, sample
+from transformer_mt.training.data import WeightedCorpus, sample
 
 _SHOWN = 9
 
@@ -53,10 +53,10 @@ def _pruned(model: ModelConfig) -> tuple[str, ...]:
     return model.attention.pruned if isinstance(model, TransformerConfig) else ()
 
 
-def parent_notes(config: Config, shares: Sequence[Share], tokenizer: Tokenizer) -> list[str]:
+def parent_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
     """Where training begins, and how many characters of the data the parent's vocabulary spells as bytes."""
     notes = [f"beginning with the weights and the vocabulary of {config.parent.run}"]
-    pairs = (pair for share in shares for pair in sample(share.pairs, config.tokenizer.sample))
+    pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))
     unknown = tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target))
     if unknown:
         notes.append(_unknown(unknown))

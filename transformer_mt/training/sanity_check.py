@@ -52,7 +52,7 @@ def shapes(model: nn.Module, batch: Batch) -> Iterator[tuple[str, str]]:
     hooks = [module.register_forward_hook(partial(note, name=name)) for name, module in model.named_modules() if name]
     try:
         with torch.no_grad():
-            model(batch.source, batch.target_in)
+            model(batch.source, batch.decoder_input)
     finally:
         for hook in hooks:
             hook.remove()
@@ -110,8 +110,8 @@ def overfit(session: TrainingSession, batch: Batch) -> Iterator[Learned]:
 
 @torch.no_grad()
 def _accuracy(model: nn.Module, batch: Batch) -> float:
-    real = batch.target_out != PAD
-    right: Tensor = model(batch.source, batch.target_in).argmax(dim=-1) == batch.target_out
+    real = batch.labels != PAD
+    right: Tensor = model(batch.source, batch.decoder_input).argmax(dim=-1) == batch.labels
     return float((right & real).sum() / real.sum())
 
 

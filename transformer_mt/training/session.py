@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer_mt.batching.batches import mix_seed
+from transformer_mt.batching.batches import derive_seed
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
@@ -178,7 +178,7 @@ def open_corpora(config: Config, corpus: Corpus | None) -> tuple[TrainingCorpora
 
 def known_words(config: Config, corpora: TrainingCorpora) -> TrainingWords | None:
     """The words of the data and of all that the parent was trained on; None where those are not known."""
-    words = training_words(corpora.shares, config.tokenizer)
+    words = training_words(corpora.weighted, config.tokenizer)
     if not config.parent.run:
         return words
     before = Run(Path(config.parent.run)).words()
@@ -192,11 +192,11 @@ def _build(
     if tokenizer is None and config.parent.run:
         parent = processes.from_first(lambda: load_parent(config))
         tokenizer, weights = parent.tokenizer, weights_of(parent.model)
-        notes += parent_notes(config, corpora.shares, tokenizer)
+        notes += parent_notes(config, corpora.weighted, tokenizer)
     elif tokenizer is None:
-        tokenizer = processes.from_first(lambda: train_tokenizer(corpora.shares, config.tokenizer))
+        tokenizer = processes.from_first(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
         notes += [tokenizer.note] if tokenizer.note else []
-    if any(isinstance(share.pairs, StreamedPairs) for share in corpora.shares):
+    if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
         notes.append("words: of the stream, those of the part that a vocabulary is learned from are remembered")
     trainer = build_trainer(config, run, corpora, tokenizer, weights=weights, processes=processes)
     return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
@@ -224,14 +224,14 @@ def build_trainer(
     if processes.count > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not processes.is_first:  # whose dropout is another
-        torch.manual_seed(mix_seed(config.training.seed, processes.rank, 0))
+        torch.manual_seed(derive_seed(config.training.seed, processes.rank, 0))
     pairs = validation_pairs(corpora.main)
     watcher = Watcher(run, model, tokenizer, config, pairs=pairs, device=device) if config.training.watch else None
     return Trainer(
         config,
         run,
         model=model,
-        stream=BatchStream(TrainingData(corpora.shares, tokenizer, config), config.training, processes=processes),
+        stream=BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, processes=processes),
         validate=Validator(pairs, tokenizer, config, device=device, processes=processes),
         device=device,
         precision=precision,

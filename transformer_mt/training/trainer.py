@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.batching.batches import Batch, mix_seed
+from transformer_mt.batching.batches import Batch, derive_seed
 from transformer_mt.config.sections import Config, NoamConfig
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.distributed import Processes
@@ -169,7 +169,7 @@ class Trainer:
         """Go on with these random numbers; with new ones where another number of processes has saved none for us."""
         step = self.progress.step
         if not states:
-            torch.manual_seed(mix_seed(self.config.seed, self.processes.rank, step))
+            torch.manual_seed(derive_seed(self.config.seed, self.processes.rank, step))
             return
         try:
             restore_random_states(states, self.device)
@@ -199,7 +199,7 @@ class Trainer:
             tokens = sum(self.processes.gather(lambda: self._take(batches)))
         self.model.train()
         loss = self._accumulate(batches, tokens)
-        with self._naming(max(batches, key=lambda batch: batch.target_out.numel())):
+        with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
             self.optimizer.unscale()
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
             self._seen = (self.progress.step + 1) % self.look_every == 0
@@ -290,7 +290,7 @@ class Trainer:
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            (pairs, source), target = batch.source.shape, batch.target_in.shape[1]
+            (pairs, source), target = batch.source.shape, batch.decoder_input.shape[1]
             raise MachineError(
                 f"training: out of memory at step {self.progress.step + 1}, in a batch of {pairs} pairs, {pairs}×"
                 f"{source} source and {pairs}×{target} target tokens; lower training.batch_tokens and raise "

@@ -50,7 +50,7 @@ class Validator:
         self.device = device
         self.processes = processes
         self.encoded = encode_pairs(pairs, tokenizer, max_length=config.model.max_length)
-        self.kept = [pairs[position] for position in self.encoded.positions.tolist()]
+        self.kept = [pairs[position] for position in self.encoded.pair_index.tolist()]
         # A model that has not yet learned to stop would otherwise take minutes.
         longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
         extra = config.search.extra_length
@@ -86,8 +86,8 @@ class Validator:
         losses = []
         for rows in batches:
             batch = self.encoded.batch(rows).to(self.device)
-            logits = model(batch.source, batch.target_in).flatten(0, 1)
-            losses.append(F.cross_entropy(logits, batch.target_out.flatten(), ignore_index=PAD, reduction="sum"))
+            logits = model(batch.source, batch.decoder_input).flatten(0, 1)
+            losses.append(F.cross_entropy(logits, batch.labels.flatten(), ignore_index=PAD, reduction="sum"))
         return [float(loss) for loss in losses]
 
     def _translate(self, model: Seq2Seq, pairs: Sequence[SentencePair]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Self
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer_mt.batching.batches import mix_seed
+from transformer_mt.batching.batches import derive_seed
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, keep_freed_memory, require_memory
 from transformer_mt.errors import InputError, MachineError
@@ -200,7 +200,7 @@ class Translator:
             limits=limits,
             num_samples=count,
             # Its own random numbers for every sentence, however the sentences are batched.
-            generators=[torch.Generator().manual_seed(mix_seed(search.seed, number)) for number in batch],
+            generators=[torch.Generator().manual_seed(derive_seed(search.seed, number)) for number in batch],
             prefix=prefix,
         )
 

@@ -188,7 +188,7 @@ def _head_weights(
     """Batches of pairs, by their positions, with the weights of all heads of the cross-attention, as `cross_heads`."""
     for _, batch in batches(encode_pairs(pairs, tokenizer, max_length=model.max_length), model):
         with evaluating(model), record_attention(model) as maps:
-            require_finite(model(batch.source, batch.target_in))
+            require_finite(model(batch.source, batch.decoder_input))
         yield batch.pairs, torch.cat(maps["cross"], dim=1).float()
 
 
