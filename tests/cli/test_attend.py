@@ -17,13 +17,13 @@ from transformer_mt.cli.looking import example, showcase
 from transformer_mt.cli.main import run
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import AttentionMaps
 from transformer_mt.inspection.methods import METHODS, Weights
 from transformer_mt.models.build import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.views.text import escape_controls
 
 SOURCE, TARGET = PAIRS[0]
 CELL = re.compile(r"[ ░▒▓█](?:1\.0|\.\d\d)")

@@ -5,10 +5,10 @@ import re
 from hypothesis import given
 from support.hostile_text import HOSTILE_TEXTS, hostile_texts
 
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.drawing.graph_dot import render_dot
 from transformer_mt.inspection.graph import adjacency
 from transformer_mt.inspection.matrices import Matrix
+from transformer_mt.views.text import escape_controls
 
 QUOTED = r'"((?:[^"\\]|\\.)*)"'
 

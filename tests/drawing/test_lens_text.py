@@ -5,7 +5,7 @@ import torch
 
 from transformer_mt.drawing.lens_text import lens_lines
 from transformer_mt.inspection.lens import Guess, Lens
-from transformer_mt.inspection.tokens import Tokens
+from transformer_mt.views.words import Tokens
 
 LIKELIEST = (("▁of", "▁a", "ing", "?"), ("▁the", "▁dog", "s", "."), ("▁The", "▁dog", "gy", "</s>"))
 PROBABILITIES = ((0.125, 0.5, 0.25, 1.0), (0.5, 0.25, 0.004, 0.5), (0.996, 0.75, 0.5, 0.25))

@@ -10,13 +10,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.drawing.glyphs import glyphs_for
 from transformer_mt.drawing.layout import NARROWEST
 from transformer_mt.drawing.matrix_text import render_compact, render_map
-from transformer_mt.drawing.numbers import format_weight
 from transformer_mt.drawing.shading import Blocks, Colours, Shading, render_legend
 from transformer_mt.inspection.matrices import map_title
+from transformer_mt.views.text import escape_controls, format_weight
 
 SHADINGS = [Blocks(), Colours()]
 

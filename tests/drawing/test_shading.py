@@ -13,8 +13,9 @@ from rich.text import Text
 from transformer_mt.drawing.glyphs import ASCII, UNICODE, Glyphs
 from transformer_mt.drawing.layout import NARROWEST
 from transformer_mt.drawing.matrix_text import render_map
-from transformer_mt.drawing.numbers import Scale, format_weight
+from transformer_mt.drawing.numbers import Scale
 from transformer_mt.drawing.shading import Blocks, Colours, Shading, render_compact_legend, render_legend, shading_for
+from transformer_mt.views.text import format_weight
 
 SHADINGS = [Blocks(), Colours()]
 

@@ -44,9 +44,9 @@ from support.hostile import (
 
 from transformer_mt.cli.main import run as tmt
 from transformer_mt.corpus.load import load_corpus
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.models.seq2seq import NOT_FINITE
 from transformer_mt.runs.words import WORDS
+from transformer_mt.views.text import escape_controls
 
 SECONDS, MEMORY = 30, 2**30
 

@@ -23,13 +23,13 @@ from transformer_mt.inspection.explained_steps import shares
 from transformer_mt.inspection.explanation import Explanation, explain
 from transformer_mt.inspection.gates import without_heads
 from transformer_mt.inspection.recording import Recording, record_attention
-from transformer_mt.inspection.tokens import PairTokens, tokenize_pair
 from transformer_mt.models.blocks import NORMS, RESIDUALS
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.words import PairTokens, tokenize_pair
 
 pytestmark = pytest.mark.usefixtures("without_gradients")
 

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from transformer_mt.inspection import gradients
 from transformer_mt.inspection.gradients import gradient_times_input, integrated_gradients, quadrature
-from transformer_mt.inspection.tokens import PairTokens
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.views.words import PairTokens
 
 pytestmark = pytest.mark.usefixtures("float64")
 

@@ -10,11 +10,11 @@ from support.variants import RECURRENT, VARIANTS, Variant
 
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.lens import GUESSES, Lens, decided_at, look_through
-from transformer_mt.inspection.tokens import Tokens
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.words import Tokens
 
 SOURCE, TARGET = "Der alte Mann liest ein gutes Buch.", "The old man reads."
 

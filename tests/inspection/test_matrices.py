@@ -10,8 +10,8 @@ from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import AttentionMaps, StackMaps
 from transformer_mt.inspection.matrices import Matrix, explaining_matrix, layer_matrices, map_title
 from transformer_mt.inspection.methods import METHODS, Weights
-from transformer_mt.inspection.tokens import PairTokens, Tokens
 from transformer_mt.registry import HeadName
+from transformer_mt.views.words import PairTokens, Tokens
 
 ROWS, COLUMNS = ("a", "b"), ("x", "y", "z")
 

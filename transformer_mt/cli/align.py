@@ -16,8 +16,8 @@ from transformer_mt.cli.options import (
     Reverse,
     Target,
 )
-from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.errors import InputError
+from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from transformer_mt.cli.options import ConfigFile, Data, Json, Set
-from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.errors import InputError
+from transformer_mt.views.text import escaped_json
 
 
 def data(

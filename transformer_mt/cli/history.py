@@ -11,7 +11,6 @@ from typing import Any
 from transformer_mt.cli.looking import save_arrays
 from transformer_mt.cli.options import RUNS
 from transformer_mt.cli.terminal import literal_console, result, result_lines
-from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.drawing.history_text import frame_lines
 from transformer_mt.drawing.layout import words_of, wrap_words
 from transformer_mt.drawing.shading import render_legend, shading_for
@@ -20,6 +19,7 @@ from transformer_mt.inspection.history import WatchedSentence, read_history
 from transformer_mt.inspection.methods import Weights
 from transformer_mt.runs.directory import newest_run
 from transformer_mt.runs.trained import find_run
+from transformer_mt.views.text import escaped_json
 
 # Seconds for which a frame stands on a terminal.
 PAUSE = 0.8

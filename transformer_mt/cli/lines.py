@@ -8,9 +8,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from transformer_mt.drawing.escape import escape_controls, escaped_json
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.translation.translator import Translation
+from transformer_mt.views.text import escape_controls, escaped_json
 
 STDIN = Path("-")
 # Bytes of a line to translate; a model takes some hundred subwords. A thousand lines are read ahead.

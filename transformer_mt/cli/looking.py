@@ -20,13 +20,13 @@ from transformer_mt.cli.output_file import write_output
 from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import words
-from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.inspection.gates import without_heads
-from transformer_mt.inspection.tokens import PairTokens, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.text import escaped_json
+from transformer_mt.views.words import PairTokens, tokenize_pair
 
 # Words and punctuation marks of a sentence that is worth a look and fits on a screen.
 MODERATE = range(5, 13)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from transformer_mt.cli.entry import INTERRUPTED
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import MachineError, TmtError, is_out_of_memory
+from transformer_mt.views.text import escape_controls
 
 PIPE_CLOSED = 141
 BAD_ENVIRONMENT = 3

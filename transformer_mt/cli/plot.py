@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transformer_mt.cli.options import RUNS, Json, Npz, Quiet, Set, Svg
-from transformer_mt.drawing.escape import escaped_json
 from transformer_mt.errors import InputError
+from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import Config

@@ -12,9 +12,9 @@ from typing import Any
 
 from transformer_mt.cli.lines import Source
 from transformer_mt.cli.signals import STOPPING
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.errors import TmtError
 from transformer_mt.runs.reading import read_regular
+from transformer_mt.views.text import escape_controls
 
 QUIT = ":quit"
 # Lines that are remembered from one session to the next, and bytes that the file of them may have.

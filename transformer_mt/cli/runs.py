@@ -45,7 +45,7 @@ def runs(
     seconds_since; or run and error.
     """
     from transformer_mt.cli.terminal import note, result
-    from transformer_mt.drawing.escape import escaped_json
+    from transformer_mt.views.text import escaped_json
 
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory; give one that holds runs")
@@ -132,7 +132,7 @@ def _size_and_change(path: Path) -> tuple[int, float]:
 
 def _table(found: list[dict[str, Any]]) -> Iterator[str]:
     """Columns as wide as what stands in them, then a line for each damaged run."""
-    from transformer_mt.drawing.escape import escape_controls
+    from transformer_mt.views.text import escape_controls
 
     damaged = [one for one in found if "error" in one]
     rows = [[*map(escape_controls, _row(one))] for one in found if one not in damaged]

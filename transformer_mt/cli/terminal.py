@@ -7,7 +7,7 @@ from contextlib import suppress
 from rich.console import Console
 from rich.text import Text
 
-from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.views.text import escape_controls
 
 
 def literal_console(*, stderr: bool = False) -> Console:

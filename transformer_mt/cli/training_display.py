@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport, WindowReport
 from transformer_mt.training.trainer import Trainer
+from transformer_mt.views.text import escape_controls
 
 VALIDATIONS_SHOWN = 8
 # Lines beside validations and samples: the progress bar, the last report, two headings, one that the cursor stands on.

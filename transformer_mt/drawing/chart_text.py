@@ -7,7 +7,7 @@ from jaxtyping import Float
 from rich.cells import cell_len
 
 from transformer_mt.drawing.chart import Panel, Points, place, tick_label, ticks
-from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.views.text import escape_controls
 
 ROWS = 10
 NARROWEST = 40

@@ -8,10 +8,10 @@ from rich.cells import cell_len, set_cell_size
 from torch import Tensor
 
 from transformer_mt.attention.steps import Stage, Step
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.drawing.layout import right_aligned
 from transformer_mt.inspection.explanation import Explanation
 from transformer_mt.registry import STACKS
+from transformer_mt.views.text import escape_controls
 
 # What a line is indented by, and no label is wider than.
 _INDENT = "   "

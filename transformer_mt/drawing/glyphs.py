@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.views.text import escape_controls
 
 # Pieces of subwords that begin a word begin with this.
 _WORD_START = "▁"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from transformer_mt.drawing.escape import escape_controls
-from transformer_mt.drawing.numbers import Scale, format_weight
+from transformer_mt.drawing.numbers import Scale
 from transformer_mt.inspection.graph import Adjacency
 from transformer_mt.inspection.matrices import Matrix
+from transformer_mt.views.text import escape_controls, format_weight
 
 # The width, in points, of the line of the largest weight; of attention weights, of 1.
 _WIDEST = 4.0

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.drawing.matrix_text import render_map
 from transformer_mt.drawing.shading import Shading
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.matrices import map_title
 from transformer_mt.runs.watched import Frame
+from transformer_mt.views.text import escape_controls
 
 
 def frame_lines(frame: Frame, *, layer: int | None, head: int | None, width: int, shading: Shading) -> Iterator[Text]:

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.drawing.layout import GAP, joined, padded, words_of, wrap_words
-from transformer_mt.drawing.numbers import format_weight
 from transformer_mt.inspection.lens import Guess, Lens
+from transformer_mt.views.text import escape_controls, format_weight
 
 
 def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:

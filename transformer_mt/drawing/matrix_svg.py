@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import cos, radians, sin
 
-from transformer_mt.drawing.numbers import Scale, format_weight
+from transformer_mt.drawing.numbers import Scale
 from transformer_mt.drawing.svg import FONT, document, escaped, text_width
 from transformer_mt.inspection.matrices import Matrix
+from transformer_mt.views.text import format_weight
 
 # Shades from none to most as (background, ink of numbers); lightness falls in light pictures and rises in dark ones.
 _LIGHT: tuple[tuple[str, str], ...] = (

@@ -30,17 +30,3 @@ class Scale:
         largest = max((abs(number) for row in rows for number in row), default=0.0) or 1.0
         readable = _READABLE[0] <= largest < _READABLE[1]
         return cls(largest, 1.0 if readable else 10.0 ** math.floor(math.log10(largest)))
-
-
-def format_weight(weight: float) -> str:
-    """A number above -99.5 and below 999.5 in three characters: `.42`, `1.0`, `-.3`, ` 12`; others take more.
-
-    `-.0` is a negative number that is too small for its one digit, and not too small for two.
-    """
-    if not math.isfinite(weight):
-        return {math.inf: "+oo", -math.inf: "-oo"}.get(weight, "nan")
-    for digits in (2, 1, 0):
-        text = f"{weight:.{digits}f}".replace("0.", ".", 1) if abs(weight) < 1.0 else f"{weight:.{digits}f}"
-        if len(text) <= 3:
-            break
-    return ".00" if abs(weight) < 0.005 else text.rjust(3)

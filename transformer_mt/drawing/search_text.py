@@ -7,10 +7,10 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from transformer_mt.drawing.escape import escape_controls
 from transformer_mt.drawing.layout import joined, padded
 from transformer_mt.translation.alternatives import Choice, ChosenAmong
 from transformer_mt.translation.trace import ENDED, BeamTrace
+from transformer_mt.views.text import escape_controls
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from transformer_mt.drawing.glyphs import UNICODE, Glyphs, glyphs_for
 from transformer_mt.drawing.layout import NARROWEST, stripped, words_of, wrap_words
-from transformer_mt.drawing.numbers import Scale, format_weight
+from transformer_mt.drawing.numbers import Scale
+from transformer_mt.views.text import format_weight
 
 # What one number takes: a shade or a space, three characters of number, and a space.
 CELL = 5

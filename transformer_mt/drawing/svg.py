@@ -6,7 +6,7 @@ from html import escape
 
 from rich.cells import cell_len
 
-from transformer_mt.drawing.escape import escape_controls
+from transformer_mt.views.text import escape_controls
 
 FONT = 12
 # What a terminal cell of text takes at the most in common sans-serif fonts.

@@ -7,9 +7,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer_mt.inspection.tokens import PairTokens
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.symbols import BOS, PAD
+from transformer_mt.views.words import PairTokens
 
 # Tokens that go through the model at a time, at least one sentence's.
 BATCH_TOKENS = 4_096

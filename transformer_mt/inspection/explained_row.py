@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.gates import gated, head_names, head_numbers
-from transformer_mt.inspection.tokens import PairTokens, Tokens
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName, suggest
+from transformer_mt.views.words import PairTokens, Tokens
 
 # How many letters a word has that probably says something by itself.
 CONTENT = 4

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from transformer_mt.attention.steps import Explained, HeadSteps, Row, Stage, Step
 from transformer_mt.inspection.gates import head_numbers
 from transformer_mt.inspection.recording import record_attention
-from transformer_mt.inspection.tokens import PairTokens, Tokens
 from transformer_mt.models.seq2seq import Seq2Seq, require_finite
 from transformer_mt.registry import HeadName
+from transformer_mt.views.words import PairTokens, Tokens
 
 
 def walk(model: Seq2Seq, tokens: PairTokens, name: HeadName, row: int) -> tuple[tuple[Stage, ...], Tensor]:

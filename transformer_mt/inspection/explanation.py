@@ -12,10 +12,10 @@ from transformer_mt.attention.steps import Stage, Step
 from transformer_mt.inspection.explained_row import Choice, choose_head, find_heads, find_place
 from transformer_mt.inspection.explained_steps import walk, what_is_read
 from transformer_mt.inspection.gates import head_numbers
-from transformer_mt.inspection.tokens import tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.words import tokenize_pair
 
 # What a number keeps in JSON: a float32 comes back as it was.
 SIGNIFICANT_DIGITS = 9

@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_mt.inspection.tokens import PairTokens
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, States, evaluating
 from transformer_mt.models.transformer import Transformer
+from transformer_mt.views.words import PairTokens
 
 # Tokens that go through the model at a time, at least one sentence's.
 BATCH_TOKENS = 2_048

@@ -9,9 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_mt.inspection.maps import SIGNIFICANT_DIGITS
-from transformer_mt.inspection.tokens import Tokens, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.words import Tokens, tokenize_pair
 
 # How many of the likeliest pieces are kept of each layer.
 GUESSES = 5

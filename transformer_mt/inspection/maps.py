@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.inspection.recording import present_heads, record_attention
-from transformer_mt.inspection.tokens import PairTokens, merge_mask, merge_pieces, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.words import PairTokens, merge_mask, merge_pieces, tokenize_pair
 
 # What a number keeps in JSON: enough for every use of a weight, in a third of the characters.
 SIGNIFICANT_DIGITS = 5

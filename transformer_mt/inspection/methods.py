@@ -21,11 +21,11 @@ from transformer_mt.inspection.gates import head_numbers
 from transformer_mt.inspection.gradients import gradient_times_input, integrated_gradients
 from transformer_mt.inspection.maps import AttentionMaps, StackMaps, attend_pair
 from transformer_mt.inspection.recording import Recording, record_attention
-from transformer_mt.inspection.tokens import PairTokens, sum_pieces, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import STACKS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.words import PairTokens, sum_pieces, tokenize_pair
 
 ALL = tuple(STACKS)
 

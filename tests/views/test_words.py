@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from transformer_mt.inspection.maps import attend_pair
-from transformer_mt.inspection.tokens import merge_mask, merge_pieces, tokenize_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.words import merge_mask, merge_pieces, tokenize_pair
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 TARGET = "Can you help me translate this sentence?"

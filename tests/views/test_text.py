@@ -1,0 +1,107 @@
+"""Text from strangers, made safe to print."""
+
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from transformer_mt.views.text import escape_controls, escaped_json, format_weight, rendered, table, wrapped
+
+
+@given(st.text())
+def test_escaped_text_is_one_printable_line(text: str) -> None:
+    escaped = escape_controls(text)
+    assert len(escaped.splitlines()) <= 1
+    assert all(c.isprintable() or c.isspace() or c in "\u200c\u200d\u00ad" or ord(c) > 0x7F for c in escaped)
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", escaped)
+    escaped.encode("utf-8")
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_json_keeps_what_it_escapes(text: str) -> None:
+    line = escaped_json({text: [text]})
+    assert escape_controls(line) == line
+    assert json.loads(line) == {text: [text]}
+
+
+def test_json_leaves_ordinary_text_as_it_is() -> None:
+    assert escaped_json(["Öl 日本 👍", "\u202e\x9b\x7f"]) == r'["Öl 日本 👍", "\u202e\u009b\u007f"]'
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"])))
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert escape_controls(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("\x1b[31m", "␛[31m"),
+        ("a\nb\t\x7f", "a␊b␉␡"),
+        ("\x9b1m", "⟨U+009B⟩1m"),
+        ("\u202eabc\u2069", "⟨U+202E⟩abc⟨U+2069⟩"),
+        ("\u2028\ufeff", "⟨U+2028⟩⟨U+FEFF⟩"),
+        ("\ud800", "⟨U+D800⟩"),
+        ("👩\u200d💻 Grüße 日本", "👩\u200d💻 Grüße 日本"),
+    ],
+)
+def test_controls_become_visible(text: str, escaped: str) -> None:
+    assert escape_controls(text) == escaped
+
+
+@pytest.mark.parametrize(
+    ("weight", "text"),
+    [
+        (0.0, ".00"),
+        (0.004, ".00"),
+        (0.42, ".42"),
+        (0.994, ".99"),
+        (0.996, "1.0"),
+        (1.0000001, "1.0"),
+        (4.2, "4.2"),
+        (12.3, " 12"),
+        (998.7, "999"),
+        (-0.3, "-.3"),
+        (-0.004, ".00"),
+        (-0.006, "-.0"),
+        (-0.04, "-.0"),
+        (-0.97, " -1"),
+        (-5.2, " -5"),
+        (-98.7, "-99"),
+        (math.nan, "nan"),
+        (math.inf, "+oo"),
+        (-math.inf, "-oo"),
+    ],
+)
+def test_numbers_take_three_characters(weight: float, text: str) -> None:
+    assert format_weight(weight) == text
+
+
+@given(st.floats(-99.4, 999.4))
+def test_a_number_is_within_half_of_its_last_digit(number: float) -> None:
+    text = format_weight(number)
+    assert len(text) == 3
+    digits = len(text.strip().partition(".")[2])
+    assert abs(float(text) - number) <= 0.5 * 10.0**-digits + 1e-9
+    assert text.strip().startswith("-") == (number <= -0.005)
+
+
+def test_cells_are_literal_and_wrapped_within_the_width() -> None:
+    lines = rendered(table([["[b]", "3"], ["日本\x1b", "one two three"]], right=[1]), width=15)
+    assert [line.plain for line in lines] == ["[b]           3", "日本␛   one two", "          three"]
+
+
+def test_headings_stand_above_their_columns() -> None:
+    lines = rendered(table([["a", "1"]], headings=["word", "number"], right=[1]), width=80)
+    assert [line.plain for line in lines] == ["word  number", "a          1"]
+
+
+@given(st.text(), st.integers(2, 30))
+def test_wrapped_text_keeps_its_words(text: str, width: int) -> None:
+    lines = wrapped(text, width=width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(escape_controls(text).split())

@@ -1,0 +1,125 @@
+"""A sentence pair as a model reads and writes it: tokens, their pieces, and how pieces become words.
+
+A matrix over pieces becomes one over words by the mean over the rows of a word and the sum over its columns
+(Clark et al. 2019, §4.1), so rows that sum to 1 still do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from transformer_mt.corpus.pairs import words
+from transformer_mt.errors import InputError
+from transformer_mt.tokenizer.symbols import BOS, EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """One side of a pair: ids, pieces and words; `word_of_piece` says for each piece which of `words` it belongs to.
+
+    Words are those of `corpus.pairs.words`, punctuation marks among them; a special symbol is a word of its own, and so
+    is a piece that belongs to none.
+    """
+
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    words: tuple[str, ...]
+    word_of_piece: tuple[int, ...]
+
+    def membership(self) -> Float[Tensor, "W N"]:
+        """W words, N pieces: 1 where a piece belongs to the word."""
+        return torch.from_numpy(membership(range(len(self.words)), self.word_of_piece))
+
+
+@dataclass(frozen=True, slots=True)
+class PairTokens:
+    """A pair under teacher forcing: the source with `</s>`; the decoder's input, `<s>` and the target; and its output
+    at each of these positions, the target and `</s>`."""
+
+    source: Tokens
+    read: Tokens
+    written: Tokens
+
+    def sides(self, stack: str) -> tuple[Tokens, Tokens]:
+        """The tokens along the rows and the columns of a stack's matrices."""
+        return {
+            "encoder": (self.source, self.source),
+            "decoder": (self.written, self.read),
+            "cross": (self.written, self.source),
+        }[stack]
+
+    def inputs(self, device: torch.device) -> tuple[Int[Tensor, "1 S"], Int[Tensor, "1 T"]]:
+        """The model's arguments: source and target tokens, a batch of one."""
+        return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
+
+
+def tokenize(tokenizer: Tokenizer, text: str, *, begin: int | None = None, end: int | None = None) -> Tokens:
+    """The most probable pieces of a text and their words, with a special symbol before or after them."""
+    ids = tokenizer.encode(text)
+    labels = words(text)
+    # A piece of no word is a word of its own, with a number that no other has.
+    numbers = [word if word >= 0 else -1 - place for place, word in enumerate(tokenizer.word_of_piece(text))]
+    if begin is not None:
+        ids, numbers = [begin, *ids], [-1 - len(ids), *numbers]
+    if end is not None:
+        ids, numbers = [*ids, end], [*numbers, -1 - len(ids)]
+    pieces = tokenizer.pieces(ids)
+    names = {number: labels[number] if number >= 0 else piece for piece, number in zip(pieces, numbers, strict=True)}
+    place = {number: place for place, number in enumerate(names)}
+    return Tokens(tuple(ids), tuple(pieces), tuple(names.values()), tuple(place[number] for number in numbers))
+
+
+def tokenize_pair(tokenizer: Tokenizer, source: str, target: str, *, limit: int) -> PairTokens:
+    """The tokens of a pair, each text cut into its most probable pieces.
+
+    Raises `InputError` for a text of more than `limit` tokens, which counts the end symbol.
+    """
+    pair = PairTokens(
+        source=tokenize(tokenizer, source, end=EOS),
+        read=tokenize(tokenizer, target, begin=BOS),
+        written=tokenize(tokenizer, target, end=EOS),
+    )
+    for place, tokens in (("SENTENCE", pair.source), ("--target", pair.written)):
+        if len(tokens.ids) > limit:
+            raise InputError(f"{place}: {len(tokens.ids)} tokens, the model takes at most {limit}; shorten it")
+    return pair
+
+
+def is_word(text: str) -> bool:
+    """Whether it is a word, and no punctuation mark."""
+    return any(letter.isalnum() for letter in text)
+
+
+def membership(numbers: Sequence[int], word_of_piece: Sequence[int]) -> Float[np.ndarray, "W N"]:
+    """A row for each word, by its number, a column for each piece: 1 where the piece belongs to the word."""
+    return np.equal.outer(np.array(numbers, int), np.array(word_of_piece, int)).astype(np.float32)
+
+
+def over_words(
+    weights: Float[np.ndarray, "*N Q K"], rows: Float[np.ndarray, "W Q"], columns: Float[np.ndarray, "V K"]
+) -> Float[np.ndarray, "*N W V"]:
+    """Matrices over words, by the memberships of both sides: the mean over a word's rows, the sum over its columns.
+
+    A word without a piece has zeros. In NumPy: for matrices this small, torch's threads cost more than they gain.
+    """
+    return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) @ weights @ columns.T
+
+
+def merge_pieces(weights: Float[Tensor, "... Q K"], rows: Tokens, columns: Tokens) -> Float[Tensor, "... W V"]:
+    """`over_words` of a tensor on the CPU."""
+    return torch.from_numpy(over_words(weights.numpy(), rows.membership().numpy(), columns.membership().numpy()))
+
+
+def sum_pieces(matrix: Float[Tensor, "... Q K"], rows: Tokens, columns: Tokens) -> Float[Tensor, "... W V"]:
+    """Matrices over words: the sum over a word's rows and columns, as ln p of a word is the sum over its pieces."""
+    return rows.membership() @ matrix @ columns.membership().T
+
+
+def merge_mask(mask: Bool[Tensor, "... Q K"], rows: Tokens, columns: Tokens) -> Bool[Tensor, "... W V"]:
+    """True where any piece of the row's word may attend to any piece of the column's."""
+    return rows.membership() @ mask.float() @ columns.membership().T > 0.0
