@@ -1,6 +1,6 @@
 """The processes that train one model together, seen from one of them: sums, exchanges, and gradients over all.
 
-A launcher starts them, `torchrun` or `tmt train --processes`, and says in the environment which is which.
+`torchrun` starts them, and says in the environment which is which.
 """
 
 import os
@@ -209,7 +209,7 @@ def launched_processes() -> Iterator[Processes]:
     except ValueError as error:
         if "environment variable" not in str(error):
             raise
-        raise InputError(f"WORLD_SIZE: is {count}, but {error}; use torchrun or --processes") from None
+        raise InputError(f"WORLD_SIZE: is {count}, but {error}; start the processes with torchrun") from None
     except RuntimeError as error:
         if not _LOST.search(str(error)):
             raise

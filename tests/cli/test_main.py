@@ -95,12 +95,6 @@ def test_a_real_process_ends_with_the_code_and_without_a_traceback() -> None:
     assert ended.stderr == "tmt: error: --bogus: there is no such option; see tmt train --help\n"
 
 
-def test_what_is_registered_for_the_end_of_a_process_is_run() -> None:
-    program = f"import atexit; atexit.register(print, 'the end'); {PROGRAM[2]}"
-    ended = subprocess.run([*PROGRAM[:2], program, "config", "--no-such"], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (2, "the end\n")
-
-
 def test_help_for_nobody_is_quiet() -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -114,35 +108,6 @@ def test_results_that_find_no_room_are_one_line() -> None:
         ended = subprocess.run([*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 3
     assert ended.stderr == "tmt: error: standard output: No space left on device; check disk and permissions\n"
-
-
-@pytest.mark.parametrize(
-    ("redirection", "command", "code", "message"),
-    [
-        ("<&-", "--help", 0, ""),
-        (">&-", "--help", 3, "tmt: error: standard output: Bad file descriptor; check disk and permissions\n"),
-        ("2>&-", "--help", 0, ""),
-        ("2>&-", "--bogus", 2, ""),
-        ("2>/dev/full", "--bogus", 2, ""),
-        (">/dev/full 2>/dev/full", "--help", 3, ""),
-        ("<&- >&- 2>&-", "--help", 3, ""),
-    ],
-)
-def test_closed_or_full_streams_are_no_traceback(redirection: str, command: str, code: int, message: str) -> None:
-    shell = ["sh", "-c", f'exec "$@" {command} {redirection}', "sh", *PROGRAM]
-    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (code, message)
-    assert bool(ended.stdout) == (code == 0)
-
-
-def test_little_address_space_is_one_line() -> None:
-    shell = ["sh", "-c", 'ulimit -v 400000; exec "$@" data', "sh", *PROGRAM]
-    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr == (
-        "tmt: error: memory: the address space is limited to 390 MiB, and tmt takes at least 1024; raise the limit "
-        "with ulimit -v\n"
-    )
 
 
 NO_MEMORY = "memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width"

@@ -97,7 +97,7 @@ def hanging_in(module: str, name: str) -> list[str]:
         f"from {module} import {name.split('.')[0]}\n"
         f"import {module} as module\n"
         f"module.{name} = hang\n"
-        "from transformer_mt.cli.entry import main; main()",
+        "from transformer_mt.cli.main import main; main()",
     ]
 
 
@@ -233,7 +233,7 @@ def test_an_interrupt_at_the_very_start_is_quiet(module: str) -> None:
         "    def find_spec(name, *_):\n"
         f"        if name == 'transformer_mt.cli.{module}': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupting)\n"
-        "from transformer_mt.cli.entry import main; main()"
+        "from transformer_mt.cli.main import main; main()"
     )
     with child(sys.executable, "-c", program) as process:
         assert process.communicate() == ("", "")
@@ -241,11 +241,11 @@ def test_an_interrupt_at_the_very_start_is_quiet(module: str) -> None:
 
 
 def test_little_is_imported_before_signals_are_handled() -> None:
-    program = "import os, sys; old = {*sys.modules}; import transformer_mt.cli.entry; print({*sys.modules} - old)"
+    program = "import os, sys; old = {*sys.modules}; import transformer_mt.cli.main; print({*sys.modules} - old)"
     command = [sys.executable, "-S", "-c", program]  # without what the environment imports at every start
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert ast.literal_eval(printed) == {"transformer_mt", "transformer_mt.cli", "transformer_mt.cli.entry"}
+    assert ast.literal_eval(printed) == {"transformer_mt", "transformer_mt.cli", "transformer_mt.cli.main"}
 
 
 def test_a_signal_that_is_ignored_from_the_start_stays_ignored(workplace: Path) -> None:

@@ -268,7 +268,7 @@ def test_a_translation_starts_without_torchs_compiler(trained: str) -> None:
 
 def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
     Path("in.txt").write_text("\n" * 200_000)
-    command = f"{sys.executable} -c 'from transformer_mt.cli.entry import main; main()' translate --model {trained} "
+    command = f"{sys.executable} -c 'from transformer_mt.cli.main import main; main()' translate --model {trained} "
     ended = subprocess.run(
         ["bash", "-c", f"{command} --input in.txt | head -1; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,

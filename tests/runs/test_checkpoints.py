@@ -346,7 +346,6 @@ CHANGED = {
     "epochs": 2,
     "tensorboard": "true",
     "keep": "all",
-    "watch": "die Katze",
 }
 
 
@@ -356,7 +355,7 @@ def test_a_continuation_may_change_only_what_no_step_before_depends_on(tmp_path:
     change = f"training.{key}={CHANGED[key]}"
     if key == "tensorboard":
         pytest.importorskip("tensorboard")
-    if key in {"steps", "epochs", "patience", "device", "tensorboard", "keep", "watch"}:
+    if key in {"steps", "epochs", "patience", "device", "tensorboard", "keep"}:
         opened(tmp_path, change)
     else:
         with pytest.raises(InputError, match=rf"belongs to another configuration \(training\.{key} is "):

@@ -14,7 +14,7 @@ import pytest
 from transformer_mt.cli.main import run
 from transformer_mt.runs.lock import LOCK
 
-PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.entry import main; main()"]
+PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]
 
 NOUNS = ("Hund", "Mann", "Baum", "Tisch", "Vogel")
 VERBS = ("schläft", "wartet", "fällt")

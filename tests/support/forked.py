@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from transformer_mt.cli.entry import main
+from transformer_mt.cli.main import main
 from transformer_mt.cli.signals import leave_on_signals
 
 FAULT = 99

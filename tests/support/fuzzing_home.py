@@ -26,7 +26,7 @@ def make_home(home: Path) -> tuple[str, ...]:
         write_corpus(Path("data"))
         shorter = settings(training__checkpoint_every="2")
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-            assert run(["train", "--data", "data", "--run-dir", "run", "--watch", *shorter]) == 0
+            assert run(["train", "--data", "data", "--run-dir", "run", *shorter]) == 0
             for command in READERS:
                 assert run([*command]) == 0  # so that children find everything imported
     finally:

@@ -15,7 +15,6 @@ from transformer_mt.cli.evaluate import evaluate
 from transformer_mt.cli.explain import explain
 from transformer_mt.cli.heads import heads
 from transformer_mt.cli.lens import lens
-from transformer_mt.cli.options import command_line
 from transformer_mt.cli.plot import plot
 from transformer_mt.cli.runs import runs
 from transformer_mt.cli.train import train
@@ -75,7 +74,6 @@ def invoke(arguments: list[str]) -> int:
     if COMPLETION in os.environ:
         command.main(arguments, prog_name="tmt")
     try:
-        command_line.set(tuple(arguments))  # the parser takes its own apart
         with command.make_context("tmt", arguments) as context:
             command.invoke(context)
     except typer.Exit as end:

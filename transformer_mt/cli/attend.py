@@ -108,7 +108,7 @@ def attend(
     --without switches heads off, translates so, and shows the usual translation beside that; --json then has without
     and usual, which is null beside --target. tmt heads says which heads matter.
 
-    --history plays what tmt train --watch kept of a sentence, a matrix of the cross-attention for each validation, on
+    --history plays what training kept of a sentence, a matrix of the cross-attention for each validation, on
     a terminal one in place of the other; --json prints frames, each with step, loss, source, translation,
     target, rows, columns, weights and the entropies of all heads. Rows are those of the reference where it is known.
 

@@ -1,6 +1,5 @@
 """Options that several commands share, and what they mean together."""
 
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +10,6 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 
 RUNS = Path("runs")
-
-# The arguments of `tmt` as they were given.
-command_line: ContextVar[tuple[str, ...]] = ContextVar("command_line")
-
 
 Model = Annotated[
     Path | None,
@@ -62,9 +57,7 @@ Npz = Annotated[
     Path | None, typer.Option("--npz", metavar="FILE", help="Write the numbers to a file for numpy.load too.")
 ]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write what is shown as a picture too.")]
-History = Annotated[
-    bool, typer.Option("--history", help="Play what tmt train --watch kept, validation after validation.")
-]
+History = Annotated[bool, typer.Option("--history", help="Go through the run's validations.")]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a configuration value, as in --set model.width=128."),

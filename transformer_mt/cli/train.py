@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, command_line, refuse_other_than_utf8, resolve_config
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
 from transformer_mt.errors import InputError, TmtError
 
 if TYPE_CHECKING:
@@ -41,19 +41,10 @@ def train(
         float | None,
         typer.Option("--learning-rate", metavar="X", min=1e-12, help="At the peak. [schedule.learning_rate]"),
     ] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Keep what a sentence attends to at each validation: an example's.")
-    ] = False,
-    watch_sentence: Annotated[
-        str | None, typer.Option("--watch-sentence", metavar="TEXT", help="The same of this sentence. [training.watch]")
-    ] = None,
     set: Set = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Delete the run that is there and start anew.")
     ] = False,
-    processes: Annotated[
-        int, typer.Option("--processes", metavar="N", help="Train with so many processes of this machine.")
-    ] = 1,
     check: Annotated[
         bool, typer.Option("--check", help="Build everything, show it, overfit one batch, write nothing.")
     ] = False,
@@ -68,32 +59,23 @@ def train(
       tmt train configs/multi30k.toml --data path/to/multi30k
       tmt train --from runs/builtin --data my.de,my.en --epochs 10
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
-      tmt train --processes 2
-      tmt train --watch && tmt attend --history
 
     The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
     saves; a second one leaves at once.
 
-    --processes N is for one machine. On several, or under a scheduler, start the processes with torchrun:
-    torchrun --nnodes 2 --nproc-per-node 4 … -m transformer_mt train … --run-dir DIR
+    Several processes train together under torchrun:
+    torchrun --nproc-per-node 2 -m transformer_mt train --run-dir DIR
     """
     from transformer_mt.corpus.source import short_name
 
-    launched = os.environ.get("WORLD_SIZE", "1")
-    if check and (processes, launched) != (1, "1"):
-        raise InputError("--check: looks at a single process; leave out --processes, and torchrun")
-    if processes != 1 and launched != str(processes):
-        from transformer_mt.cli.launcher import train_in_processes
-
-        raise typer.Exit(train_in_processes(processes, command_line.get()))
+    if check and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise InputError("--check: looks at a single process; start it without torchrun")
     short = _short_forms(epochs=epochs, steps=steps, learning_rate=learning_rate)
     overrides = [*(set or []), *short]
     if parent is None:
         resolved = resolve_config(config, data=data, overrides=overrides)
     else:
         resolved = _begun_with(parent, config, data=data, overrides=overrides)
-    if watch or watch_sentence is not None:
-        resolved = _watching(resolved, watch_sentence)
     if check:
         from transformer_mt.cli.check import check_training
 
@@ -101,20 +83,6 @@ def train(
         return
     default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
     raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
-
-
-def _watching(config: "Config", sentence: str | None) -> "Config":
-    """The configuration of a training that watches the sentence, or an example from its corpus."""
-    from transformer_mt.cli.looking import example
-    from transformer_mt.corpus.load import load_corpus, resolved
-    from transformer_mt.training.watching import watching
-
-    if sentence is None:
-        sentence = config.training.watch or example(resolved(config.data, load_corpus(config.data)))
-    if not sentence.strip():
-        raise InputError("--watch-sentence: empty; give a sentence, or --watch")
-    refuse_other_than_utf8(sentence, option="--watch-sentence")
-    return watching(config, sentence)
 
 
 # What the configuration of a parent says of data that another corpus does not have.

@@ -355,8 +355,6 @@ class TrainingConfig(Section):
     """The number format of matrix products; `auto` takes bfloat16, or else float16, where that is multiplied faster."""
     tensorboard: bool = False
     """Whether to write what metrics.jsonl measures for TensorBoard too; needs the extra `tensorboard`."""
-    watch: Annotated[str, Field(max_length=1_000)] = ""
-    """A sentence of which every validation keeps the cross-attention, for `tmt attend --history`; empty for none."""
 
 
 class SearchConfig(Section):

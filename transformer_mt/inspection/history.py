@@ -43,5 +43,5 @@ def read_history(run: Run) -> WatchedSentence:
     """What the run has kept. Raises `InputError` where nothing was watched, `MachineError` for damaged frames."""
     frames = read_frames(run.path)
     if not frames:
-        raise InputError(f"{run.path}: nothing was watched; train with: tmt train --watch")
+        raise InputError(f"{run.path}: nothing was watched")
     return WatchedSentence(tuple(frames))

@@ -7,7 +7,6 @@
     words.safetensors    the words of the training data, with their counts
     model.safetensors    the weights to use
     alignment.json       how attention links words: which heads, and a dictionary
-    watched.jsonl        the cross-attention of a sentence at each validation, where training.watch names one
     metrics.jsonl        one JSON object a line: what training measured
     tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
     train.log            one line each, with the time: what training said

@@ -35,12 +35,11 @@ from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.tensorboard import require_tensorboard
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
-from transformer_mt.training.watching import Watcher, watching
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = (
     "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
-    "training.keep", "training.watch", "search.", "parent.weights",
+    "training.keep", "search.", "parent.weights",
 )  # fmt: skip
 
 
@@ -121,8 +120,6 @@ def _open(
         require_tensorboard()
     corpora, config = processes.first_before_others(lambda: open_corpora(config, corpus))
     tokenizer = processes.from_first(lambda: _tokenizer_of(run, config, corpora)) if continuing else None
-    if continuing and not config.training.watch:
-        config = watching(config, processes.from_first(lambda: run.config().training.watch))
     session = _build(config, run, corpora, tokenizer=tokenizer, processes=processes)
     processes.from_first(lambda: _write_start(session, config, corpora, continuing=continuing, began=began))
     notes = (*session.notes, *resume_newest(session.trainer))
@@ -225,18 +222,15 @@ def build_trainer(
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not processes.is_first:  # whose dropout is another
         torch.manual_seed(derive_seed(config.training.seed, processes.rank, 0))
-    pairs = validation_pairs(corpora.main)
-    watcher = Watcher(run, model, tokenizer, config, pairs=pairs, device=device) if config.training.watch else None
     return Trainer(
         config,
         run,
         model=model,
         stream=BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, processes=processes),
-        validate=Validator(pairs, tokenizer, config, device=device, processes=processes),
+        validate=Validator(validation_pairs(corpora.main), tokenizer, config, device=device, processes=processes),
         device=device,
         precision=precision,
         processes=processes,
-        watcher=watcher,
     )
 
 

@@ -35,7 +35,6 @@ from transformer_mt.training.reports import (
 )
 from transformer_mt.training.schedules import configured_schedule
 from transformer_mt.training.stream import BatchStream
-from transformer_mt.training.watching import Watcher
 
 Validate = Callable[[Seq2Seq], Validation]
 
@@ -58,7 +57,6 @@ class Trainer:
         device: torch.device,
         precision: torch.dtype,
         processes: Processes,
-        watcher: Watcher | None = None,
     ) -> None:
         self.config = config.training
         self.run = run
@@ -66,7 +64,6 @@ class Trainer:
         self.joined = processes.join(self.model)
         self.stream = stream
         self.validate = validate
-        self.watcher = watcher
         self.device, self.precision = device, precision
         self.processes = processes
         self.objective = build_objective(config.objective)
@@ -247,10 +244,7 @@ class Trainer:
         progress = self.progress
         self._look_at_weights()
         with self._interruptible():
-            candidate = self.averaging.candidate().eval()
-            validation = self.validate(candidate)
-            if self.watcher and self.processes.is_first and math.isfinite(validation.loss):
-                self.watcher.look(candidate, step=progress.step, loss=validation.loss)
+            validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss")
         score = self.score(validation)

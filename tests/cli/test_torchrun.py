@@ -1,0 +1,139 @@
+"""Two processes that `torchrun` has started train together; a signal saves first, and one that fails ends all."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.command_line import Tmt, settings
+
+from transformer_mt.runs.checkpoints import saved_steps
+
+pytestmark = pytest.mark.slow
+
+# Seconds that a process may take on the slowest machine; it is for those that hang.
+LONGEST = 240
+STEPS = settings(training__steps="12", training__validate_every="6", training__checkpoint_every="3")
+
+# The code runs in one process at its fourth step. Python imports this module when it starts.
+FAULT = """
+import os, signal
+if os.environ.get("RANK") == "{rank}":
+    import torch
+    from transformer_mt.training.trainer import Trainer
+    function = Trainer.step
+    def faulty(self):
+        if self.progress.step == 4:
+            {fault}
+        return function(self)
+    Trainer.step = faulty
+"""
+
+
+def command(data: str, directory: str = "run") -> list[str]:
+    """What the documentation says, with a corpus."""
+    torchrun = str(Path(sys.executable).with_name("torchrun"))
+    start = [torchrun, "--nproc-per-node", "2", "-m", "transformer_mt"]
+    return [*start, "train", "--data", data, "--run-dir", directory, *STEPS]
+
+
+def weights(run: Path) -> str:
+    return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
+
+
+def ours(stderr: str) -> list[str]:
+    """The lines that `tmt` wrote, beside which torch's summary may stand."""
+    return [line for line in stderr.splitlines() if line.startswith("tmt: ")]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(home: Path) -> str:
+    """The weights that two processes end with."""
+    environment = os.environ | {"HF_DATASETS_CACHE": str(home / "cache"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command(str(home / "data"), str(home / "two")), env=environment, capture_output=True, text=True, timeout=LONGEST
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r".*two: validation loss \d\.\d{4} at step \d+\n", done.stdout)
+    assert done.stderr.count("finished at step 12") == 1
+    return weights(home / "two")
+
+
+@pytest.fixture
+def failing(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`faults/sitecustomize.py` is imported by the processes that are started."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(workplace / "faults"), *sys.path])))
+    (workplace / "faults").mkdir()
+
+
+def test_a_signal_saves_and_the_same_command_continues(data: str, uninterrupted: str) -> None:
+    with subprocess.Popen(command(data), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        lines = [line for line in iter(process.stderr.readline, "") if "step 2/" not in line or process.terminate()]
+    (step,) = re.findall(r"tmt: stopped at step (\d+), saved; the same command continues", "".join(lines))
+    assert saved_steps(Path("run/checkpoints"))[-1] == int(step) < 12
+    done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
+    assert done.returncode == 0, done.stderr
+    assert f"tmt: continuing run from step {step}" in ours(done.stderr)
+    assert "not bit for bit" not in done.stderr
+    assert weights(Path("run")) == uninterrupted
+
+
+@pytest.mark.parametrize(
+    ("rank", "fault", "message"),
+    [
+        (1, "raise KeyError('x')", r"rank 1: internal error \(KeyError: 'x'\): .* report it"),
+        (
+            1,
+            "torch.nn.init.constant_(next(self.model.parameters()), torch.nan)",
+            "training: the loss diverged at step 5, .*; the checkpoint of step 3 is sound and stays",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("failing")
+def test_a_process_that_fails_ends_all_and_the_last_checkpoint_stays(
+    rank: int, fault: str, message: str, data: str
+) -> None:
+    Path("faults/sitecustomize.py").write_text(FAULT.format(rank=rank, fault=fault))
+    done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
+    assert done.returncode != 0
+    errors = [line.removeprefix("tmt: error: ") for line in ours(done.stderr) if line.startswith("tmt: error: ")]
+    assert any(re.fullmatch(message, error) for error in errors), done.stderr
+    assert saved_steps(Path("run/checkpoints")) == [3]
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_signal_to_one_process_stops_all(data: str) -> None:
+    Path("faults/sitecustomize.py").write_text(FAULT.format(rank=1, fault="os.kill(os.getpid(), signal.SIGTERM)"))
+    done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
+    assert "tmt: stopped at step 5, saved; the same command continues" in ours(done.stderr), done.stderr
+    assert saved_steps(Path("run/checkpoints")) == [3, 5]
+
+
+def test_a_mistake_is_one_line_and_nothing_is_written(data: str, workplace: Path) -> None:
+    wrong = [*command(data), "--set", "training.batch_tokens=nonsense"]
+    done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST)
+    assert done.returncode != 0
+    (line,) = ours(done.stderr)
+    assert line.startswith("tmt: error: --set training.batch_tokens=nonsense")
+    assert list(workplace.iterdir()) == []
+
+
+def test_check_is_for_a_single_process(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    outcome = tmt("train", "--data", data, "--check")
+    assert (outcome.code, outcome.err.split(": ")[2]) == (2, "--check")
+
+
+@pytest.mark.parametrize("environment", [{"WORLD_SIZE": "many"}, {"WORLD_SIZE": "2"}])
+def test_an_incomplete_environment_is_one_line(
+    environment: dict[str, str], data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    outcome = tmt("train", "--data", data)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert outcome.err.startswith("tmt: error: WORLD_SIZE: ")
