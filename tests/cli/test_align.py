@@ -8,7 +8,7 @@ from support.command_line import PAIRS, Tmt, settings
 
 from transformer_mt.cli.main import run
 from transformer_mt.registry import HeadName
-from transformer_mt.runs.alignment import ALIGNMENT, Aligner
+from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import Run
 
 SOURCE, TARGET = PAIRS[0]
@@ -59,25 +59,25 @@ def test_files_give_a_line_a_pair(trained: str, tmt: Tmt) -> None:
     assert [record["pharaoh"] for record in records] == [first, "", last]
 
 
-def test_layer_and_head_take_other_heads_without_the_dictionary(trained: str, tmt: Tmt) -> None:
+def test_layer_and_head_take_other_heads(trained: str, tmt: Tmt) -> None:
     record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--layer", "1", "--head", "2").out)
     assert (record["heads"], record["chosen_by"]) == (["cross.1.2"], "given")
     record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--layer", "1").out)
     assert record["heads"] == ["cross.1.1", "cross.1.2"]
 
 
-def test_the_run_s_choice_is_used_and_found_anew_where_there_is_none(own_run: Path, tmt: Tmt) -> None:
-    Run(own_run).save_alignment(Aligner((HeadName("cross", 1, 2),), "links"))
+def test_the_run_s_heads_are_used_and_all_where_it_has_none(own_run: Path, tmt: Tmt) -> None:
+    Run(own_run).save_alignment(AlignmentHeads(heads=(HeadName("cross", 1, 2),), chosen_by="links"))
     assert json.loads(tmt("align", "--model", "run", *GIVEN, "--json").out)["heads"] == ["cross.1.2"]
     (own_run / ALIGNMENT).unlink()
     outcome = tmt("align", "--model", "run", *GIVEN, "--json")
     assert json.loads(outcome.out)["chosen_by"] == "guess"
-    assert outcome.err == "tmt: run: has no alignment.json, which training writes at its end; choosing heads now\n"
+    assert outcome.err == "tmt: run: has no alignment.json, which training writes at its end; averaging all heads\n"
     assert tmt("align", "--model", "run", *GIVEN, "--quiet").err == ""
 
 
 def test_a_choice_of_heads_that_the_model_lacks_is_refused(own_run: Path, tmt: Tmt) -> None:
-    Run(own_run).save_alignment(Aligner((HeadName("cross", 4, 1),), "links"))
+    Run(own_run).save_alignment(AlignmentHeads(heads=(HeadName("cross", 4, 1),), chosen_by="links"))
     outcome = tmt("align", "--model", "run", *GIVEN)
     assert outcome.code == 2
     assert "alignment: the model has no head cross.4.1; it has cross.1.1 to cross.1.2" in outcome.err
@@ -89,40 +89,20 @@ def test_control_characters_are_escaped(trained: str, tmt: Tmt) -> None:
     assert not set("\x1b\u202e\x9b") & set(outcome.out)
 
 
-@pytest.fixture
-def way_back(data: str) -> str:
-    """A run of the other direction."""
-    direction = ("--set", "data.source_language=en", "--set", "data.target_language=de")
-    sizes = settings(training__steps="2", training__validate_every="2")
-    assert run(["train", "--data", data, "--run-dir", "back", *sizes, *direction]) == 0
-    return "back"
-
-
-def test_with_a_model_of_the_way_back_heads_are_chosen_by_agreement(trained: str, way_back: str, tmt: Tmt) -> None:
-    outcome = tmt("align", "--model", trained, *GIVEN, "--reverse", way_back, "--json")
-    assert outcome.code == 0
-    assert re.match(r"tmt: heads chosen by agreement: cross\.\S+.*, and cross\.", outcome.err)
-    assert json.loads(outcome.out)["chosen_by"] == "agreement"
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([*GIVEN, "--head", "1"], "--head 1: of which layer? give --layer too"),
+        ([*GIVEN, "--head", "1"], "--head 1: in which layer? give --layer too"),
         ([*GIVEN, "--layer", "2"], "--layer: there is no '2'; give a number from 1 to 1 or all"),
         ([*GIVEN, "--layer", "1", "--head", "7"], "--head: there is no '7'; layer 1 has 1, 2, mean and all"),
-        (["--input", "a.de"], "--input, --target-file: one is of no use without the other; give both"),
+        (["--input", "a.de"], "--input, --target-file: each needs the other; give both"),
         (
             ["x", "--input", "a.de", "--target-file", "a.en"],
-            "SENTENCE: the pairs come from --input and --target-file; leave it or them out",
-        ),
-        (
-            ["--input", "a.de", "--target-file", "a.en", "--beam", "2"],
-            "--beam: the lines of --target-file are the translations; leave one of the two out",
+            "--input: reads files of pairs and prints lines; leave SENTENCE and --npz out",
         ),
         (
             ["--input", "a.de", "--target-file", "a.en"],
-            "a.en: ends after 1 lines, and the other file goes on; give as many of both",
+            "a.en: ends after 1 lines, the other file goes on; give as many of both",
         ),
         (["--input", "b.de", "--target-file", "a.en"], "b.de:1: not UTF-8 at byte 0; save it as UTF-8"),
         (["--input", "c.de", "--target-file", "a.en"], "c.de:1: 201 tokens, the model takes at most 96; shorten it"),
@@ -137,13 +117,6 @@ def test_mistakes_are_one_line(options: list[str], message: str, trained: str, t
     outcome = tmt("align", "--model", trained, *options)
     assert outcome.code == 2
     assert re.sub(r"\d{3} tokens", "201 tokens", outcome.err).endswith(f"tmt: error: {message}\n")
-
-
-def test_a_model_of_the_same_direction_is_no_way_back(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("align", "--model", trained, *GIVEN, "--reverse", trained)
-    assert outcome.code == 2
-    message = f"--reverse {trained}: translates de → en; give a model of the way back"
-    assert outcome.err == f"tmt: error: {message}\n"
 
 
 def test_a_model_without_cross_attention_says_so(data: str, tmt: Tmt) -> None:

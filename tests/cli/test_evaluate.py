@@ -21,8 +21,6 @@ KEYS = {
     "aer_recall",
     "aer_heads",
     "aer_chosen_by",
-    "aer_reverse",
-    "baseline",
     "sentences",
     "seconds",
     "sentences_per_second",
@@ -87,7 +85,7 @@ def test_where_word_links_are_known_attention_is_compared_with_them(as_json: boo
     if as_json:
         scores = json.loads(outcome.out)
         assert all(0 <= scores[name] <= 1 for name in ("aer", "aer_precision", "aer_recall"))
-        assert (scores["aer_chosen_by"], scores["aer_reverse"], scores["baseline"]) == ("guess", False, None)
+        assert scores["aer_chosen_by"] == "guess"
         assert scores["aer_heads"] == ["cross.1.1", "cross.1.2"]
     else:
         line = r"^AER +\d+\.\d\d % precision \d+\.\d\d %, recall \d+\.\d\d %; 2 heads, a guess$"
@@ -100,18 +98,10 @@ def write_pairs(links: str = "0-0 1-1 2-2\n") -> None:
     Path("own.links").write_text(links * 3)
 
 
-def test_links_of_a_file_are_those_to_find_and_a_statistical_aligner_is_set_beside(trained: str, tmt: Tmt) -> None:
+def test_links_of_a_file_are_those_to_find(trained: str, tmt: Tmt) -> None:
     write_pairs()
-    options = ("--data", "own.de,own.en", "--links", "own.links", "--baseline", "--beam", "1")
-    outcome = tmt("evaluate", "--model", trained, *options)
-    assert outcome.err.endswith("tmt: training a statistical aligner on 15 pairs, in both directions\n")
-    line = r"^AER, baseline +(\d+\.\d\d) % precision \d+\.\d\d %, recall \d+\.\d\d %; [a-z -]+$"
-    printed = re.search(line, outcome.out, re.MULTILINE)
-    assert printed
-    scores = json.loads(tmt("evaluate", "--model", trained, *options, "--json").out)
-    assert scores["baseline"].keys() == {"aer", "precision", "recall", "name"}
-    assert float(printed[1]) == pytest.approx(100 * scores["baseline"]["aer"], abs=0.006)
-    assert scores["aer"] is not None
+    options = ("--data", "own.de,own.en", "--links", "own.links", "--beam", "1", "--json")
+    assert json.loads(tmt("evaluate", "--model", trained, *options).out)["aer"] is not None
 
 
 def test_a_wrong_file_of_links_is_an_error_with_its_line(trained: str, tmt: Tmt) -> None:
@@ -120,14 +110,6 @@ def test_a_wrong_file_of_links_is_an_error_with_its_line(trained: str, tmt: Tmt)
     outcome = tmt("evaluate", "--model", trained, "--data", "own.de,own.en", "--links", "own.links")
     assert outcome.code == 2
     assert "own.links:2: 0-9 names word 9 of the target" in outcome.err
-
-
-@pytest.mark.parametrize("option", [["--baseline"], ["--reverse", "run"]])
-def test_without_links_there_is_nothing_to_compare(option: list[str], trained: str, tmt: Tmt) -> None:
-    outcome = tmt("evaluate", "--model", trained, *option, "--beam", "1")
-    assert outcome.code == 2
-    message = f"{option[0]}: no word links are known to compare with; leave it out, or give --links"
-    assert outcome.err.endswith(f"tmt: error: {message}\n")
 
 
 def test_the_length_penalty_reaches_the_search(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ from support.small_training import TRAIN, VALIDATION, corpus_in_memory, opened, 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.alignment.aligners import AligningModel, link_counts
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.training.reports import FinishReport
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator
+from transformer_mt.views.align import link_counts
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_trained_run_translates(tmp_path: Path, folder: Path) -> None:
     assert [len(each) for each in found] == [1, 1]
 
 
-def test_the_end_of_training_finds_how_attention_links_words(tmp_path: Path) -> None:
+def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -> None:
     config = small_config("training.steps=4")
     linked = [replace(pair, links=((0, 0), (1, 1))) for pair in VALIDATION]
     session = open_training(config, tmp_path / "run", corpus_in_memory(TRAIN, linked))
@@ -43,7 +43,7 @@ def test_the_end_of_training_finds_how_attention_links_words(tmp_path: Path) -> 
     assert found is not None
     assert (found.chosen_by, {head.stack for head in found.heads}) == ("links", {"cross"})
     loaded = session.trainer.run.load()
-    counts = link_counts(AligningModel(loaded.model, loaded.tokenizer, found), linked)
+    counts = link_counts(loaded.model, loaded.tokenizer, linked, found)
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
 
 

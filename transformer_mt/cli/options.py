@@ -45,10 +45,6 @@ Without = Annotated[
     list[str] | None,
     typer.Option("--without", metavar="HEADS", help="Switch these off and compare: cross.2.1, or several, by commas."),
 ]
-Reverse = Annotated[
-    Path | None,
-    typer.Option("--reverse", metavar="DIR", help="A run of the other direction; words are linked by both together."),
-]
 LookedAt = Annotated[
     str | None,
     typer.Argument(metavar="SENTENCE", help="What to look at. [one of the run's corpus]", show_default=False),

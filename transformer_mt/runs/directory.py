@@ -6,7 +6,7 @@
     data.safetensors     the digests of its rows
     words.safetensors    the words of the training data, with their counts
     model.safetensors    the weights to use
-    alignment.json       how attention links words: which heads, and a dictionary
+    alignment.json       the cross-attention heads that link words
     metrics.jsonl        one JSON object a line: what training measured
     tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
     train.log            one line each, with the time: what training said
@@ -37,7 +37,7 @@ from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.build import Unfilled, build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.alignment import ALIGNMENT, Aligner, pack_aligner, read_aligner
+from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads, read_alignment
 from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
 from transformer_mt.runs.files import make_directory, remove, remove_leftovers, write_atomically, writing
 from transformer_mt.runs.lock import LOCK
@@ -171,13 +171,13 @@ class Run:
         """The words of its sources, to look others up; None where they are not known."""
         return read_seen_words(self.path / WORDS) if os.path.lexists(self.path / WORDS) else None
 
-    def alignment(self) -> Aligner | None:
-        """How the attention of its model links words; None where that was not found, as before training ends."""
-        return read_aligner(self.path / ALIGNMENT) if os.path.lexists(self.path / ALIGNMENT) else None
+    def alignment(self) -> AlignmentHeads | None:
+        """The heads that link words; None where none were chosen yet, as before training ends."""
+        return read_alignment(self.path / ALIGNMENT) if os.path.lexists(self.path / ALIGNMENT) else None
 
-    def save_alignment(self, aligner: Aligner) -> None:
-        """Replace how its attention links words."""
-        write_atomically(self.path / ALIGNMENT, pack_aligner(aligner))
+    def save_alignment(self, heads: AlignmentHeads) -> None:
+        """Replace the heads that link words."""
+        write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
 
     def load(self) -> TrainedModel:
         """The configuration, the vocabulary and the model with the weights to use, which belong together.

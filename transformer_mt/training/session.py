@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import torch
@@ -19,7 +18,6 @@ from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.distributed import Processes, SingleProcess
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.inspection.alignment.choice import DICTIONARY_PAIRS, find_aligner
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
@@ -35,6 +33,7 @@ from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.tensorboard import require_tensorboard
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
+from transformer_mt.views.align import choose_heads
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = (
@@ -55,7 +54,7 @@ class TrainingSession:
     def train(self) -> Iterator[Report]:
         """Train to the end; each report comes as soon as what it says has happened. Then others may train here.
 
-        Before the last one it is found how the attention of the finished model links words.
+        Before the last one the heads that link words are chosen.
         """
         try:
             for report in self.trainer.train():
@@ -71,10 +70,9 @@ class TrainingSession:
             model = self.trainer.run.load().model.to(self.trainer.device)
         except MachineError:  # a file was damaged meanwhile, as whoever opens the run is told
             return
-        training = list(islice(self.corpus.splits["train"], DICTIONARY_PAIRS))
-        aligner = find_aligner(model, self.tokenizer, validation=validation_pairs(self.corpus), training=training)
-        if aligner is not None:
-            self.trainer.run.save_alignment(aligner)
+        chosen = choose_heads(model, self.tokenizer, validation_pairs(self.corpus))
+        if chosen is not None:
+            self.trainer.run.save_alignment(chosen)
 
 
 def open_training(

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from transformer_mt.corpus.pairs import Link
-from transformer_mt.inspection.alignment.links import (
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.links import (
+    COLUMN,
     NO_WORD,
-    UNKNOWN_SHARE,
+    ROW,
     LinkCounts,
     between_words,
     linked,
@@ -22,7 +24,6 @@ from transformer_mt.inspection.alignment.links import (
     supported,
     word_weights,
 )
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 links = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
 weights = arrays.arrays(np.float64, arrays.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.floats(0, 1))
@@ -52,8 +53,7 @@ def test_pieces_of_no_word_count_nowhere_and_words_without_pieces_have_zeros() -
 def test_without_words_there_are_no_links(sources: list[int], targets: list[int]) -> None:
     found = word_weights(torch.ones(2, 1, 1), [0], [0], sources=sources, targets=targets)
     assert found.shape == (2, len(targets), len(sources))
-    words = (["x"] * len(side) for side in (sources, targets))
-    assert not linked(supported(shares(found), *words, {("x", "x"): 1.0}), row=0.3, column=0.4).any()
+    assert not linked(supported(shares(found))).any()
 
 
 @given(weights)
@@ -75,43 +75,36 @@ def test_the_only_word_of_a_target_still_sees_what_it_looks_at_most() -> None:
 
 def test_neighbours_that_are_linked_decide_between_equals() -> None:
     found = np.array([[0.8, 0.1, 0.1], [0.1, 0.45, 0.45], [0.1, 0.1, 0.8]])
-    assert cells(linked(supported(found, (), (), {}), row=0.3, column=0.9)) == {(0, 0), (1, 1), (2, 2)}
-    alone = supported(np.array([[0.5, 0.5]]), (), (), {})
-    np.testing.assert_allclose(alone, [[0.5, 0.5]])
+    assert supported(found)[1].argmax() == 1
+    np.testing.assert_allclose(supported(np.array([[0.5, 0.5]])), [[0.5, 0.5]])
 
 
 def test_support_is_that_of_the_formula() -> None:
-    found = np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
-    dictionary = {("hund", "dog"): 0.9}
-    raw = [
-        [(0.7 + 0.06) * UNKNOWN_SHARE, 0.3 * UNKNOWN_SHARE],
-        [(0.4) * UNKNOWN_SHARE, (0.6 + 0.07 + 0.0) * 0.9],
-        [0.5 * UNKNOWN_SHARE, (0.5 + 0.04) * UNKNOWN_SHARE],
-    ]
-    raw[1][0] += 0.1 * 0.5 * UNKNOWN_SHARE
-    expected = [[one / sum(row) for one in row] for row in raw]
-    np.testing.assert_allclose(supported(found, ["der", "hund"], ["the", "dog", "x"], dictionary), expected)
+    found = np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5], [0.0, 0.0]])
+    raw = [[0.7 + 0.06, 0.3], [0.4 + 0.05, 0.6 + 0.07], [0.5, 0.5 + 0.04]]
+    np.testing.assert_allclose(supported(found), [*([one / sum(row) for one in row] for row in raw), [0.0, 0.0]])
 
 
 def test_every_target_word_links_its_best_and_a_source_word_left_over_its_own() -> None:
     found = np.array([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
-    assert cells(linked(found, row=0.3, column=0.5)) == {(0, 0), (1, 2), (0, 1)}
-    assert cells(linked(found, row=0.65, column=0.7)) == {(0, 0), (1, 2)}
-    assert cells(linked(found, row=0.65, column=0.9)) == {(1, 2)}
+    assert cells(linked(found)) == {(0, 0), (1, 2), (0, 1)}
+    even = np.array([[0.28, 0.24, 0.24, 0.24], [0.9, 0.05, 0.05, 0.0], [0.0, 0.2, 0.35, 0.45]])
+    assert cells(linked(even)) == {(1, 0), (0, 1), (2, 2), (2, 3)}
 
 
 def test_the_first_of_equal_words_is_linked_and_nothing_without_weight() -> None:
-    assert cells(linked(np.array([[0.5, 0.5], [0.0, 0.0]]), row=0.3, column=1.0)) == {(0, 0)}
+    assert cells(linked(np.array([[0.5, 0.5], [0.4, 0.6]]))) == {(0, 0), (1, 1)}
+    assert not linked(np.zeros((2, 3))).any()
 
 
-@given(weights, st.floats(0, 1), st.floats(0, 1))
-def test_links_are_the_largest_of_their_row_or_column(found: np.ndarray, row: float, column: float) -> None:
-    mask = linked(found, row=row, column=column)
+@given(weights)
+def test_links_are_the_largest_of_their_row_or_column(found: np.ndarray) -> None:
+    mask = linked(found)
     for t, s in product(*map(range, found.shape)):
-        largest = found[t, s] == max(found[t]) and found[t, s] > row
-        most = found[t, s] == max(found[:, s]) and found[t, s] > column * sum(found[:, s]) - 1e-12
+        largest = found[t, s] == max(found[t]) and found[t, s] > ROW
+        most = found[t, s] == max(found[:, s]) and found[t, s] > COLUMN * sum(found[:, s]) - 1e-12
         assert not mask[t, s] or largest or most
-    assert all(mask[t].any() == bool(max(found[t]) > row) for t in range(len(found)) if column == 1.0)
+    assert all(mask[t].any() for t in range(len(found)) if max(found[t]) > ROW)
 
 
 def test_error_rate_by_hand() -> None:

@@ -1,12 +1,12 @@
-"""Word links read from attention weights, and how wrong they are.
+"""Word links read from attention weights, and their error rate.
 
 A matrix of weights becomes links in these steps:
 
-1. Pieces become words, and columns of no word are left out (`word_weights`).
+1. Pieces become words; columns of no word are left out (`word_weights`).
 2. x_ts = w_ts / (Σ_t' w_t's + c), then each row is divided by its sum: target words compete for a source word, so that
-   one that everybody looks at explains nobody (`shares`).
-3. Neighbours help each other: 0.1 (x_t−1,s−1 + x_t+1,s+1) is added, for translations mostly keep words together; and
-   each number is multiplied by what a dictionary says of its two words, if there is one (`supported`).
+   a word that every row looks at explains none (`shares`).
+3. Neighbours support each other, 0.1 (x_t−1,s−1 + x_t+1,s+1), because translations mostly keep the order of words
+   (`supported`).
 4. Every target word is linked to its largest share, if that is large enough; and every source word to the target word
    that has most of it, if that is enough of it (`linked`).
 """
@@ -19,25 +19,24 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer_mt.corpus.pairs import Link, words
-from transformer_mt.runs.alignment import Dictionary
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-# What belongs to no word: special symbols and punctuation.
+# The word of special symbols and punctuation.
 NO_WORD = -1
 
-# How much of a source word is nobody's, so that the only word of a target still sees differences.
-_NOBODY = 0.2
+# c: without it the only word of a target would have the whole of every source word.
+_FLOOR = 0.2
 _NEIGHBOUR = 0.1
-# What the dictionary says of two words that it does not have.
-UNKNOWN_SHARE = 0.1
+# The least share of a target word's row, and of a source word's column, that makes a link.
+ROW, COLUMN = 0.3, 0.4
 
-# N matrices of T target and S source words that are no punctuation marks.
+# N matrices of T target and S source words without punctuation.
 Matrices = Float[np.ndarray, "*N T S"]
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """Of links that were found and gold links: how many are in both, and how many there are of each."""
+    """Counts of predicted links, of gold links, and of those in both."""
 
     right: int = 0
     predicted: int = 0
@@ -55,25 +54,24 @@ class LinkCounts:
     def error_rate(self) -> float:
         """AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), from 0, the best, to 1 (Och and Ney 2003).
 
-        All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|). Without any links it is
-        0.
+        All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|); 0 without any links.
         """
         total = self.predicted + self.gold
         return 1.0 - 2.0 * self.right / total if total else 0.0
 
     @property
     def precision(self) -> float:
-        """The share of what was found that is right; 1 where nothing was found."""
+        """The share of the predicted links that is right; 1 without any."""
         return self.right / self.predicted if self.predicted else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of the gold links that was found; 1 where there are none."""
+        """The share of the gold links that is predicted; 1 without any."""
         return self.right / self.gold if self.gold else 1.0
 
 
 def real_words(text: str) -> list[int]:
-    """Which of `words(text)` are no punctuation marks."""
+    """The indices in `words(text)` of all but the punctuation marks."""
     return [i for i, word in enumerate(words(text)) if any(letter.isalnum() for letter in word)]
 
 
@@ -84,10 +82,7 @@ def between_words(links: Iterable[Link], source: str, target: str) -> frozenset[
 
 
 def piece_words(tokenizer: Tokenizer, text: str) -> list[int]:
-    """For each piece of the text and the `</s>` after it, the word of `words(text)` that it belongs to.
-
-    Punctuation marks and `</s>` are `NO_WORD`.
-    """
+    """The index in `words(text)` of each piece of the text, `NO_WORD` for punctuation and for `</s>` at the end."""
     real = set(real_words(text))
     return [word if word in real else NO_WORD for word in tokenizer.word_of_piece(text)] + [NO_WORD]
 
@@ -103,53 +98,49 @@ def word_weights(
     """Weights of pieces as weights of the words `sources` and `targets`; the pieces are those of `piece_words`.
 
     A source word gets the sum over its pieces, a target word the mean (Clark et al. 2019, §4.1). Rows and columns of no
-    word are left out: heads put their weight there where they find no word that matters (Clark et al. 2019, §3.2). A
-    word without a piece of its own has zeros.
+    word are left out: heads put their weight there where they find no word that matters (§3.2). A word without a piece
+    of its own has zeros.
     """
     rows, columns = _membership(targets, target_pieces), _membership(sources, source_pieces)
     rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
-    # In NumPy: for matrices this small, torch's threads cost more than they do.
+    # In NumPy: for matrices this small, torch's threads cost more than they gain.
     return rows @ weights.numpy(force=True) @ columns.T
 
 
 def shares(weights: Matrices) -> Matrices:
-    """Step 2: how much of each source word a target word has of all that it looks at; rows sum to 1, or are empty."""
-    return rows_to_one(weights / (weights.sum(axis=-2, keepdims=True) + _NOBODY))
+    """Step 2: the share of each source word in each target word; rows sum to 1, or are empty."""
+    return rows_to_one(weights / (weights.sum(axis=-2, keepdims=True) + _FLOOR))
 
 
-def supported(found: Matrices, source: Sequence[str], target: Sequence[str], dictionary: Dictionary) -> Matrices:
-    """Step 3: shares with the support of the neighbours and of the dictionary; words are in lower case."""
-    diagonal = np.zeros_like(found)
-    diagonal[..., 1:, 1:] += found[..., :-1, :-1]
-    diagonal[..., :-1, :-1] += found[..., 1:, 1:]
-    helped = found.sum(axis=-1, keepdims=True) > 0.0  # a word without any share gets none from its neighbours
-    sum_of_both = found + _NEIGHBOUR * diagonal * helped
-    if dictionary:
-        entries = [[dictionary.get((s, t), UNKNOWN_SHARE) for s in source] for t in target]
-        sum_of_both = sum_of_both * np.array(entries).reshape(len(target), len(source))
-    return rows_to_one(sum_of_both)
+def supported(shares: Matrices) -> Matrices:
+    """Step 3: shares with the support of their diagonal neighbours."""
+    diagonal = np.zeros_like(shares)
+    diagonal[..., 1:, 1:] += shares[..., :-1, :-1]
+    diagonal[..., :-1, :-1] += shares[..., 1:, 1:]
+    has_shares = shares.sum(axis=-1, keepdims=True) > 0.0  # an empty row stays empty
+    return rows_to_one(shares + _NEIGHBOUR * diagonal * has_shares)
 
 
-def linked(found: Matrices, *, row: float, column: float) -> Bool[np.ndarray, "*N T S"]:
-    """Step 4: where there are links. Of equal words the first has the link."""
-    if not found.size:
-        return np.zeros(found.shape, bool)
-    of_source = found / np.maximum(found.sum(axis=-2, keepdims=True), np.finfo(found.dtype).tiny)
-    by_row = _is_first_maximum(found, axis=-1) & (found > row)
-    by_column = _is_first_maximum(of_source, axis=-2) & (of_source > column)
+def linked(shares: Matrices) -> Bool[np.ndarray, "*N T S"]:
+    """Step 4: True where there is a link. The first of equal words has the link."""
+    if not shares.size:
+        return np.zeros(shares.shape, bool)
+    of_source = shares / np.maximum(shares.sum(axis=-2, keepdims=True), np.finfo(shares.dtype).tiny)
+    by_row = _is_first_maximum(shares, axis=-1) & (shares > ROW)
+    by_column = _is_first_maximum(of_source, axis=-2) & (of_source > COLUMN)
     return by_row | by_column
-
-
-def _is_first_maximum(found: Matrices, *, axis: int) -> Bool[np.ndarray, "*N T S"]:
-    marks = np.zeros(found.shape, bool)
-    np.put_along_axis(marks, np.expand_dims(found.argmax(axis=axis), axis), True, axis=axis)
-    return marks
 
 
 def rows_to_one(numbers: Matrices) -> Matrices:
     """The numbers with each row divided by its sum; an empty row stays empty."""
     sums = numbers.sum(axis=-1, keepdims=True)
     return numbers / np.where(sums > 0.0, sums, 1.0)
+
+
+def _is_first_maximum(numbers: Matrices, *, axis: int) -> Bool[np.ndarray, "*N T S"]:
+    marks = np.zeros(numbers.shape, bool)
+    np.put_along_axis(marks, np.expand_dims(numbers.argmax(axis=axis), axis), True, axis=axis)
+    return marks
 
 
 def _membership(chosen: Sequence[int], of_pieces: Sequence[int]) -> Float[np.ndarray, "W N"]:

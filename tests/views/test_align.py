@@ -1,0 +1,153 @@
+"""Which heads link words, and the links of a model's attention."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.errors import InputError
+from transformer_mt.inspection.maps import attend_pair
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.registry import HeadName
+from transformer_mt.runs.alignment import AlignmentHeads
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views import align as module
+from transformer_mt.views.align import align, alignment_lines, choose_heads, cross_heads, guess_heads, link_counts
+from transformer_mt.views.links import linked, piece_words, real_words, shares, supported, word_weights
+
+PAIRS = [
+    SentencePair(
+        "Der alte Mann liest ein gutes Buch.",
+        "The old man is reading a good book.",
+        ((0, 0), (1, 1), (2, 2), (3, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8)),
+    ),
+    SentencePair("Kannst du mir helfen?", "Can you help me?", ((0, 0), (1, 1), (2, 3), (3, 2), (4, 4))),
+    SentencePair("Ich spielen.", "I think.", None),
+]
+HEADS = [HeadName("cross", layer, head) for layer in (1, 2, 3) for head in (1, 2, 3, 4, 5)]
+
+
+def given(*heads: HeadName) -> AlignmentHeads:
+    return AlignmentHeads(heads=heads, chosen_by="given")
+
+
+def links_by_hand(
+    model: Seq2Seq, tokenizer: Tokenizer, heads: AlignmentHeads, pair: SentencePair
+) -> set[tuple[int, int]]:
+    """From the maps of the pair alone, which are neither batched nor padded."""
+    cross = attend_pair(model, tokenizer, pair.source, pair.target).stacks["cross"].weights
+    mean = torch.stack([cross[head.layer - 1, head.head - 1] for head in heads.heads]).mean(dim=0)
+    source, target = (piece_words(tokenizer, text) for text in (pair.source, pair.target))
+    sides = {"sources": real_words(pair.source), "targets": real_words(pair.target)}
+    (weights,) = word_weights(mean[None], source, target, **sides)
+    mask = linked(supported(shares(weights)))
+    return {(s, t) for t, s in zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True)}
+
+
+@pytest.mark.parametrize("heads", [HEADS, HEADS[3:4], [HEADS[0], HEADS[7]]])
+def test_links_are_those_of_each_pair_alone(
+    model: Seq2Seq, tokenizer: Tokenizer, heads: list[HeadName], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PAIRS_AT_A_TIME", 2)
+    model.train()
+    found = list(align(model, tokenizer, PAIRS, given(*heads)))
+    assert model.training
+    # All words but the last are real ones, so their indices are those of the rows.
+    assert [set(one.links) for one in found] == [links_by_hand(model, tokenizer, given(*heads), pair) for pair in PAIRS]
+    assert [one.shares.shape for one in found] == [(9, 8), (5, 5), (3, 3)]
+    for one in found:
+        np.testing.assert_allclose(one.shares.sum(axis=1), [1.0] * (len(one.shares) - 1) + [0.0], rtol=1e-5)
+
+
+def test_an_alignment_as_data_and_as_lines(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    (found,) = align(model, tokenizer, PAIRS[1:2], given(HEADS[2]))
+    record = found.to_json()
+    assert list(record["source_words"]) == ["Kannst", "du", "mir", "helfen", "?"]
+    assert record["pharaoh"] == " ".join(f"{i}-{j}" for i, j in record["links"])
+    assert (list(record["heads"]), record["chosen_by"]) == (["cross.1.3"], "given")
+    assert np.array(record["shares"]) == pytest.approx(found.arrays()["shares"], abs=1e-4)
+    assert found.arrays()["links"].tolist() == record["links"]
+    links, source, target = alignment_lines(found)
+    assert links == record["pharaoh"]
+    assert source == "0 Kannst  1 du  2 mir  3 helfen  4 ?"
+    of_first = ",".join(str(i) for i, j in found.links if j == 0)
+    assert target.startswith(f"0 Can ({of_first})  1 you" if of_first else "0 Can  1 you")
+
+
+def test_counts_are_those_of_the_pairs_with_links_that_fit(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    too_long = SentencePair("das Buch " * 40, "the book " * 40, ((0, 0),))
+    found = [links_by_hand(model, tokenizer, given(*HEADS), pair) for pair in PAIRS[:2]]
+    right = sum(len(links & set(pair.links or ())) for links, pair in zip(found, PAIRS, strict=False))
+    counts = link_counts(model, tokenizer, [PAIRS[2], too_long, *PAIRS], given(*HEADS))
+    expected = (right, sum(map(len, found)), 12)  # without the marks at the ends
+    assert (counts.right, counts.predicted, counts.gold) == expected
+
+
+def test_a_word_that_shares_its_piece_with_another_has_no_share(
+    model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "piece_words", lambda _, text: [0] * len(tokenizer.encode(text)) + [-1])
+    (found,) = align(model, tokenizer, PAIRS[1:2], given(*HEADS))
+    assert found.shares.shape == (5, 5)
+    assert found.shares.sum() == found.shares[0, 0] == 1.0
+    assert found.links == ((0, 0),)
+
+
+def test_pairs_that_are_too_long_and_heads_that_are_not_there_are_named(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    with pytest.raises(InputError, match=r"^pair 2: "):
+        list(align(model, tokenizer, [PAIRS[0], SentencePair("das Buch " * 40, "the book")], given(*HEADS)))
+    with pytest.raises(InputError, match=r"no head cross.3.6; it has cross.1.1 to cross.3.5$"):
+        list(align(model, tokenizer, PAIRS, given(HeadName("cross", 3, 6))))
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, planted: list[int]) -> None:
+    """These heads together attend as the gold links of the pairs say; all others to one word after the other."""
+
+    def head_weights(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> Iterator[tuple[list[int], Tensor]]:
+        for position, pair in enumerate(pairs):
+            source, target = piece_words(tokenizer, pair.source), piece_words(tokenizer, pair.target)
+            weights = torch.zeros(1, len(cross_heads(model)), len(target), len(source))
+            weights[0, :, range(len(target)), [3 * row % (len(source) - 2) for row in range(len(target))]] = 1.0
+            for row, word in enumerate(target[:-1]):
+                columns = [(column, word) in (pair.links or ()) for column in source]
+                if any(columns):
+                    weights[0, planted, row] = torch.tensor(columns).float() / sum(columns)
+            yield [position], weights
+
+    monkeypatch.setattr(module, "_head_weights", head_weights)
+
+
+@pytest.mark.parametrize("planted", [[7], [5, 6, 7, 8, 9]])
+def test_the_heads_with_the_lowest_error_rate_are_chosen(
+    planted: list[int], model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, planted)
+    chosen = choose_heads(model, tokenizer, PAIRS)
+    assert chosen is not None
+    assert (chosen.heads, chosen.chosen_by) == (tuple(HEADS[number] for number in planted), "links")
+    assert chosen.error_rate == pytest.approx(link_counts(model, tokenizer, PAIRS, chosen).error_rate)
+    assert chosen.error_rate == pytest.approx(0.0, abs=0.1)
+
+
+def test_heads_are_chosen_on_the_first_pairs(
+    model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHOICE_PAIRS", 1)
+    chosen = choose_heads(model, tokenizer, [PAIRS[2], PAIRS[1], PAIRS[0]])
+    assert chosen is not None
+    assert chosen.error_rate == link_counts(model, tokenizer, PAIRS[1:2], chosen).error_rate
+
+
+def test_without_links_all_heads_are_a_guess_and_without_cross_attention_there_is_none(
+    model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pairs in (PAIRS[2:], []):
+        chosen = choose_heads(model, tokenizer, pairs)
+        assert chosen is not None
+        assert (chosen.heads, chosen.chosen_by, chosen.error_rate) == (tuple(HEADS), "guess", None)
+    monkeypatch.setattr(model, "attention_stacks", dict)
+    assert choose_heads(model, tokenizer, PAIRS) is None
+    assert guess_heads(model) is None
