@@ -11,8 +11,8 @@ import typer
 from transformer_mt.cli.looking_options import Looking, with_looking_options
 from transformer_mt.cli.options import Head, Layer, LookedAt, Model, Target
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.views.text import escaped_json
 from transformer_mt.errors import InputError
+from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.cli.load import OpenedRun

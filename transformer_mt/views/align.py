@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer_mt.batching.encoded_pairs import encode_pairs, fitting
@@ -154,7 +154,7 @@ def _linked_pairs(pairs: Pairs, model: Seq2Seq, tokenizer: Tokenizer) -> list[Se
     return fitting([pair for pair in pairs if pair.links is not None], tokenizer, max_length=model.max_length)
 
 
-def _links(mask: Float[np.ndarray, "T S"], pair: SentencePair) -> set[Link]:
+def _links(mask: Bool[np.ndarray, "T S"], pair: SentencePair) -> set[Link]:
     """The links of a mask over real words, counted over all words."""
     sources, targets = real_words(pair.source), real_words(pair.target)
     return {(sources[s], targets[t]) for t, s in zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True)}
