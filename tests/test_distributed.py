@@ -7,9 +7,9 @@ from transformer_mt.distributed import SingleProcess
 
 @given(value=st.floats(allow_nan=False))
 def test_the_sum_over_a_single_process_is_its_own_value(value: float) -> None:
-    assert SingleProcess().sum(value) == value
+    assert SingleProcess().all_reduce(value) == value
 
 
-def test_the_first_process_is_the_one_that_writes() -> None:
-    assert SingleProcess().is_first
-    assert [OneOf(3, rank).is_first for rank in range(3)] == [True, False, False]
+def test_the_main_process_is_the_one_that_writes() -> None:
+    assert SingleProcess().is_main
+    assert [OneOf(3, rank).is_main for rank in range(3)] == [True, False, False]

@@ -14,7 +14,7 @@ from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.device import choose_device, choose_precision
-from transformer_mt.distributed import Processes, SingleProcess
+from transformer_mt.distributed import Distributed, SingleProcess
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
@@ -126,7 +126,7 @@ def generated_corpora(sizes: Sizes) -> TrainingCorpora:
 
 
 def reference_trainer(
-    sizes: Sizes, folder: Path, *, precision: str = "auto", processes: Processes | None = None
+    sizes: Sizes, folder: Path, *, precision: str = "auto", distributed: Distributed | None = None
 ) -> Trainer:
     """A trainer as `tmt train` makes it, at its first step."""
     return build_trainer(
@@ -134,14 +134,14 @@ def reference_trainer(
         Run(folder),
         generated_corpora(sizes),
         Numbers(sizes.vocabulary),
-        processes=processes or SingleProcess(),
+        distributed=distributed or SingleProcess(),
     )
 
 
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:
     """The batches that such a trainer takes, in the same order."""
     data = TrainingData(generated_corpora(sizes).weighted, Numbers(sizes.vocabulary), sizes.config())
-    stream = BatchStream(data, sizes.config().training, processes=SingleProcess())
+    stream = BatchStream(data, sizes.config().training, distributed=SingleProcess())
     while True:
         yield stream.take()
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import torch
 
 from benchmarks.reference import Sizes, reference_trainer
-from transformer_mt.distributed import launched_processes
+from transformer_mt.distributed import join_processes
 
 
 def main() -> None:
     """Print the target tokens a second of each step as JSON."""
     sizes, steps, threads = Sizes(**json.loads(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
     torch.set_num_threads(threads)
-    with tempfile.TemporaryDirectory() as folder, launched_processes() as processes:
-        trainer = reference_trainer(sizes, Path(folder), processes=processes)
+    with tempfile.TemporaryDirectory() as folder, join_processes() as distributed:
+        trainer = reference_trainer(sizes, Path(folder), distributed=distributed)
         rates = []
         for _ in range(steps):
             start = time.perf_counter()
@@ -28,7 +28,7 @@ def main() -> None:
             if trainer.device.type == "cuda":
                 torch.cuda.synchronize()
             rates.append(report.target_tokens / (time.perf_counter() - start))
-        if processes.is_first:
+        if distributed.is_main:
             print(json.dumps(rates), flush=True)
 
 

@@ -73,7 +73,7 @@ WITH_TABLE = [key for key, value in leaves(Config()) if isinstance(value, str) a
 
 def test_every_text_without_values_of_its_own_is_a_choice_or_free() -> None:
     free = {"data.corpus", "data.source_language", "data.target_language", "training.device"}
-    free |= {"parent.run", "parent.weights"}
+    free |= {"init_from.run", "init_from.weights"}
     free |= {f"data.{name}" for name in ("source_column", "target_column")}
     free |= {f"data.{split}_split" for split in ("train", "validation", "test")}
     literal = {"tokenizer.kind", "tokenizer.sampling", "model.tied"}

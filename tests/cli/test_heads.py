@@ -68,7 +68,7 @@ def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: 
     config = Run(Path("pruned")).config()
     left_out = outcome.lines[1].removeprefix("left out: ").split(", ")
     assert list(config.model.attention.pruned) == sorted(left_out)
-    assert config.parent.run == str(Path(trained).resolve())
+    assert config.init_from.run == str(Path(trained).resolve())
     assert np.load("heads.npz")["pruned"].sum() == 3
     maps = json.loads(tmt("attend", "--model", "pruned", SOURCE, "--target", TARGET, "--json").out)["stacks"]
     gone = {f"{s}.1.{h}" for s, one in maps.items() for h, head in enumerate(one["weights"][0], 1) if head is None}

@@ -31,7 +31,7 @@ WRONG_OVERRIDES = {
     "model.attention.hads=2": "unknown key model.attention.hads; did you mean model.attention.heads?",
     "model.zzz=1": f"unknown key model.zzz; choose one of {MODEL_KEYS}",
     "zzz=1": (
-        "unknown key zzz; choose one of data, data.builtin, model, model.attention, objective, optimizer, parent, "
+        "unknown key zzz; choose one of data, data.builtin, init_from, model, model.attention, objective, optimizer, "
         "schedule, search, tokenizer, training"
     ),
     "model=3": "model: input should be an object, not 3; correct the value",
@@ -333,7 +333,7 @@ def test_every_number_has_a_range(overrides: tuple[str, ...]) -> None:
 
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, b"format = 7\n")
-    expected = "of format 7, and this version of tmt reads format 1; use the version that wrote it, or train anew"
+    expected = "of format 7, and this version of tmt reads format 2; use the version that wrote it, or train anew"
     assert message(path) == f"{path}: {expected}"
 
 

@@ -26,7 +26,7 @@ from transformer_mt.training.session import TrainingSession
 # An epoch has fewer batches than the eight steps take, so that stops fall before, at and after its end.
 HARDEST = (
     "training.accumulation_steps=2",
-    "training.average_count=2",
+    "training.average_checkpoints=2",
     "tokenizer.sampling=subword",
     "training.checkpoint_every=3",
     "training.validate_every=4",
@@ -337,9 +337,9 @@ CHANGED = {
     "checkpoint_every": 2,
     "log_every": 1,
     "patience": 3,
-    "score": "bleu",
+    "best_metric": "bleu",
     "averaging": "last",
-    "average_count": 2,
+    "average_checkpoints": 2,
     "ema_decay": 0.5,
     "device": "auto",
     "precision": "auto",
@@ -378,13 +378,13 @@ def test_a_run_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> N
     opened(tmp_path)
     path = tmp_path / "config.toml"
     written = path.read_text("utf-8")
-    path.write_text(written.replace("format = 1", "format = 2"), "utf-8")
+    path.write_text(written.replace("format = 2", "format = 1"), "utf-8")
     with pytest.raises(InputError) as caught:
         Run.open(tmp_path).config()
     assert str(caught.value) == (
-        f"{path}: of format 2, and this version of tmt reads format 1; use the version that wrote it, or train anew"
+        f"{path}: of format 1, and this version of tmt reads format 2; use the version that wrote it, or train anew"
     )
-    path.write_text(written.replace("format = 1", ""), "utf-8")
+    path.write_text(written.replace("format = 2", ""), "utf-8")
     with pytest.raises(InputError) as caught:
         opened(tmp_path)
     assert str(caught.value) == (f"{path}: written by an earlier version of tmt (it has no format); train the run anew")

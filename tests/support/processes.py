@@ -4,26 +4,20 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TypeVar
 
-from transformer_mt.distributed import Number, Processes
+from transformer_mt.distributed import Number, SingleProcess
 
 T = TypeVar("T")
 
 
-class OneOf(Processes):
-    """The process `rank` of `count` that all have the same values."""
+class OneOf(SingleProcess):
+    """The process `rank` of `world_size` that all have the same values."""
 
-    def __init__(self, count: int, rank: int) -> None:
-        self.count, self.rank, self.local_rank = count, rank, rank
+    def __init__(self, world_size: int, rank: int) -> None:
+        self.world_size, self.rank, self.local_rank = world_size, rank, rank
 
-    def sum(self, value: Number) -> Number:
-        return self.count * value
+    def all_reduce(self, value: Number) -> Number:
+        return self.world_size * value
 
-    def gather(self, make: Callable[[], T]) -> list[T]:
-        made = make()
-        return [made, *(deepcopy(made) for _ in range(1, self.count))]
-
-    def from_first(self, make: Callable[[], T]) -> T:
-        return make()
-
-    def first_before_others(self, make: Callable[[], T]) -> T:
-        return make()
+    def all_gather(self, make: Callable[[], T]) -> list[T]:
+        value = make()
+        return [value, *(deepcopy(value) for _ in range(1, self.world_size))]

@@ -20,7 +20,7 @@ from torch import Tensor
 from support.small_training import corpus_in_memory, small_config
 from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
-from transformer_mt.distributed import Processes, SingleProcess, launched_processes
+from transformer_mt.distributed import Distributed, SingleProcess, join_processes
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
@@ -28,18 +28,23 @@ from transformer_mt.training.session import TrainingSession, build_session, open
 from transformer_mt.training.trainer import Trainer
 
 COUNT = 2
-WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0", "optimizer.clip=999", "training.batch_tokens=40")
+WITHOUT_DROPOUT = (
+    "model.dropout=0",
+    "model.attention.dropout=0",
+    "optimizer.max_grad_norm=999",
+    "training.batch_tokens=40",
+)
 # What several processes refuse, or what has no dropout to switch off.
 TOGETHER = [variant for variant in VARIANTS if "model.norm=batch" not in variant]
 
-Scenario = Callable[[Processes, Path], Any]
+Scenario = Callable[[Distributed, Path], Any]
 
 
-def trainer_of(processes: Processes, folder: Path, *overrides: str) -> Trainer:
+def trainer_of(distributed: Distributed, folder: Path, *overrides: str) -> Trainer:
     """A trainer on the small corpus at its first step; one without another process does the work of two."""
     run = Run(folder / "none")
-    trainer = build_session(small_config(*overrides), run, corpus_in_memory(), processes=processes).trainer
-    if processes.count == 1:  # the batches that two take in turns
+    trainer = build_session(small_config(*overrides), run, corpus_in_memory(), distributed=distributed).trainer
+    if distributed.world_size == 1:  # the batches that two take in turns
         pairs, config = trainer.stream.encoded, trainer.config
         trainer.stream.plan = plan_batches(
             pairs.source_lengths,
@@ -52,12 +57,12 @@ def trainer_of(processes: Processes, folder: Path, *overrides: str) -> Trainer:
     return trainer
 
 
-def session_of(processes: Processes, path: Path, *overrides: str) -> TrainingSession:
+def session_of(distributed: Distributed, path: Path, *overrides: str) -> TrainingSession:
     """Training on the small corpus in a run directory."""
-    return open_training(small_config(*overrides), path, corpus_in_memory(), processes=processes)
+    return open_training(small_config(*overrides), path, corpus_in_memory(), distributed=distributed)
 
 
-def gradients(processes: Processes, folder: Path, *overrides: str) -> list[Tensor]:
+def gradients(distributed: Distributed, folder: Path, *overrides: str) -> list[Tensor]:
     """The gradients of the first step in float64. There is a second one, which DDP refuses after some mistakes."""
     without = [each for each in WITHOUT_DROPOUT if "model.kind=recurrent" not in overrides or "attention" not in each]
     torch.set_default_dtype(torch.float64)
@@ -78,53 +83,60 @@ def gradients(processes: Processes, folder: Path, *overrides: str) -> list[Tenso
         torch.set_default_dtype(torch.float32)
 
 
-def sums(processes: Processes, folder: Path) -> Any:
-    rank = processes.rank
-    return processes.sum(rank + 2), processes.sum(0.5 + rank), processes.sum(torch.tensor([1.0, rank]))
-
-
-def exchanges(processes: Processes, folder: Path) -> Any:
-    def late() -> float:
-        time.sleep(0.3 * processes.is_first)
-        return time.monotonic()
-
+def sums(distributed: Distributed, folder: Path) -> Any:
+    rank = distributed.rank
     return (
-        processes.gather(lambda: processes.rank),
-        processes.from_first(os.getpid),
-        processes.first_before_others(late),
+        distributed.all_reduce(rank + 2),
+        distributed.all_reduce(0.5 + rank),
+        distributed.all_reduce(torch.tensor([1.0, rank])),
     )
 
 
-def failures(processes: Processes, folder: Path) -> Any:
+def exchanges(distributed: Distributed, folder: Path) -> Any:
+    def late() -> float:
+        time.sleep(0.3 * distributed.is_main)
+        return time.monotonic()
+
+    return (
+        distributed.all_gather(lambda: distributed.rank),
+        distributed.broadcast_from_main(os.getpid),
+        distributed.main_first(late),
+    )
+
+
+def failures(distributed: Distributed, folder: Path) -> Any:
     """What each sees of an error of one of them, and whether they still understand each other."""
 
     class_of = {0: InputError, 1: MachineError}
 
     def fail(rank: int) -> None:
-        if processes.rank == rank:
+        if distributed.rank == rank:
             raise class_of[rank](f"of {rank}")
 
     seen = []
-    for call in (lambda: processes.gather(lambda: fail(1)), lambda: processes.from_first(lambda: fail(0))):
+    for call in (
+        lambda: distributed.all_gather(lambda: fail(1)),
+        lambda: distributed.broadcast_from_main(lambda: fail(0)),
+    ):
         try:
             call()
         except (InputError, MachineError) as error:
             seen.append(f"{type(error).__name__} {error}")
-    return seen, processes.sum(1)
+    return seen, distributed.all_reduce(1)
 
 
-def interruptions(processes: Processes, folder: Path) -> Any:
+def interruptions(distributed: Distributed, folder: Path) -> Any:
     """One is interrupted in its part; all are, then."""
 
     def interrupted() -> None:
-        assert processes.may_leave
-        if processes.rank == 1:
+        assert distributed.can_interrupt
+        if distributed.rank == 1:
             raise KeyboardInterrupt
 
     try:
-        processes.gather(interrupted)
+        distributed.all_gather(interrupted)
     except KeyboardInterrupt:
-        return "interrupted", processes.may_leave, processes.sum(1)
+        return "interrupted", distributed.can_interrupt, distributed.all_reduce(1)
 
 
 ACCUMULATED = ("training.accumulation_steps=3",)
@@ -132,23 +144,23 @@ RECURRENT = ("model.kind=recurrent",)
 R_DROP = ("objective.name=r_drop", "training.accumulation_steps=2")
 
 
-def accumulated(processes: Processes, folder: Path) -> Any:
+def accumulated(distributed: Distributed, folder: Path) -> Any:
     return gradients(processes, folder, *ACCUMULATED)
 
 
-def r_drop(processes: Processes, folder: Path) -> Any:
+def r_drop(distributed: Distributed, folder: Path) -> Any:
     return gradients(processes, folder, *R_DROP)
 
 
-def recurrent(processes: Processes, folder: Path) -> Any:
+def recurrent(distributed: Distributed, folder: Path) -> Any:
     return gradients(processes, folder, *RECURRENT)
 
 
-def all_variants(processes: Processes, folder: Path) -> Any:
+def all_variants(distributed: Distributed, folder: Path) -> Any:
     return [len(gradients(processes, folder, *variant)) for variant in TOGETHER]
 
 
-def reductions(processes: Processes, folder: Path) -> Any:
+def reductions(distributed: Distributed, folder: Path) -> Any:
     """How often gradients are summed over the processes in a step that accumulates."""
     import transformer_mt.distributed as module
 
@@ -168,7 +180,7 @@ def reductions(processes: Processes, folder: Path) -> Any:
     return calls
 
 
-def validation(processes: Processes, folder: Path) -> Any:
+def validation(distributed: Distributed, folder: Path) -> Any:
     trainer = trainer_of(processes, folder)
     return trainer.validate(trainer.model.eval())
 
@@ -176,7 +188,7 @@ def validation(processes: Processes, folder: Path) -> Any:
 LONG = ("training.averaging=ema", "training.token_masking=0.1", "tokenizer.sampling=subword")
 
 
-def resumption(processes: Processes, folder: Path) -> Any:
+def resumption(distributed: Distributed, folder: Path) -> Any:
     """Training in one go, and the same stopped after a step and continued: the weights of both, and what was said."""
     whole = session_of(processes, folder / "whole", *LONG)
     list(whole.train())
@@ -192,9 +204,9 @@ def resumption(processes: Processes, folder: Path) -> Any:
     return digests, again.notes, torch.get_rng_state()
 
 
-def single_continued(processes: Processes, folder: Path) -> Any:
+def single_continued(distributed: Distributed, folder: Path) -> Any:
     """A run that one process has begun goes on with two."""
-    if processes.is_first:
+    if distributed.is_main:
         alone = session_of(SingleProcess(), folder / "alone", *LONG)
         for report in alone.train():
             if report.step == 5:
@@ -206,7 +218,7 @@ def single_continued(processes: Processes, folder: Path) -> Any:
     return session.notes, before, digest(weights_of(session.trainer.model))
 
 
-def refused(processes: Processes, folder: Path) -> Any:
+def refused(distributed: Distributed, folder: Path) -> Any:
     """Mistakes that all make, or that the first alone can see."""
     seen = []
     for run, override in (("new", "model.norm=batch"), ("new", "training.device=cuda:1"), ("whole", "model.width=32")):
@@ -214,13 +226,13 @@ def refused(processes: Processes, folder: Path) -> Any:
             session_of(processes, folder / run, override)
         except InputError as error:
             seen.append(str(error).replace(str(folder), ""))
-    return seen, processes.sum(1)
+    return seen, distributed.all_reduce(1)
 
 
-def divergence(processes: Processes, folder: Path) -> Any:
+def divergence(distributed: Distributed, folder: Path) -> Any:
     """Weights that are not finite in one of them: its gradient is everyone's."""
     trainer = trainer_of(processes, folder)
-    if processes.rank == 1:
+    if distributed.rank == 1:
         with torch.no_grad():
             next(trainer.model.parameters()).fill_(torch.nan)
     try:
@@ -267,9 +279,9 @@ def main() -> None:
     """One of the processes."""
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
-    with launched_processes() as processes:
+    with join_processes() as distributed:
         found = {scenario.__name__: scenario(processes, folder) for scenario in SCENARIOS}
-        (folder / str(processes.rank)).write_bytes(pickle.dumps(found))
+        (folder / str(distributed.rank)).write_bytes(pickle.dumps(found))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ class Walk:
     """A training run whose validations have given scores: the weights after every step, and what came out."""
 
     def __init__(self, path: Path, scores: Sequence[float], *overrides: str) -> None:
-        trainer = opened(path, "training.validate_every=1", "training.average_count=2", *overrides).trainer
+        trainer = opened(path, "training.validate_every=1", "training.average_checkpoints=2", *overrides).trainer
         given = iter(scores)
         trainer.validate = lambda model: Validation(-next(given), 0.0, 0.0, ())
         self.weights: list[dict[str, Tensor]] = [copied(weights_of(trainer.model))]
@@ -83,14 +83,14 @@ def test_mean_over_checkpoints_is_the_plain_mean(
 def test_needed_are_the_checkpoints_of_the_next_average_and_one_more(
     tmp_path: Path, averaging: str, needed: set[int]
 ) -> None:
-    trainer = opened(tmp_path, "training.average_count=2").trainer
+    trainer = opened(tmp_path, "training.average_checkpoints=2").trainer
     average = AVERAGING[averaging](trainer.model, trainer.config)
     assert average.steps_to_keep(list(enumerate(SCORES, start=1))) == needed
 
 
 @pytest.mark.parametrize("score", ["loss", "bleu"])
 def test_training_ends_when_the_score_stops_rising(tmp_path: Path, score: str) -> None:
-    overrides = ("training.validate_every=1", "training.patience=2", f"training.score={score}")
+    overrides = ("training.validate_every=1", "training.patience=2", f"training.best_metric={score}")
     trainer = opened(tmp_path, "training.averaging=none", *overrides).trainer
     rising_until_third = iter([(5.0, 1.0), (4.0, 2.0), (3.0, 3.0), (3.0, 3.0), (3.5, 2.0), (1.0, 9.0)])
 

@@ -24,7 +24,7 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def config_from(parent: Path, *overrides: str) -> Config:
     """The small configuration for a run that begins with the parent."""
-    return small_config(*overrides).model_copy(update={"parent": begun_with(parent)})
+    return small_config(*overrides).model_copy(update={"init_from": begun_with(parent)})
 
 
 def child(config: Config, path: Path) -> TrainingSession:
@@ -53,7 +53,7 @@ def test_the_run_remembers_its_parent_and_continues_without_it(parent: Path, tmp
         stopped.trainer.step()
     stopped.trainer.save()
     assert Run(tmp_path / "child").config().parent.run == str(parent.resolve())
-    gone = config.model_copy(update={"parent": config.parent.model_copy(update={"weights": "of another day"})})
+    gone = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "of another day"})})
     continued = child(gone, tmp_path / "child")
     list(continued.train())
     for name, tensor in weights_of(whole.trainer.model).items():
@@ -92,8 +92,8 @@ def test_another_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, ov
 
 def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path) -> None:
     config = config_from(parent)
-    config = config.model_copy(update={"parent": config.parent.model_copy(update={"weights": "0" * 64})})
-    with pytest.raises(InputError, match=r"are no longer those of parent.weights; give it with --from again$"):
+    config = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "0" * 64})})
+    with pytest.raises(InputError, match=r"are no longer those of init_from.weights; give it with --from again$"):
         child(config, tmp_path / "child")
 
 

@@ -7,7 +7,7 @@ from support.small_training import TRAIN, VALIDATION, small_config
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.distributed import Processes, SingleProcess
+from transformer_mt.distributed import Distributed, SingleProcess
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import TrainingData, WeightedCorpus
 from transformer_mt.training.stream import BatchStream
@@ -16,13 +16,15 @@ SAMPLED = "tokenizer.sampling=subword"
 
 
 def stream(
-    *overrides: str, processes: Processes | None = None, corpora: Sequence[WeightedCorpus] = (WeightedCorpus(TRAIN),)
+    *overrides: str,
+    distributed: Distributed | None = None,
+    corpora: Sequence[WeightedCorpus] = (WeightedCorpus(TRAIN),),
 ) -> BatchStream:
     config = small_config(*overrides)
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
     tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
     data = TrainingData(corpora, tokenizer, config)
-    return BatchStream(data, config.training, processes=processes or SingleProcess())
+    return BatchStream(data, config.training, distributed=distributed or SingleProcess())
 
 
 def take(stream: BatchStream, count: int) -> list[tuple[int, Batch]]:
@@ -85,7 +87,7 @@ def test_sampling_segments_anew_every_epoch() -> None:
 @pytest.mark.parametrize("count", [2, 3])
 def test_several_processes_share_out_the_batches_of_one(count: int) -> None:
     alone = stream()
-    shared = [stream(processes=OneOf(count, rank)) for rank in range(count)]
+    shared = [stream(distributed=OneOf(count, rank)) for rank in range(count)]
     for epoch in range(2):
         alone.seek(epoch, 0)
         all_batches = {tuple(batch.tolist()) for batch in alone.plan}
@@ -108,7 +110,7 @@ def test_an_epoch_of_a_mixture_takes_what_its_weights_say() -> None:
 
 
 def test_the_batches_of_a_turn_are_neighbours_in_length() -> None:
-    alone, shared = stream(), stream(processes=OneOf(2, 1))
+    alone, shared = stream(), stream(distributed=OneOf(2, 1))
     by_length = sorted(alone.plan, key=lambda rows: int(alone.encoded.source_lengths[rows].max()))
     places = {tuple(rows.tolist()): place for place, rows in enumerate(by_length)}
     turns = zip(shared.plan, list(shared.plan)[1:], strict=False)

@@ -76,8 +76,8 @@ def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.
 
 @installed
 def test_only_the_main_process_writes_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
-    for processes, wanted in ((OneOf(2, 1), True), (SingleProcess(), False)):
-        log = MetricsLog(Run(tmp_path), every=1, processes=processes, tensorboard=wanted)
+    for distributed, wanted in ((OneOf(2, 1), True), (SingleProcess(), False)):
+        log = MetricsLog(Run(tmp_path), every=1, distributed=distributed, tensorboard=wanted)
         with log.training_from(0):
             assert not (tmp_path / TENSORBOARD).exists()
 

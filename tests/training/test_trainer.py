@@ -102,7 +102,7 @@ def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: P
 
 
 def test_gradients_are_clipped_to_the_norm(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, "optimizer.clip=0.001").trainer
+    trainer = opened(tmp_path, "optimizer.max_grad_norm=0.001").trainer
     seen: list[float] = []
     step = trainer.optimizer.step
 
@@ -143,7 +143,7 @@ def gradients_of_a_step(trainer: Trainer) -> list[Tensor]:
 
 
 def test_the_gradient_of_an_accumulated_step_is_that_of_the_mean_over_all_its_tokens(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3", "optimizer.clip=999").trainer
+    trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3", "optimizer.max_grad_norm=999").trainer
     other = opened(tmp_path / "other", *WITHOUT_DROPOUT).trainer
     batches = [other.stream.take() for _ in range(3)]
     assert len({batch.target_tokens for batch in batches}) > 1
@@ -207,14 +207,14 @@ def test_a_training_by_steps_may_go_on_by_epochs_unless_its_schedule_counts_step
 
 @pytest.mark.parametrize(("score", "best"), [("loss", 1), ("bleu", 2), ("chrf", 3)])
 def test_the_best_validation_is_that_of_the_configured_score(tmp_path: Path, score: str, best: int) -> None:
-    overrides = ("training.steps=3", "training.validate_every=1", f"training.score={score}")
+    overrides = ("training.steps=3", "training.validate_every=1", f"training.best_metric={score}")
     finish = validated_with(opened(tmp_path, *overrides).trainer, [(1.0, 2.0, 3.0), (2.0, 9.0, 4.0), (3.0, 1.0, 5.0)])
     assert finish.best_step == best
 
 
 def test_an_unknown_score_or_averaging_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     for key, wrong, right in (
-        ("score", "blue", "bleu"),
+        ("best_metric", "blue", "bleu"),
         ("averaging", "emma", "ema"),
         ("precision", "float23", "float32"),
     ):
@@ -239,7 +239,7 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     for rank in (1, 0):
         run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record, None)
         before = {path.name for path in run.path.rglob("*")}
-        trainer = build_trainer(config, run, corpora, tokenizer, processes=OneOf(2, rank))
+        trainer = build_trainer(config, run, corpora, tokenizer, distributed=OneOf(2, rank))
         trainer.validate = lambda model: Validation(1.0, 2.0, 3.0, ())  # of which another would have to do its share
         list(trainer.train())
         written.append({path.name for path in run.path.rglob("*")} - before)
@@ -251,8 +251,8 @@ def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -
     config, corpora = small_config(*WITHOUT_DROPOUT), TrainingCorpora(corpus_in_memory())
     tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
     alone, one_of_two = (
-        build_trainer(config, Run(tmp_path), corpora, tokenizer, processes=processes)
-        for processes in (SingleProcess(), OneOf(2, 0))
+        build_trainer(config, Run(tmp_path), corpora, tokenizer, distributed=distributed)
+        for distributed in (SingleProcess(), OneOf(2, 0))
     )
     batch = one_of_two.stream.encoded.batch(one_of_two.stream.plan[0])
     step = one_of_two.step()
@@ -273,7 +273,7 @@ def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_p
 
 
 def test_a_validation_that_is_not_finite_is_never_the_best(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, "training.score=bleu").trainer
+    trainer = opened(tmp_path, "training.best_metric=bleu").trainer
     with pytest.raises(Diverged, match="the validation loss diverged at step 4"):
         validated_with(trainer, [(math.nan, 99.0, 99.0)])
     assert trainer.progress.best_score is None
@@ -290,7 +290,7 @@ def stopped_in(place: str, directory: Path, *overrides: str, after: int, monkeyp
         nonlocal calls
         calls += 1
         if calls > after:
-            assert trainer.interruptible
+            assert trainer.can_interrupt
             raise Stop
         return function(*arguments)
 
@@ -300,7 +300,7 @@ def stopped_in(place: str, directory: Path, *overrides: str, after: int, monkeyp
     monkeypatch.setattr(owner, place, stop)
     with pytest.raises(Stop):
         list(trainer.train())
-    assert not trainer.interruptible
+    assert not trainer.can_interrupt
     trainer.save()
     return trainer
 
@@ -332,7 +332,7 @@ def test_a_step_and_what_follows_a_validation_may_not_be_interrupted(
     def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
             seen.add(name)
-            assert not trainer.interruptible, name
+            assert not trainer.can_interrupt, name
             return function(*arguments, **options)
 
         return call
@@ -388,7 +388,7 @@ def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_
         validate=trainer.validate,
         device=torch.device("meta"),
         precision=torch.float32,
-        processes=SingleProcess(),
+        distributed=SingleProcess(),
     )
     assert (trainer.look_every, on_gpu.look_every) == (1, 7)
 

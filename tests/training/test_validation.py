@@ -29,7 +29,7 @@ def tokenizer() -> Tokenizer:
 
 
 def validator(tokenizer: Tokenizer, config: Config) -> Validator:
-    return Validator(VALIDATION, tokenizer, config, device=CPU, processes=SingleProcess())
+    return Validator(VALIDATION, tokenizer, config, device=CPU, distributed=SingleProcess())
 
 
 def test_loss_is_the_mean_over_all_target_tokens(tokenizer: Tokenizer) -> None:
@@ -80,7 +80,7 @@ def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(
     config = small_config()
     model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
     pairs = [VALIDATION[0], TOO_LONG, *VALIDATION[1:]]
-    found = Validator(pairs, tokenizer, config, device=CPU, processes=SingleProcess())(model)
+    found = Validator(pairs, tokenizer, config, device=CPU, distributed=SingleProcess())(model)
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
     assert [sample[:2] for sample in found.samples] == [(pair.source, pair.target) for pair in VALIDATION[:SAMPLES]]
     assert all(reference == translation for _, reference, translation in found.samples)
@@ -95,7 +95,7 @@ def test_any_reference_counts_in_validation(tokenizer: Tokenizer, monkeypatch: p
     config = small_config()
     model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
     pairs = [replace(pair, references=("another of the right ones",)) for pair in VALIDATION]
-    found = Validator(pairs, tokenizer, config, device=CPU, processes=SingleProcess())(model)
+    found = Validator(pairs, tokenizer, config, device=CPU, distributed=SingleProcess())(model)
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
 
 
@@ -114,7 +114,7 @@ def test_validation_computes_in_float32_whatever_training_computes_in(tokenizer:
 def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_longer(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, extra: int
 ) -> None:
-    config = small_config("model.max_length=97", f"search.extra_length={extra}")
+    config = small_config("model.max_length=97", f"search.max_length_margin={extra}")
     model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
     decode = model.decode
 

@@ -170,7 +170,7 @@ def test_translation_is_so_many_subwords_longer_than_its_sentence_and_no_more(
 ) -> None:
     model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=61)
     model.table[:, EOS] -= 50.0
-    search = SearchConfig(sample=sampling, extra_length=3, max_length=17)
+    search = SearchConfig(sample=sampling, max_length_margin=3, max_length=17)
     found = translate_with(model, tokenizer).translate(SENTENCES, search)
     lengths = [len(tokenizer.encode(sentence)) for sentence in SENTENCES]
     assert [len(best.tokens) for best, *_ in found] == [min(length + 3, 16) if length else 0 for length in lengths]
@@ -182,7 +182,7 @@ def test_prefix_longer_than_the_sentence_leaves_as_many_subwords_after_it(tokeni
     model.table[:, EOS] -= 50.0
     prefix = SENTENCES[3]
     for extra in (0, 2):
-        search = SearchConfig(extra_length=extra)
+        search = SearchConfig(max_length_margin=extra)
         ((found,),) = translate_with(model, tokenizer).translate(["a"], search, prefix=prefix)
         assert len(found.tokens) == len(tokenizer.encode(prefix)) + extra
 

@@ -88,7 +88,7 @@ def choices(key: str) -> Mapping[str, Any]:
         "model.activation": ACTIVATIONS,
         "training.averaging": AVERAGING,
         "training.keep": {usage(name, entry): entry for name, entry in KEEPING.items()},
-        "training.score": VALIDATION_SCORES,
+        "training.best_metric": VALIDATION_SCORES,
         "training.precision": PRECISIONS,
     }
     tables |= {f"{field}.{choice.key}": sections for field, (choice, sections) in CHOSEN.items()}

@@ -83,7 +83,7 @@ def _description(run: "Run") -> dict[str, Any]:
         steps = saved_steps(run.path / CHECKPOINTS)
         progress = saved_progress(run.path / CHECKPOINTS, steps[-1]) if steps else Progress()
         state = "training" if is_held(run.path) else _state(run, config, progress)
-        described |= _numbers(config, progress) | {"state": state, "parent": config.parent.run or None}
+        described |= _numbers(config, progress) | {"state": state, "parent": config.init_from.run or None}
     except TmtError as error:
         described["error"] = str(error)
     return described | {"bytes": size, "seconds_since": max(0, round(time.time() - changed))}
@@ -91,7 +91,7 @@ def _description(run: "Run") -> dict[str, Any]:
 
 def _state(run: "Run", config: "Config", progress: "Progress") -> str:
     """Weights that no step led to are those of another run, less the heads that `tmt heads --prune` left out."""
-    if config.parent.run and not progress.step and run.has_model() and not run.metrics():
+    if config.init_from.run and not progress.step and run.has_model() and not run.metrics():
         return PRUNED
     return "finished" if progress.reason_to_finish(config.training) else "stopped"
 
@@ -105,7 +105,7 @@ def _numbers(config: "Config", progress: "Progress") -> dict[str, Any]:
         "source_language": config.data.source_language,
         "target_language": config.data.target_language,
         "score": None if best is None else abs(best),  # a loss is kept negated, so that higher is better
-        "score_name": config.training.score,
+        "score_name": config.training.best_metric,
         "step": progress.step,
         "steps": config.training.steps,
         "epochs": config.training.epochs,

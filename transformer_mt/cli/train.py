@@ -15,7 +15,7 @@ from transformer_mt.errors import InputError, TmtError
 if TYPE_CHECKING:
     from transformer_mt.cli.training_display import Narrator
     from transformer_mt.config.sections import Config
-    from transformer_mt.distributed import Processes
+    from transformer_mt.distributed import Distributed
     from transformer_mt.training.session import TrainingSession
 
 
@@ -103,7 +103,7 @@ def _begun_with(parent: Path, config: Path | None, *, data: str | None, override
         raise InputError("--from: what is to be learned? give the data with --data")
     found = begun_with(parent)
     resolved = resolve_config(parent / CONFIG, data=data, overrides=[*_USUAL_DATA, *overrides])
-    return resolved.model_copy(update={"parent": found})
+    return resolved.model_copy(update={"init_from": found})
 
 
 def _short_forms(*, epochs: int | None, steps: int | None, learning_rate: float | None) -> Iterator[str]:
@@ -120,37 +120,37 @@ def _short_forms(*, epochs: int | None, steps: int | None, learning_rate: float 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal, with the other processes that the launcher has started; the exit code."""
-    from transformer_mt.distributed import launched_processes
+    from transformer_mt.distributed import join_processes
 
-    with launched_processes() as processes, ExitStack() as silence:
-        if not processes.is_first:  # one speaks for all
+    with join_processes() as distributed, ExitStack() as silence:
+        if not distributed.is_main:  # one speaks for all
             nowhere = silence.enter_context(open(os.devnull, "w", encoding="utf-8"))
             silence.enter_context(redirect_stdout(nowhere))
             silence.enter_context(redirect_stderr(nowhere))
-        return _train_here(config, path, overwrite=overwrite, processes=processes)
+        return _train_here(config, path, overwrite=overwrite, distributed=distributed)
 
 
-def _train_here(config: "Config", path: Path, *, overwrite: bool, processes: "Processes") -> int:
+def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "Distributed") -> int:
     from transformer_mt.cli.signals import Stopped, graceful_shutdown
     from transformer_mt.cli.terminal import literal_console, result
     from transformer_mt.cli.training_display import Narrator, display
     from transformer_mt.training.session import open_training
 
-    session = open_training(config, path, overwrite=overwrite, processes=processes)
+    session = open_training(config, path, overwrite=overwrite, distributed=distributed)
     trainer, launcher = session.trainer, os.getppid()
-    narrator = Narrator(trainer.run, is_first=trainer.processes.is_first)
+    narrator = Narrator(trainer.run, is_first=trainer.distributed.is_main)
     narrator.say(*_introduction(session, path))
     shown = display(literal_console(stderr=True), narrator, trainer)
-    with _errors_in(narrator), graceful_shutdown(lambda: trainer.interruptible) as request, shown as show:
+    with _errors_in(narrator), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
         with suppress(Stopped):
             for report in session.train():
                 show(report)
-                if processes.count > 1 and os.getppid() != launcher:  # which has been killed
+                if distributed.world_size > 1 and os.getppid() != launcher:  # which has been killed
                     request.number = signal.SIGTERM
-                if processes.sum(int(request.number is not None)):
+                if distributed.all_reduce(int(request.number is not None)):
                     break
         # All of them are here, stopped by a signal that may have come to one alone.
-        request.number = max(processes.gather(lambda: request.number or 0)) or None
+        request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
         if request.number is not None:
             trainer.save()
     if request.number is not None:
@@ -158,7 +158,7 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, processes: "Pr
         return request.exit_code
     narrator.say(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
     best = abs(trainer.progress.best_score or 0.0)  # a loss is kept negated, so that higher is better
-    result(f"{path}: validation {config.training.score} {best:.4f} at step {trainer.progress.best_step}")
+    result(f"{path}: validation {config.training.best_metric} {best:.4f} at step {trainer.progress.best_step}")
     return 0
 
 

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from transformer_mt.registry import HEAD_PATTERN
 
 # The version of what a run directory holds; the present program reads no other.
-FORMAT = 1
+FORMAT = 2
 
 # Every number has a range, so that a slip of the finger, or a stranger's file, is answered with one line. The bounds
 # lie far beyond what anyone trains; whether this machine has the memory is asked where it is needed.
@@ -252,7 +252,7 @@ class AdamConfig(Section):
     """How much of the running means of the gradient and of its square is kept at every step; each from 0, below 1."""
     epsilon: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-9
     """Added to the root of the mean square, so that nothing is divided by zero."""
-    clip: Annotated[float, Field(gt=0.0, le=1e9)] = 1.0
+    max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 1.0
     """The largest norm of the gradient; a longer one is shortened to it."""
 
 
@@ -341,11 +341,11 @@ class TrainingConfig(Section):
     """Optimizer steps that one line of the log sums up."""
     patience: Steps = 10
     """Validations in a row without improvement after which training ends."""
-    score: str = "loss"
-    """The validation score that says which weights are best."""
+    best_metric: str = "loss"
+    """The validation metric by which the best weights are chosen."""
     averaging: str = "ema"
     """Which weights come out of training."""
-    average_count: Annotated[int, Field(gt=0, le=1_000)] = 5
+    average_checkpoints: Annotated[int, Field(gt=0, le=1_000)] = 5
     """Checkpoints that the averages `last` and `best` take together."""
     ema_decay: Probability = 0.996
     """How much of the running average `ema` is kept at every step."""
@@ -378,7 +378,7 @@ class SearchConfig(Section):
     """When sampling: draw from the likeliest subwords that have this probability together."""
     n_best: Hypotheses = 1
     """Different translations for each sentence."""
-    extra_length: Annotated[int, Field(ge=0, le=10**5)] = 50
+    max_length_margin: Annotated[int, Field(ge=0, le=10**5)] = 50
     """How many subwords longer than its sentence, or than a given beginning, a translation may be."""
     max_length: Tokens = 128
     """The longest translation of all in subwords, end symbol included."""
@@ -388,7 +388,7 @@ class SearchConfig(Section):
     """Of sampling."""
 
 
-class ParentConfig(Section):
+class InitFromConfig(Section):
     """The run whose weights and vocabulary this one begins with (fine-tuning); none if empty."""
 
     run: str = ""
@@ -410,7 +410,7 @@ class Config(Section):
     schedule: ScheduleConfig = NoamConfig()
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
-    parent: ParentConfig = ParentConfig()
+    init_from: InitFromConfig = InitFromConfig()
 
 
 # The sections of which a name chooses one: the key with the name, and the sections by name.

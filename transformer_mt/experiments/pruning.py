@@ -112,7 +112,7 @@ def pruned_config(config: Config, names: Sequence[HeadName], *, parent: Path) ->
     pruned = (*attention.pruned, *map(str, names))
     attention = attention.model_copy(update={"pruned": tuple(sorted(pruned, key=_place))})
     model = config.model.model_copy(update={"attention": attention})
-    return config.model_copy(update={"model": model, "parent": begun_with(parent)})
+    return config.model_copy(update={"model": model, "init_from": begun_with(parent)})
 
 
 def refuse_existing(path: Path) -> None:

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.distributed import Processes
+from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.files import (
     read_sealed_directory,
@@ -110,7 +110,7 @@ class Checkpoints:
     What is read fits `layouts`, or is refused before any of it is used.
     """
 
-    def __init__(self, directory: Path, layouts: Layouts, *, processes: Processes) -> None:
+    def __init__(self, directory: Path, layouts: Layouts, *, distributed: Distributed) -> None:
         self.directory = directory
         self.layouts = {
             "weights": layouts.weights,
@@ -118,7 +118,7 @@ class Checkpoints:
             "optimizer": layouts.optimizer,
             "random": layout_of({"cpu": torch.get_rng_state()}),
         }
-        self.processes = processes
+        self.distributed = distributed
 
     def path(self, step: int) -> Path:
         """Where the checkpoint of a step stands."""
@@ -130,7 +130,7 @@ class Checkpoints:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint; it is there whole or not at all."""
-        if not self.processes.is_first:
+        if not self.distributed.is_main:
             return
         progress = json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode()
         tensors = {_file(part): pack(getattr(checkpoint, part)) for part in self.layouts}
@@ -159,7 +159,7 @@ class Checkpoints:
 
     def keep(self, steps: set[int]) -> None:
         """Delete all checkpoints but these."""
-        if not self.processes.is_first:
+        if not self.distributed.is_main:
             return
         with writing(self.directory):
             for step in set(self.steps()) - steps:

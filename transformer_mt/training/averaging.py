@@ -125,13 +125,13 @@ class LastCheckpoints(Averaging):
         """The mean over the chosen checkpoints, which changes with every validation."""
         del best
         present = history[-1][0]
-        steps = self.chosen(history, self.config.average_count)
+        steps = self.chosen(history, self.config.average_checkpoints)
         return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
 
     @override
     def steps_to_keep(self, history: Sequence[tuple[int, float]]) -> set[int]:
         """One step more than is averaged, in case the newest checkpoint gets damaged."""
-        return set(self.chosen(history, self.config.average_count + 1))
+        return set(self.chosen(history, self.config.average_checkpoints + 1))
 
 
 class BestCheckpoints(LastCheckpoints):

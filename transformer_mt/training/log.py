@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from transformer_mt.distributed import Processes
+from transformer_mt.distributed import Distributed
 from transformer_mt.runs.directory import TENSORBOARD, Run
 from transformer_mt.training.reports import StepReport, ValidationReport, WindowReport
 from transformer_mt.training.tensorboard import TensorBoard
@@ -13,10 +13,10 @@ from transformer_mt.training.tensorboard import TensorBoard
 class MetricsLog:
     """A run's metrics, written by the first process: every validation, and every `every` steps their mean."""
 
-    def __init__(self, run: Run, *, every: int, processes: Processes, tensorboard: bool) -> None:
-        self.run, self.every, self.processes = run, every, processes
+    def __init__(self, run: Run, *, every: int, distributed: Distributed, tensorboard: bool) -> None:
+        self.run, self.every, self.distributed = run, every, distributed
         self.steps: list[StepReport] = []
-        self._wants_tensorboard = tensorboard and processes.is_first
+        self._wants_tensorboard = tensorboard and distributed.is_main
         self._tensorboard: TensorBoard | None = None
 
     @contextmanager
@@ -68,7 +68,7 @@ class MetricsLog:
         )
 
     def _write(self, step: int, record: dict[str, object]) -> None:
-        if self.processes.is_first:
+        if self.distributed.is_main:
             self.run.log(step, record)
         if self._tensorboard:
             self._tensorboard.add(step, record)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from transformer_mt.config.sections import Config, ModelConfig, ParentConfig, TransformerConfig
+from transformer_mt.config.sections import Config, InitFromConfig, ModelConfig, TransformerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.pruning import KEY, leave_out
@@ -19,9 +19,9 @@ from transformer_mt.training.data import WeightedCorpus, sample
 _SHOWN = 9
 
 
-def begun_with(path: Path) -> ParentConfig:
+def begun_with(path: Path) -> InitFromConfig:
     """What the configuration of a run says that is to begin with the run at `path`."""
-    return ParentConfig(run=str(path.resolve()), weights=digest(weights_of(Run.open(path).load().model)))
+    return InitFromConfig(run=str(path.resolve()), weights=digest(weights_of(Run.open(path).load().model)))
 
 
 def load_parent(config: Config) -> TrainedModel:
@@ -30,10 +30,10 @@ def load_parent(config: Config) -> TrainedModel:
     Its model is without the heads that the configuration leaves out. Raises `InputError` for one whose weights have
     changed since, and where the configuration describes a model or a vocabulary that the parent does not have.
     """
-    place = config.parent.run
+    place = config.init_from.run
     parent = Run.open(Path(place)).load()
-    if digest(weights_of(parent.model)) != config.parent.weights:
-        raise InputError(f"{place}: its weights are no longer those of parent.weights; give it with --from again")
+    if digest(weights_of(parent.model)) != config.init_from.weights:
+        raise InputError(f"{place}: its weights are no longer those of init_from.weights; give it with --from again")
     for key in ("kind", "vocabulary_size", "whole_words"):
         old, new = getattr(parent.config.tokenizer, key), getattr(config.tokenizer, key)
         if old != new:
@@ -55,7 +55,7 @@ def _pruned(model: ModelConfig) -> tuple[str, ...]:
 
 def parent_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
     """Where training begins, and how many characters of the data the parent's vocabulary spells as bytes."""
-    notes = [f"beginning with the weights and the vocabulary of {config.parent.run}"]
+    notes = [f"beginning with the weights and the vocabulary of {config.init_from.run}"]
     pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))
     unknown = tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target))
     if unknown:

@@ -16,7 +16,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
-from transformer_mt.distributed import Processes, SingleProcess
+from transformer_mt.distributed import Distributed, SingleProcess
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
@@ -38,7 +38,7 @@ from transformer_mt.views.align import choose_heads
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = (
     "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
-    "training.keep", "search.", "parent.weights",
+    "training.keep", "search.", "init_from.weights",
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ class TrainingSession:
         try:
             for report in self.trainer.train():
                 if isinstance(report, FinishReport):
-                    self.trainer.processes.from_first(self._write_alignment)
+                    self.trainer.distributed.broadcast_from_main(self._write_alignment)
                 yield report
         finally:
             release(self.trainer.run.path)
@@ -81,7 +81,7 @@ def open_training(
     corpus: Corpus | None = None,
     *,
     overwrite: bool = False,
-    processes: Processes | None = None,
+    distributed: Distributed | None = None,
 ) -> TrainingSession:
     """Training in the run directory `path`: from its newest sound checkpoint, or from the start.
 
@@ -91,10 +91,10 @@ def open_training(
     configuration or is no run, listing the differences.
     """
     run = Run(Path(path))
-    processes = processes or SingleProcess()
+    distributed = distributed or SingleProcess()
     with ExitStack() as unless_opened:
-        began = processes.from_first(lambda: _enter(run, unless_opened))
-        session = _open(config, run, corpus, continuing=began and not overwrite, began=began, processes=processes)
+        began = distributed.broadcast_from_main(lambda: _enter(run, unless_opened))
+        session = _open(config, run, corpus, continuing=began and not overwrite, began=began, distributed=distributed)
         unless_opened.pop_all()
     return session
 
@@ -110,16 +110,16 @@ def _enter(run: Run, unless_opened: ExitStack) -> bool:
 
 
 def _open(
-    config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, began: bool, processes: Processes
+    config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, began: bool, distributed: Distributed
 ) -> TrainingSession:
     """Build everything, and only then write, under the directory's lock."""
     configured_schedule(config)  # mistakes come before the corpus is read
     if config.training.tensorboard:
         require_tensorboard()
-    corpora, config = processes.first_before_others(lambda: open_corpora(config, corpus))
-    tokenizer = processes.from_first(lambda: _tokenizer_of(run, config, corpora)) if continuing else None
-    session = _build(config, run, corpora, tokenizer=tokenizer, processes=processes)
-    processes.from_first(lambda: _write_start(session, config, corpora, continuing=continuing, began=began))
+    corpora, config = distributed.main_first(lambda: open_corpora(config, corpus))
+    tokenizer = distributed.broadcast_from_main(lambda: _tokenizer_of(run, config, corpora)) if continuing else None
+    session = _build(config, run, corpora, tokenizer=tokenizer, distributed=distributed)
+    distributed.broadcast_from_main(lambda: _write_start(session, config, corpora, continuing=continuing, began=began))
     notes = (*session.notes, *resume_newest(session.trainer))
     return TrainingSession(session.trainer, session.corpus, session.tokenizer, notes)
 
@@ -154,11 +154,11 @@ def build_session(
     corpus: Corpus | None = None,
     *,
     tokenizer: Tokenizer | None = None,
-    processes: Processes | None = None,
+    distributed: Distributed | None = None,
 ) -> TrainingSession:
     """A session at its first step; writes nothing. What is not given is loaded or learned as the configuration says."""
     corpora, config = open_corpora(config, corpus)
-    return _build(config, run, corpora, tokenizer=tokenizer, processes=processes or SingleProcess())
+    return _build(config, run, corpora, tokenizer=tokenizer, distributed=distributed or SingleProcess())
 
 
 def open_corpora(config: Config, corpus: Corpus | None) -> tuple[TrainingCorpora, Config]:
@@ -174,26 +174,26 @@ def open_corpora(config: Config, corpus: Corpus | None) -> tuple[TrainingCorpora
 def known_words(config: Config, corpora: TrainingCorpora) -> TrainingWords | None:
     """The words of the data and of all that the parent was trained on; None where those are not known."""
     words = training_words(corpora.weighted, config.tokenizer)
-    if not config.parent.run:
+    if not config.init_from.run:
         return words
-    before = Run(Path(config.parent.run)).words()
+    before = Run(Path(config.init_from.run)).words()
     return None if before is None else before + words
 
 
 def _build(
-    config: Config, run: Run, corpora: TrainingCorpora, *, tokenizer: Tokenizer | None, processes: Processes
+    config: Config, run: Run, corpora: TrainingCorpora, *, tokenizer: Tokenizer | None, distributed: Distributed
 ) -> TrainingSession:
     weights, notes = None, list(corpora.notes)
-    if tokenizer is None and config.parent.run:
-        parent = processes.from_first(lambda: load_parent(config))
+    if tokenizer is None and config.init_from.run:
+        parent = distributed.broadcast_from_main(lambda: load_parent(config))
         tokenizer, weights = parent.tokenizer, weights_of(parent.model)
         notes += parent_notes(config, corpora.weighted, tokenizer)
     elif tokenizer is None:
-        tokenizer = processes.from_first(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
+        tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
         notes += [tokenizer.note] if tokenizer.note else []
     if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
         notes.append("words: of the stream, those of the part that a vocabulary is learned from are remembered")
-    trainer = build_trainer(config, run, corpora, tokenizer, weights=weights, processes=processes)
+    trainer = build_trainer(config, run, corpora, tokenizer, weights=weights, distributed=distributed)
     return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
 
 
@@ -203,12 +203,14 @@ def build_trainer(
     corpora: TrainingCorpora,
     tokenizer: Tokenizer,
     *,
-    processes: Processes,
+    distributed: Distributed,
     weights: Mapping[str, Tensor] | None = None,
 ) -> Trainer:
     """A trainer at its first step. Its weights, if none are given, depend on the configuration's seed alone."""
     keep_freed_memory()
-    device = choose_device(config.training.device, local_rank=processes.local_rank if processes.count > 1 else None)
+    device = choose_device(
+        config.training.device, local_rank=distributed.local_rank if distributed.world_size > 1 else None
+    )
     precision = choose_precision(config.training.precision, device)
     require_training_memory(config, device, vocabulary_size=tokenizer.size)
     torch.manual_seed(config.training.seed)
@@ -216,19 +218,19 @@ def build_trainer(
     if weights is not None:
         with torch.no_grad():
             load_weights(model, weights)
-    if processes.count > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):
+    if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
-    if not processes.is_first:  # whose dropout is another
-        torch.manual_seed(derive_seed(config.training.seed, processes.rank, 0))
+    if not distributed.is_main:  # whose dropout is another
+        torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
     return Trainer(
         config,
         run,
         model=model,
-        stream=BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, processes=processes),
-        validate=Validator(validation_pairs(corpora.main), tokenizer, config, device=device, processes=processes),
+        stream=BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, distributed=distributed),
+        validate=Validator(validation_pairs(corpora.main), tokenizer, config, device=device, distributed=distributed),
         device=device,
         precision=precision,
-        processes=processes,
+        distributed=distributed,
     )
 
 
@@ -284,14 +286,17 @@ def refuse_other_content(path: Path) -> None:
 def resume_newest(trainer: Trainer) -> list[str]:
     """Go to the newest sound checkpoint, if there is any; say what was found, damaged ones too."""
     damaged: list[MachineError] = []
-    for step in reversed(trainer.processes.from_first(trainer.checkpoints.steps)):
+    for step in reversed(trainer.distributed.broadcast_from_main(trainer.checkpoints.steps)):
         try:
             trainer.resume(step)
         except MachineError as damage:
             damaged.append(damage)
             continue
         notes = [f"{damage}; trying the one before" for damage in damaged]
-        there, here = trainer.progress.machine, describe_machine(trainer.device, processes=trainer.processes.count)
+        there, here = (
+            trainer.progress.machine,
+            describe_machine(trainer.device, processes=trainer.distributed.world_size),
+        )
         if there != here:
             notes.append(f"not bit for bit what it would have been without the stop: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
@@ -299,6 +304,6 @@ def resume_newest(trainer: Trainer) -> list[str]:
         raise MachineError(
             f"{trainer.run.path / CHECKPOINTS}: no sound checkpoint ({damaged[0]}); start anew with --overwrite"
         )
-    if trainer.processes.is_first:
+    if trainer.distributed.is_main:
         trainer.run.forget_metrics_after(0)
     return []

@@ -2,7 +2,7 @@
 
 from transformer_mt.batching.batches import Batch, plan_batches
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.distributed import Processes
+from transformer_mt.distributed import Distributed
 from transformer_mt.training.data import TrainingData
 
 
@@ -12,8 +12,8 @@ class BatchStream:
     Several processes take turns: of so many batches in a row, each takes the one of its rank.
     """
 
-    def __init__(self, data: TrainingData, config: TrainingConfig, *, processes: Processes) -> None:
-        self._data, self._config, self._processes = data, config, processes
+    def __init__(self, data: TrainingData, config: TrainingConfig, *, distributed: Distributed) -> None:
+        self._data, self._config, self._distributed = data, config, distributed
         self.seek(0, 0)
 
     def seek(self, epoch: int, index: int) -> None:
@@ -27,7 +27,7 @@ class BatchStream:
             batch_tokens=self._config.batch_tokens,
             seed=self._config.seed,
             epoch=epoch,
-            processes=self._processes.count,
+            processes=self._distributed.world_size,
         )
 
     def take(self) -> Batch:
@@ -35,11 +35,11 @@ class BatchStream:
         position = self.next_position()
         if position != (self.epoch, self.index):
             self.seek(*position)
-        batch = self.encoded.batch(self.plan[self.index + self._processes.rank])
-        self.index += self._processes.count
+        batch = self.encoded.batch(self.plan[self.index + self._distributed.rank])
+        self.index += self._distributed.world_size
         return batch
 
     def next_position(self) -> tuple[int, int]:
         """Epoch and index for `seek` of the batch that `take` begins with next: after an epoch the next one's first."""
-        is_over = self.index + self._processes.count > len(self.plan)
+        is_over = self.index + self._distributed.world_size > len(self.plan)
         return (self.epoch + 1, 0) if is_over else (self.epoch, self.index)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformer_mt.batching.batches import Batch, derive_seed
 from transformer_mt.config.sections import Config, NoamConfig
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
-from transformer_mt.distributed import Processes
+from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
@@ -42,7 +42,7 @@ Validate = Callable[[Seq2Seq], Validation]
 class Trainer:
     """Trains a model in a run directory, and writes its metrics there.
 
-    Between two reports, and wherever `interruptible` is true, what `save` writes is whole: training goes on from there
+    Between two reports, and wherever `can_interrupt` is true, what `save` writes is whole: training goes on from there
     bit for bit.
     """
 
@@ -56,19 +56,19 @@ class Trainer:
         validate: Validate,
         device: torch.device,
         precision: torch.dtype,
-        processes: Processes,
+        distributed: Distributed,
     ) -> None:
         self.config = config.training
         self.run = run
         self.model = model.to(device)
-        self.joined = processes.join(self.model)
+        self.joined = distributed.wrap(self.model)
         self.stream = stream
         self.validate = validate
         self.device, self.precision = device, precision
-        self.processes = processes
+        self.distributed = distributed
         self.objective = build_objective(config.objective)
-        self.score = lookup(VALIDATION_SCORES, config.training.score, key="training.score")
-        self.clip = config.optimizer.clip
+        self.score = lookup(VALIDATION_SCORES, config.training.best_metric, key="training.best_metric")
+        self.max_grad_norm = config.optimizer.max_grad_norm
         schedule = configured_schedule(config)
         # What a person turns down when the loss diverges.
         is_by_factor = isinstance(config.schedule, NoamConfig) and not config.schedule.learning_rate
@@ -79,20 +79,20 @@ class Trainer:
         self.averaging = build_averaging(config.training, model)
         self.keep = build_keep(config.training.keep)
         layouts = Layouts(layout_of(weights_of(model)), layout_of(self.averaging.state()), self.optimizer.layout())
-        self.checkpoints = Checkpoints(run.path / CHECKPOINTS, layouts, processes=processes)
+        self.checkpoints = Checkpoints(run.path / CHECKPOINTS, layouts, distributed=distributed)
         self.log = MetricsLog(
-            run, every=config.training.log_every, processes=processes, tensorboard=config.training.tensorboard
+            run, every=config.training.log_every, distributed=distributed, tensorboard=config.training.tensorboard
         )
         # To look at a number that a GPU computes is to wait for it, and for all that it still has to do before.
         self.look_every = 1 if device.type == "cpu" else config.training.log_every
         self._seen = True
         self.progress = Progress()
-        self._inside_interruptible = False
+        self._can_interrupt = False
 
     @property
-    def interruptible(self) -> bool:
+    def can_interrupt(self) -> bool:
         """Whether an exception may end this now, and `save` then writes what is whole."""
-        return self._inside_interruptible and self.processes.may_leave
+        return self._can_interrupt and self.distributed.can_interrupt
 
     def train(self) -> Iterator[Report]:
         """Train until all steps or epochs are done or validations bring no more improvement."""
@@ -129,9 +129,9 @@ class Trainer:
         Those of later steps go too: a resumption that started before them has found them damaged.
         """
         self._look_at_weights()
-        states = self.processes.gather(lambda: random_states(self.device))
-        self.progress.machine = describe_machine(self.device, processes=self.processes.count)
-        self.progress.sums = self.run.sums if self.processes.is_first else {}
+        states = self.distributed.all_gather(lambda: random_states(self.device))
+        self.progress.machine = describe_machine(self.device, processes=self.distributed.world_size)
+        self.progress.sums = self.run.sums if self.distributed.is_main else {}
         self.progress.loss_scale, self.progress.steps_at_scale = self.optimizer.loss_scale()
         checkpoint = Checkpoint(
             progress=self.progress,
@@ -140,7 +140,7 @@ class Trainer:
             optimizer=self.optimizer.state(),
             random=states_by_name(states),
         )
-        self.processes.from_first(lambda: self._write(checkpoint))
+        self.distributed.broadcast_from_main(lambda: self._write(checkpoint))
 
     def _write(self, checkpoint: Checkpoint) -> None:
         self.checkpoints.save(checkpoint)
@@ -150,7 +150,7 @@ class Trainer:
 
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `MachineError` where that is not sound."""
-        checkpoint = self.processes.from_first(lambda: self._load_own(step))
+        checkpoint = self.distributed.broadcast_from_main(lambda: self._load_own(step))
         with torch.no_grad():
             load_weights(self.model, checkpoint.weights)
             self.averaging.load(checkpoint.averaged)
@@ -158,15 +158,17 @@ class Trainer:
         self.progress = checkpoint.progress
         self.optimizer.load_loss_scale(self.progress.loss_scale, self.progress.steps_at_scale)
         self.stream.seek(self.progress.epoch, self.progress.batch)
-        self.processes.gather(lambda: self._restore_random_states(states_of(checkpoint.random, self.processes.rank)))
-        if self.processes.is_first:
+        self.distributed.all_gather(
+            lambda: self._restore_random_states(states_of(checkpoint.random, self.distributed.rank))
+        )
+        if self.distributed.is_main:
             self.run.forget_metrics_after(step)
 
     def _restore_random_states(self, states: dict[str, Tensor]) -> None:
         """Go on with these random numbers; with new ones where another number of processes has saved none for us."""
         step = self.progress.step
         if not states:
-            torch.manual_seed(derive_seed(self.config.seed, self.processes.rank, step))
+            torch.manual_seed(derive_seed(self.config.seed, self.distributed.rank, step))
             return
         try:
             restore_random_states(states, self.device)
@@ -193,12 +195,12 @@ class Trainer:
         epoch, _ = self.stream.next_position()
         batches: list[Batch] = []
         with self._interruptible():  # a new epoch may encode the whole corpus anew
-            tokens = sum(self.processes.gather(lambda: self._take(batches)))
+            tokens = sum(self.distributed.all_gather(lambda: self._take(batches)))
         self.model.train()
         loss = self._accumulate(batches, tokens)
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
             self.optimizer.unscale()
-            norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+            norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
             self._seen = (self.progress.step + 1) % self.look_every == 0
             if self._seen:
                 loss, norm = float(loss), float(norm)
@@ -232,11 +234,11 @@ class Trainer:
         """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
         losses = []
         for number, batch in enumerate(batches, start=1):
-            with nullcontext() if number == len(batches) else self.processes.apart(self.joined):
+            with nullcontext() if number == len(batches) else self.distributed.no_sync(self.joined):
                 losses.append(self.backward(batch.to(self.device), tokens))
         if self.device.type == "cpu":
-            return self.processes.sum(math.fsum(map(float, losses)))
-        return self.processes.sum(torch.stack(losses).sum())
+            return self.distributed.all_reduce(math.fsum(map(float, losses)))
+        return self.distributed.all_reduce(torch.stack(losses).sum())
 
     def _validated(self) -> ValidationReport:
         """Validate the candidate weights, and store the weights to use if that changes them."""
@@ -253,7 +255,7 @@ class Trainer:
             progress.best_step, progress.best_score = progress.step, score
         progress.validations_without_improvement = 0 if best else progress.validations_without_improvement + 1
         progress.history.append((progress.step, score))
-        if self.processes.is_first:
+        if self.distributed.is_main:
             weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.weights)
             if weights is not None:
                 self.run.save_model(weights)
@@ -270,11 +272,11 @@ class Trainer:
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
         """What happens inside changes nothing that `save` writes."""
-        self._inside_interruptible = True
+        self._can_interrupt = True
         try:
             yield
         finally:
-            self._inside_interruptible = False
+            self._can_interrupt = False
 
     @contextmanager
     def _naming(self, batch: Batch) -> Iterator[None]:

@@ -13,7 +13,7 @@ from transformer_mt.batching.batches import fixed_batches
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.distributed import Processes
+from transformer_mt.distributed import Distributed
 from transformer_mt.evaluation import score_texts
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import PAD
@@ -42,19 +42,19 @@ class Validator:
         config: Config,
         *,
         device: torch.device,
-        processes: Processes,
+        distributed: Distributed,
     ) -> None:
         self.pairs = pairs
         self.tokenizer = tokenizer
         self.config = config
         self.device = device
-        self.processes = processes
+        self.distributed = distributed
         self.encoded = encode_pairs(pairs, tokenizer, max_length=config.model.max_length)
         self.kept = [pairs[position] for position in self.encoded.pair_index.tolist()]
         # A model that has not yet learned to stop would otherwise take minutes.
         longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
-        extra = config.search.extra_length
-        self.search = SearchConfig(beam=1, batch_size=128, extra_length=extra, max_length=longest)
+        extra = config.search.max_length_margin
+        self.search = SearchConfig(beam=1, batch_size=128, max_length_margin=extra, max_length=longest)
 
     def __call__(self, model: Seq2Seq) -> Validation:
         """The scores of a model, and the translations of the first few pairs. Draws no random number.
@@ -102,6 +102,6 @@ class Validator:
 
     def _shared(self, items: Sequence[Item], measure: Callable[[Sequence[Item]], list[Found]]) -> list[Found]:
         """What is measured of each item, several processes taking turns."""
-        rank, count = self.processes.rank, self.processes.count
-        shares = self.processes.gather(lambda: measure(items[rank::count]))
+        rank, count = self.distributed.rank, self.distributed.world_size
+        shares = self.distributed.all_gather(lambda: measure(items[rank::count]))
         return [shares[number % count][number // count] for number in range(len(items))]

@@ -178,7 +178,8 @@ class Translator:
         source = pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
         # Vaswani et al. 2017, §6.1: a translation may be a certain number of tokens longer than its source.
         limits = [
-            min(max(len(tokens), len(prefix) + 1) + search.extra_length, search.max_length) for tokens in batch.values()
+            min(max(len(tokens), len(prefix) + 1) + search.max_length_margin, search.max_length)
+            for tokens in batch.values()
         ]
         if not search.sample:
             return beam_search(
