@@ -397,7 +397,7 @@ def test_of_several_processes_only_the_first_deletes_checkpoints(tmp_path: Path)
     checkpoints = session.trainer.checkpoints
     before = checkpoints.steps()
     for rank, left in ((1, before), (0, [])):
-        checkpoints.processes = OneOf(2, rank)
+        checkpoints.distributed = OneOf(2, rank)
         checkpoints.keep(set())
         assert checkpoints.steps() == left
     assert before
