@@ -13,8 +13,8 @@ import torch
 from support.command_line import PAIRS, SIZES, Tmt, settings
 from support.hostile_text import HOSTILE_TEXTS
 
-from transformer_mt.cli.looking import example, showcase
 from transformer_mt.cli.main import run
+from transformer_mt.cli.sentence import example, showcase
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError

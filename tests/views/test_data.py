@@ -38,7 +38,7 @@ class Stack:
     rows: tuple[str, ...]
     mask: Tensor
 
-    def in_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {"rows": self.rows, "weights": self.weights}
 
 

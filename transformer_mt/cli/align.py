@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transformer_mt.cli.looking_options import Looking, with_looking_options
 from transformer_mt.cli.options import Head, Layer, LookedAt, Model, Target
+from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.views.text import escaped_json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PAIRS_AT_A_TIME = 1_000
 
 
-@with_looking_options
+@with_sentence_options
 def align(
     sentence: LookedAt = None,
     model: Model = None,
@@ -36,7 +36,7 @@ def align(
         Path | None, typer.Option("--target-file", metavar="FILE", help="Their translations, line by line.")
     ] = None,
     *,
-    looking: Looking,
+    options: SentenceOptions,
 ) -> None:
     """Translate a sentence and link its words with those of the translation, by attention.
 
@@ -58,31 +58,31 @@ def align(
     shares[target][source], heads, chosen_by (links, guess or given) and, of a single sentence, never_seen.
     """
     from transformer_mt.cli.load import open_run
-    from transformer_mt.cli.looking import deliver, open_subject
     from transformer_mt.cli.terminal import result
     from transformer_mt.views.align import align as link
     from transformer_mt.views.align import alignment_lines
+    from transformer_mt.views.data import to_json
 
     if head is not None and layer is None:
         raise InputError(f"--head {head}: in which layer? give --layer too")
     if input is not None or target_file is not None:
         if input is None or target_file is None:
             raise InputError("--input, --target-file: each needs the other; give both")
-        if sentence is not None or looking.npz is not None:
+        if sentence is not None or options.npz is not None:
             raise InputError("--input: reads files of pairs and prints lines; leave SENTENCE and --npz out")
-        run = open_run(model, looking.search, device=looking.device, quiet=looking.quiet)
-        chosen = _chosen(run, layer, head, quiet=looking.quiet)
+        run = open_run(model, options.search, device=options.device, quiet=options.quiet)
+        chosen = _chosen(run, layer, head, quiet=options.quiet)
         with closing(_pairs(input, target_file, run.translator)) as pairs:
             while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
                 for alignment in link(run.translator.model, run.translator.tokenizer, part, chosen):
-                    result(escaped_json(alignment.to_json()) if looking.as_json else alignment.pharaoh)
+                    result(escaped_json(to_json(alignment)) if options.as_json else alignment.pharaoh)
         return
-    subject = open_subject(sentence, target, model=model, looking=looking)
-    chosen = _chosen(subject.run, layer, head, quiet=looking.quiet)
-    pair = SentencePair(subject.source, subject.target)
-    _require_fitting(subject.run.translator, pair, places=("SENTENCE", "--target"))
-    (alignment,) = link(subject.model, subject.tokenizer, [pair], chosen)
-    deliver(alignment, [subject], lambda: result(*alignment_lines(alignment)), looking=looking)
+    loaded = load_sentence(sentence, target, model=model, options=options)
+    chosen = _chosen(loaded.run, layer, head, quiet=options.quiet)
+    pair = SentencePair(loaded.source, loaded.target)
+    _require_fitting(loaded.run.translator, pair, places=("SENTENCE", "--target"))
+    (alignment,) = link(loaded.model, loaded.tokenizer, [pair], chosen)
+    emit(alignment, lambda _: alignment_lines(alignment), sentences=[loaded], options=options)
 
 
 def alignment_heads(run: "OpenedRun", *, quiet: bool = False) -> "AlignmentHeads":

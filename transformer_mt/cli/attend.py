@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from transformer_mt.cli.looking_options import Looking, with_looking_options
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     Head,
@@ -19,6 +18,7 @@ from transformer_mt.cli.options import (
     Without,
     Words,
 )
+from transformer_mt.cli.sentence import SentenceOptions, with_sentence_options
 from transformer_mt.errors import InputError
 
 DEFAULT_METHOD = "weights"
@@ -49,7 +49,7 @@ Threshold = Annotated[
 Dot = Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write its graph for Graphviz too.")]
 
 
-@with_looking_options
+@with_sentence_options
 def attend(
     sentence: LookedAt = None,
     model: Models = None,
@@ -67,7 +67,7 @@ def attend(
     without: Without = None,
     history: History = False,
     *,
-    looking: Looking,
+    options: SentenceOptions,
 ) -> None:
     """Translate a sentence and print where the model looked: target words down the side, source words across.
 
@@ -120,17 +120,17 @@ def attend(
 
         choices = {"--compact": compact, "--graph": graph, "--pieces": not words}
         files = {"--method": method, "--svg": svg, "--dot": dot, "--without": without, "--threshold": threshold}
-        given = {"SENTENCE": sentence, "--target": target, "--stack": stack, **looking.search.given, **files}
+        given = {"SENTENCE": sentence, "--target": target, "--stack": stack, **options.search.given, **files}
         given |= {option: True for option, chosen in choices.items() if chosen}
-        given |= {"--device": looking.device} if looking.device != DEFAULT_DEVICE else {}  # nothing is computed
+        given |= {"--device": options.device} if options.device != DEFAULT_DEVICE else {}  # nothing is computed
         if len(model or ()) > 1:
             raise InputError("--model: --history plays one run; give one")
         run = model[0] if model else None
-        show_history(run, layer=layer, head=head, given=given, as_json=looking.as_json, npz=looking.npz)
+        show_history(run, layer=layer, head=head, given=given, as_json=options.as_json, npz=options.npz)
         return
     from transformer_mt.cli.attending import Choice, show_attention
 
-    if looking.as_json:
+    if options.as_json:
         _refuse_beside_json({"--stack": stack, "--layer": layer, "--head": head, "--compact": compact or None})
     if graph and compact:
         raise InputError("--compact: --graph prints edges instead of shades; leave one of the two out")
@@ -144,7 +144,7 @@ def attend(
         compared=method not in (None, "erasure"),
     )
     show_attention(
-        sentence, target, choice, models=model or [None], without=without or (), svg=svg, dot=dot, looking=looking
+        sentence, target, choice, models=model or [None], without=without or (), svg=svg, dot=dot, options=options
     )
 
 

@@ -1,14 +1,15 @@
 """The matrices that `tmt attend` shows. Imports torch: only for use inside commands."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 
-from transformer_mt.cli.looking import Subject, deliver, open_subject, require_attention
-from transformer_mt.cli.looking_options import Looking
+from rich.text import Text
+
 from transformer_mt.cli.output_file import write_output
-from transformer_mt.cli.terminal import literal_console, note, result, result_lines
+from transformer_mt.cli.sentence import LoadedSentence, SentenceOptions, emit, load_sentence
+from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.drawing.attention_text import Form, Graphs, Numbers, Shades, agreement_lines, attention_lines
 from transformer_mt.drawing.graph_dot import render_dot
 from transformer_mt.drawing.matrix_svg import render_svg
@@ -66,12 +67,12 @@ def show_attention(
     without: Iterable[str],
     svg: Path | None,
     dot: Path | None,
-    looking: Looking,
+    options: SentenceOptions,
 ) -> None:
     """Print the matrices of each of the models, beside each other; write pictures of them where they are asked for."""
-    subjects = _open_subjects(sentence, target, models=models, without=without, method=choice.method, looking=looking)
+    subjects = _open_subjects(sentence, target, models=models, without=without, method=choice.method, options=options)
     views = [_look(subject, choice) for subject in subjects]
-    drawn = not looking.as_json or svg or dot
+    drawn = not options.as_json or svg or dot
     matrices = _matrices(subjects, views, choice) if drawn else []  # mistakes come before the first line
     if svg is not None:
         write_output(svg, render_svg(matrices, meaning=choice.meaning).encode())
@@ -80,8 +81,10 @@ def show_attention(
         write_output(dot, render_dot(graphs).encode())
     named = [(str(subject.run.path), view) for subject, view in zip(subjects, views, strict=True)]
     seen = views[0] if len(views) == 1 else ViewsOfRuns(named)
-    deliver(seen, subjects, lambda: _print(subjects, views, matrices, choice), looking=looking)
-    if choice.is_default and not looking.as_json and not looking.quiet:
+    emit(
+        seen, lambda width: _lines(subjects, views, matrices, choice, width=width), sentences=subjects, options=options
+    )
+    if choice.is_default and not options.as_json and not options.quiet:
         _say_how_to_see_more(choice)
 
 
@@ -92,20 +95,20 @@ def _open_subjects(
     models: Sequence[Path | None],
     without: Iterable[str],
     method: str,
-    looking: Looking,
-) -> list[Subject]:
+    options: SentenceOptions,
+) -> list[LoadedSentence]:
     """The sentence with the translation of each run, or the given one; all have the sentence of the first."""
     without = tuple(without)
-    subjects: list[Subject] = []
+    subjects: list[LoadedSentence] = []
     for model in models:
         text = subjects[0].source if subjects else sentence
-        subjects.append(open_subject(text, target, model=model, without=without, looking=looking))
+        subjects.append(load_sentence(text, target, model=model, without=without, options=options))
         if not lookup(METHODS, method, key="--method")().applies_to(subjects[-1].model):
-            require_attention(subjects[-1])
+            subjects[-1].require_attention()
     return subjects
 
 
-def _look(subject: Subject, choice: Choice) -> AttentionView:
+def _look(subject: LoadedSentence, choice: Choice) -> AttentionView:
     with subject.switched_off():
         return view_attention(
             subject.model,
@@ -119,7 +122,7 @@ def _look(subject: Subject, choice: Choice) -> AttentionView:
         )
 
 
-def _matrices(subjects: Sequence[Subject], views: Sequence[AttentionView], choice: Choice) -> Lines:
+def _matrices(subjects: Sequence[LoadedSentence], views: Sequence[AttentionView], choice: Choice) -> Lines:
     found = [
         _of_view(view, choice, heads=_aligning_heads(subject)) for subject, view in zip(subjects, views, strict=True)
     ]
@@ -139,22 +142,22 @@ def _of_view(view: AttentionView, choice: Choice, *, heads: Sequence[HeadName]) 
     return layer_matrices(view.maps, stack=stack, layer=choice.layer, head=choice.head, method=choice.method)
 
 
-def _aligning_heads(subject: Subject) -> Sequence[HeadName]:
+def _aligning_heads(subject: LoadedSentence) -> Sequence[HeadName]:
     """The heads whose mean aligns words best, as the run knows from validation; none where it does not know."""
     aligner = Run(subject.run.path).alignment()
     return aligner.heads if aligner else ()
 
 
-def _print(subjects: Sequence[Subject], views: Sequence[AttentionView], matrices: Lines, choice: Choice) -> None:
-    console = literal_console()
-    shading = shading_for(console, scale=Scale.of(matrix.numbers for matrix in chain(*matrices)))
-    result(subjects[0].source)
+def _lines(
+    subjects: Sequence[LoadedSentence], views: Sequence[AttentionView], matrices: Lines, choice: Choice, *, width: int
+) -> Iterator[str | Text]:
+    shading = shading_for(literal_console(), scale=Scale.of(matrix.numbers for matrix in chain(*matrices)))
+    yield subjects[0].source
     for subject in subjects:
-        result(subject.target if len(subjects) == 1 else f"{subject.run.path}: {subject.target}")
-    width, meaning = console.width, choice.meaning
-    result_lines(attention_lines(matrices, choice.form, meaning=meaning, width=width, shading=shading))
+        yield subject.target if len(subjects) == 1 else f"{subject.run.path}: {subject.target}"
+    yield from attention_lines(matrices, choice.form, meaning=choice.meaning, width=width, shading=shading)
     if len(views) == 1:
-        result(*agreement_lines(views[0], [*chain(*matrices)]))
+        yield from agreement_lines(views[0], [*chain(*matrices)])
 
 
 def _say_how_to_see_more(choice: Choice) -> None:

@@ -1,12 +1,13 @@
 """`tmt explain`: one row of an attention head, step by step with its numbers."""
 
 import re
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
-from transformer_mt.cli.looking_options import Looking, with_looking_options
 from transformer_mt.cli.options import LookedAt, Model, Target
+from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.errors import InputError
 
 Word = Annotated[
@@ -30,7 +31,7 @@ OneHead = Annotated[
 ]
 
 
-@with_looking_options
+@with_sentence_options
 def explain(
     sentence: LookedAt = None,
     word: Word = None,
@@ -41,7 +42,7 @@ def explain(
     model: Model = None,
     target: Target = None,
     *,
-    looking: Looking,
+    options: SentenceOptions,
 ) -> None:
     """Show how an attention head computes one row, step by step with its numbers.
 
@@ -63,19 +64,17 @@ def explain(
     Rows and columns are pieces of words, because these are what the model computes with; numbers of a word would be
     sums and means of theirs. --json and --npz have all numbers, of vectors all entries.
     """
-    from transformer_mt.cli.looking import deliver, open_subject, require_attention
-    from transformer_mt.cli.terminal import literal_console, result
     from transformer_mt.drawing.explanation_text import render_explanation
     from transformer_mt.inspection import explanation
 
     chosen = {option: _number(text, option) for option, text in (("--layer", layer), ("--head", head))}
-    subject = open_subject(sentence, target, model=model, looking=looking)
-    require_attention(subject)
+    loaded = load_sentence(sentence, target, model=model, options=options)
+    loaded.require_attention()
     found = explanation.explain(
-        subject.model,
-        subject.tokenizer,
-        subject.source,
-        subject.target,
+        loaded.model,
+        loaded.tokenizer,
+        loaded.source,
+        loaded.target,
         word=word,
         piece=piece,
         stack=stack,
@@ -83,10 +82,10 @@ def explain(
         head=chosen["--head"],
     )
 
-    def text() -> None:
-        result(found.source, found.target, "", *render_explanation(found, width=literal_console().width))
+    def lines(width: int) -> Iterable[str]:
+        return found.source, found.target, "", *render_explanation(found, width=width)
 
-    deliver(found, [subject], text, looking=looking)
+    emit(found, lines, sentences=[loaded], options=options)
 
 
 def _number(text: str | None, option: str) -> int | None:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -88,13 +88,14 @@ def heads(
     with --faithful sentences and agreements.
     """
     from transformer_mt.cli.load import open_run
-    from transformer_mt.cli.looking import View, save_arrays
+    from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.cli.terminal import note, result
     from transformer_mt.drawing.faithfulness_text import faithfulness_lines
     from transformer_mt.drawing.heads_text import head_lines
     from transformer_mt.experiments.head_bleu import with_bleu
     from transformer_mt.inspection.faithfulness import faithfulness
     from transformer_mt.inspection.head_measuring import measure_heads
+    from transformer_mt.views.data import to_json
 
     _refuse_mixtures(bleu=bleu, faithful=faithful, prune=prune, run_dir=run_dir, importance=importance)
     run = open_run(model, SearchOptions({}), device=device, quiet=quiet)
@@ -103,7 +104,7 @@ def heads(
     pairs, corpus = _pairs(run, data=data, split=split, most=sentences, quiet=quiet)
     if not quiet:
         note(f"measuring on {len(pairs)} sentences of {corpus}, split {split}")
-    view: View
+    view: Any
     if prune is not None and run_dir is not None:
         view = _prune(run, pairs, prune, run_dir, importance=importance or "unnormalised")
         lines = _pruning_lines(view, run_dir)
@@ -116,7 +117,7 @@ def heads(
         lines = head_lines(view)
     if npz is not None:
         save_arrays(view, npz)
-    result(*([json.dumps(view.to_json())] if as_json else lines))
+    result(*([json.dumps(to_json(view))] if as_json else lines))
 
 
 def _refuse_mixtures(

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.cli.looking import save_arrays
 from transformer_mt.cli.options import RUNS
+from transformer_mt.cli.sentence import save_arrays
 from transformer_mt.cli.terminal import literal_console, result, result_lines
 from transformer_mt.drawing.history_text import frame_lines
 from transformer_mt.drawing.layout import words_of, wrap_words

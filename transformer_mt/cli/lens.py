@@ -1,16 +1,18 @@
 """`tmt lens`: what the decoder would say after each of its layers."""
 
-from transformer_mt.cli.looking_options import Looking, with_looking_options
+from collections.abc import Iterable
+
 from transformer_mt.cli.options import LookedAt, Model, Target
+from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 
 
-@with_looking_options
+@with_sentence_options
 def lens(
     sentence: LookedAt = None,
     model: Model = None,
     target: Target = None,
     *,
-    looking: Looking,
+    options: SentenceOptions,
 ) -> None:
     """Translate a sentence and print what the decoder would say after each of its layers, with probabilities.
 
@@ -32,17 +34,16 @@ def lens(
     where it is not what the model would write) and layers, of which each has the piece's probability and its guesses;
     words, each with word and decided.
     """
-    from transformer_mt.cli.looking import deliver, open_subject
-    from transformer_mt.cli.terminal import literal_console, note, result
+    from transformer_mt.cli.terminal import note
     from transformer_mt.drawing.lens_text import lens_lines
     from transformer_mt.inspection.lens import look_through
 
-    subject = open_subject(sentence, target, model=model, looking=looking)
-    found = look_through(subject.model, subject.tokenizer, subject.source, subject.target)
+    loaded = load_sentence(sentence, target, model=model, options=options)
+    found = look_through(loaded.model, loaded.tokenizer, loaded.source, loaded.target)
 
-    def text() -> None:
-        result(found.source, found.target, "", *lens_lines(found, width=literal_console().width))
+    def lines(width: int) -> Iterable[str]:
+        return found.source, found.target, "", *lens_lines(found, width=width)
 
-    deliver(found, [subject], text, looking=looking)
-    if subject.run.config.model.decoder_layers > len(found.guesses) and not looking.quiet:
+    emit(found, lines, sentences=[loaded], options=options)
+    if loaded.run.config.model.decoder_layers > len(found.guesses) and not options.quiet:
         note("only the last layer can be read: no residual path joins the layers of this model")

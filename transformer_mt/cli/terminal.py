@@ -37,8 +37,8 @@ def result(*lines: str) -> None:
         print(escape_controls(line))
 
 
-def result_lines(lines: Iterable[Text]) -> None:
-    """Styled lines of results on stdout, in colour where the terminal has any."""
+def result_lines(lines: Iterable[str | Text]) -> None:
+    """Lines of results on stdout: plain ones as `result` prints them, styled ones in the terminal's colours."""
     console = literal_console()
     for line in lines:
-        console.print(line)
+        console.print(Text(escape_controls(line)) if isinstance(line, str) else line)

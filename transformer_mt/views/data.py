@@ -1,6 +1,6 @@
 """Views as data: any dataclass as JSON (`--json`) and as named arrays (`--npz`).
 
-The names of the fields are the keys. A class whose keys differ from its fields has a method `in_json` or `in_arrays`
+The names of the fields are the keys. A class whose keys differ from its fields has a method `to_json` or `arrays`
 that returns what stands in its place.
 """
 
@@ -25,7 +25,7 @@ def hidden(**options: Any) -> Any:
 
 def to_json(value: Any, *, digits: int = DIGITS) -> Any:
     """The value as `json.dumps` takes it; numbers of tensors and arrays are rounded, NaN and infinities are null."""
-    value = _in_place_of(value, "in_json")
+    value = _in_place_of(value, "to_json")
     if hasattr(value, "tolist"):  # a tensor or an array
         return _rounded(value.tolist(), digits)
     if isinstance(value, float):
@@ -47,8 +47,8 @@ def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
     of dataclasses gives one array for each of their fields; of a missing one the numbers are NaN. None is left out.
     """
     arrays: dict[str, np.ndarray] = {}
-    for name, entry in _entries(_in_place_of(value, "in_arrays")).items():
-        entry = _in_place_of(entry, "in_arrays")
+    for name, entry in _entries(_in_place_of(value, "arrays")).items():
+        entry = _in_place_of(entry, "arrays")
         if isinstance(entry, Mapping):
             arrays |= to_arrays(entry, prefix)
         elif is_dataclass(entry):
@@ -74,7 +74,7 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
     """A list of dataclasses or mappings, some of which may be None, by field; nothing for any other value."""
     if not isinstance(rows, list | tuple) or isinstance(rows, HeadName):
         return {}
-    rows = [_in_place_of(row, "in_arrays") for row in rows]
+    rows = [_in_place_of(row, "arrays") for row in rows]
     present = [row for row in rows if is_dataclass(row) or isinstance(row, Mapping)]
     if not present or len(present) + rows.count(None) < len(rows):
         return {}
