@@ -18,9 +18,9 @@ from transformer_mt.registry import suggest
 
 
 def functions() -> Iterator[FunctionType]:
-    """Everything that a `def` in the package has made, but for the grammar, which has no tensors."""
+    """Everything that a `def` in the package has made."""
     for module in walk_packages(transformer_mt.__path__, "transformer_mt."):
-        if module.name.endswith("__main__") or "corpus.builtin" in module.name:
+        if module.name.endswith("__main__"):
             continue
         for found in vars(import_module(module.name)).values():
             if getattr(found, "__module__", None) != module.name:

@@ -354,15 +354,14 @@ def test_the_builtin_corpus_knows_no_other_language() -> None:
     )
 
 
-def generate(**sizes: int) -> dict[str, list[SentencePair]]:
-    del sizes["seed"]
+def generate(*, structure: bool, **sizes: int) -> dict[str, list[SentencePair]]:
     pair = SentencePair("ich  sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
     return {split: [pair] * size for split, size in sizes.items()}
 
 
 def test_the_builtin_corpus_keeps_its_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.builtin.kept_corpus", generate)
-    sizes = {"train": 5, "validation": 3, "test": 2, "seed": 7}
+    monkeypatch.setattr("transformer_mt.corpus.builtin.builtin_corpus", generate)
+    sizes = {"train": 5, "validation": 3, "test": 2}
     corpus = load("builtin", builtin=sizes)
     assert corpus.has_links
     assert {split: len(pairs) for split, pairs in corpus.splits.items()} == {"train": 5, "validation": 3, "test": 2}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.small_training import TRAIN
 
-from transformer_mt.config.sections import BuiltinConfig, TokenizerConfig
-from transformer_mt.corpus.builtin import generate_corpus
+from transformer_mt.config.sections import TokenizerConfig
+from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair, words
 from transformer_mt.corpus.word_counts import count_words
 from transformer_mt.tokenizer.segmentation import score_of_parts
@@ -25,7 +25,7 @@ SIZE = 1_200
 @pytest.fixture(scope="module")
 def pairs() -> list[SentencePair]:
     """Pairs of the built-in corpus, of which the vocabulary is far too small for every word to be whole."""
-    return generate_corpus(**BuiltinConfig(train=1_500, validation=11, test=7).model_dump())["train"]
+    return builtin_corpus(train=1_500, validation=11, test=7, structure=False)["train"]
 
 
 @pytest.fixture(scope="module")

@@ -106,7 +106,7 @@ def test_a_changed_test_split_may_go_on(tmp_path: Path) -> None:
 
 def test_another_built_in_corpus_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     splits = {"train": TRAIN, "validation": VALIDATION}
-    monkeypatch.setattr("transformer_mt.corpus.builtin.kept_corpus", lambda **sizes: splits)
+    monkeypatch.setattr("transformer_mt.corpus.builtin.builtin_corpus", lambda **sizes: splits)
     begin(tmp_path / "run", "builtin")
     splits["train"] = TRAIN[1:]  # as another version's grammar would
     with pytest.raises(InputError) as caught:

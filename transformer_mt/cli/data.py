@@ -40,7 +40,7 @@ def data(
     from transformer_mt.corpus.load import load_corpus
     from transformer_mt.corpus.statistics import corpus_statistics, statistics_lines
 
-    corpus = load_corpus(resolve_config(config, data=data, overrides=set).data)
+    corpus = load_corpus(resolve_config(config, data=data, overrides=set).data, structure=structure or as_json)
     note(*corpus.notes)
     if structure and not corpus.has_structure:
         raise InputError(f"--structure: {corpus.name} has no dependency trees; leave it out, or look at --data builtin")

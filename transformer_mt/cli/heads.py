@@ -152,7 +152,9 @@ def _pairs(
     from transformer_mt.corpus.load import load_corpus
 
     source = run.config.data
-    corpus = load_corpus(source.model_copy(update={"corpus": data, **USUAL}) if data else source, need=split)
+    corpus = load_corpus(
+        source.model_copy(update={"corpus": data, **USUAL}) if data else source, need=split, structure=True
+    )
     if data and not quiet:
         note(*corpus.notes)
     pairs = lookup(corpus.splits, split, key="--split")

@@ -1,4 +1,4 @@
-"""Loading a corpus: from the built-in grammar, files, a folder, or a data set on the hub."""
+"""Loading a corpus: built in, from files, a folder, or a data set on the hub."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -82,16 +82,17 @@ class Corpus:
         )
 
 
-def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True) -> Corpus:
+def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, structure: bool = False) -> Corpus:
     """The corpus that the configuration names, in the forms that `corpus.source` lists.
 
     Of a folder or a data set, `need` is the split that must be there; a single file or pair is that split. When that
-    is `train`, a validation split that is missing is cut from it, unless `cut` forbids. Raises `InputError` for what is
+    is `train`, a validation split that is missing is cut from it, unless `cut` forbids. With `structure`, the pairs of
+    the built-in corpus have their dependency trees. Raises `InputError` for what is
     wrong with the data and `MachineError` where the hub or the disk fails.
     """
     source = parse_source(config.corpus)
     if source == BUILTIN:
-        return _builtin(config)
+        return _builtin(config, structure=structure)
     parts, notes = _parts(config, need)
     if need != TRAIN:
         lookup(parts, need, key="--split")
@@ -242,7 +243,7 @@ def _corpus(
     )
 
 
-def _builtin(config: DataConfig) -> Corpus:
+def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
     given = (config.source_language, config.target_language)
     direction, _ = choose_direction(given, _GERMAN_ENGLISH, ordered=True, name=BUILTIN)
     if set(direction) != set(_GERMAN_ENGLISH):
@@ -250,9 +251,10 @@ def _builtin(config: DataConfig) -> Corpus:
             f"data.source_language, data.target_language: {' and '.join(direction)} are not in the built-in corpus; "
             "choose de and en, or give --data DIRECTORY"
         )
-    from transformer_mt.corpus.builtin import kept_corpus
+    from transformer_mt.corpus.builtin import builtin_corpus
 
-    splits = kept_corpus(**config.builtin.model_dump())
+    sizes = config.builtin
+    splits = builtin_corpus(train=sizes.train, validation=sizes.validation, test=sizes.test, structure=structure)
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
     rules = Rules.of(config)

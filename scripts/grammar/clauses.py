@@ -1,0 +1,347 @@
+"""Random clauses: what a row asks of a clause, a verb that has it, a tense that it bears, what may stand around it."""
+
+from collections.abc import Sequence
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+from grammar import meaning as m
+from grammar.german import DETERMINERS, NUMERALS, PRONOUNS
+from grammar.lexicon import Choice, Entity, Noun, ProperName, Verb, table
+from grammar.notation import SLOTS, prepositional
+from grammar.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, WEIGHTS, Sampler
+
+_TABLES = table("constructions")
+_DEFAULTS = _TABLES.pop("defaults")
+_ROLES = ("place", "spot", "onto", "goal", "path", "origin")
+_THEIRS = ("sein", "ihr", "ihr, plural")
+# What makes sense with which verbs: their keys, by the name of a tense, a modal verb, a small word, a kind of time.
+_TABLE = table("fits")
+_HOURS: dict[str, str] = _TABLE.pop("hours")
+_NEGATION = Choice(*_TABLE.pop("negation")["options"])
+FITS = {
+    name: frozenset(map(str.strip, verbs.split(","))) for names, verbs in _TABLE.items() for name in names.split(", ")
+}
+_UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
+
+
+class Row(SimpleNamespace):
+    """What a construction asks of its sentence; constructions.toml explains the keys and has their defaults."""
+
+    def __init__(self, **keys: Any) -> None:
+        assert keys.keys() <= _DEFAULTS.keys(), f"unknown key in {keys}"
+        super().__init__(**_DEFAULTS | keys)
+
+
+ROWS = {kind: [Row(**row) for row in rows] for kind, rows in _TABLES.items()}
+
+
+def clause(
+    sampler: Sampler, row: Row, *, verb: Verb | None = None, subject: m.Nominal | None = None, place: str = "first"
+) -> m.Clause:
+    """A clause as the row asks; `place` says where the subject stands: first, behind the verb, in a question."""
+    while verb is None or not _tenses(verb, row):
+        verb = sampler.verb(row.verb)
+    node = m.Clause(verb)
+    sampler.asking = place == "asked" and row.predicate != "wo"
+    if row.adjective:
+        node.predicate = _quality(sampler, row, asked=place == "asked")
+    node.subject = subject or sampler.as_subject(_subject(sampler, row, node, place))
+    if node.verb.swap and isinstance(node.subject, m.NounPhrase) and node.subject.determiner in _THEIRS:
+        node.subject.determiner = "mein"  # whose it is could be told from neither language
+    when = sampler.weighted(_tenses(node.verb, row))
+    _say_when(sampler, node, when, row)
+    _add_objects(sampler, node, row, habitual=when in ("habit", "gern"))
+    _add_circumstances(sampler, node, row)
+    wished = "gern" in node.tense or row.subject == "addressee" or row.form in ("zu", "bare")
+    if wished and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
+        node.object.key = "etwas"
+    if _says_how_many(node):
+        node.particle = ""
+    if row.complement:
+        node.complement = _infinitive(sampler, node, Row(**row.complement))
+    node.please = (row.form == "command" and sampler.addressee == "Sie") or sampler.chance(row.please)
+    node.negated = not node.please and sampler.chance(row.negated) and _bears_negation(node, when)
+    return node
+
+
+def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nominal:
+    wanted = row.subject or (node.predicate.adjective.suits if isinstance(node.predicate, m.Quality) else "")
+    if not wanted:
+        return sampler.subject(node.verb, place)
+    if wanted == "answer":
+        return sampler.pronoun("answer")
+    if wanted in PRONOUNS or wanted == "addressee":
+        return m.Pronoun(sampler.addressee if wanted == "addressee" else wanted)
+    entities = sampler.select(wanted)
+    if sampler.chance(row.pronouns) and any("person" in entity.kind_set for entity in entities):
+        return sampler.pronoun(place)
+    return sampler.entity(sampler.fair(entities), adjectives=0, plurals=0 if place == "asked" else 0.06)
+
+
+def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
+    """What somebody tries, hopes, helps to do; its subject is not said, but reflexives agree with it."""
+    who = node.object if row.form == "bare" else node.subject
+    sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
+    sampler.actor = m.entity_of(who)
+    return m.Joined(row.form, clause(sampler, row, subject=who))
+
+
+# ---- tenses and times
+
+
+@cache
+def _unfit(verb: Verb) -> frozenset[str]:
+    """The ways of saying when that make no sense with a verb."""
+    unfit = verb.without_set | {name for name in FITS if not fits(verb, name)}
+    modals, particles = WEIGHTS["modals"].keys(), WEIGHTS["particles"]["perfect"].keys()
+    now = "progressive" in unfit and verb.aspect in ("activity", "event")
+    follows = {
+        "now": now,
+        "present": now,
+        "future": verb.timetable,
+        "planned": verb.aspect == "habit",
+        "modal": modals <= unfit,
+        "perfect": particles <= unfit,
+    }
+    return unfit | {name for name, holds in follows.items() if holds}
+
+
+def fits(verb: Verb, name: str) -> bool:
+    """Whether a tense, a modal verb, a small word, a kind of time makes sense with the verb."""
+    return name not in FITS or verb.key in FITS[name]
+
+
+def _tenses(verb: Verb, row: Row) -> dict[str, float]:
+    """The ways of saying when that the row asks for, or the aspect of the verb; those that it bears, if any."""
+    options = row.tenses or WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
+    unfit = _unfit(verb) - (WEIGHTS["modals"].keys() if row.subject == "addressee" else set())  # whom one asks to do it
+    fitting = {name: weight for name, weight in options.items() if name not in unfit}
+    return fitting or (row.tenses if isinstance(row.verb, list) else {})
+
+
+def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
+    """Put the clause into a tense, with a particle or an adverb of time where it needs or bears one."""
+    verb = node.verb
+    if when == "modal":
+        when = sampler.weighted(_fitting(verb, WEIGHTS["modals"]))
+    rule = WEIGHTS["when"].get(when, {})
+    node.tense = rule.get("tense", when)
+    if "particles" in rule:
+        node.particle = sampler.weighted(_fitting(verb, WEIGHTS["particles"][rule["particles"] or verb.aspect]))
+    if row.particles != "any":
+        node.particle = row.particles.get(node.particle, "")
+    time = rule.get("time", "state")
+    kinds = _fitting(verb, WEIGHTS["times"]["timetable" if verb.timetable and time == "future" else time])
+    if "time" in row.first:
+        kinds.pop("often", None)
+    dated = row.times if row.tenses else rule.get("dated", 0) * (verb.aspect != "state")
+    if kinds and not node.particle and sampler.chance(dated):
+        node.adverbials.append(_time(sampler, verb, time, sampler.weighted(kinds)))
+
+
+def _fitting(verb: Verb, options: dict[str, float]) -> dict[str, float]:
+    return {name: weight for name, weight in options.items() if fits(verb, name)}
+
+
+def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ()) -> m.Adverbial:
+    """An adverb of a slot that goes with the tense and has none of some words."""
+    group = [entry for entry in sampler.words.adverbs[slot].values() if tense in entry.tenses]
+    return m.Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
+
+
+def _time(sampler: Sampler, verb: Verb, tense: str, kind: str) -> m.Adverbial | m.Prepositional:
+    """When something happens: how often, at so many o'clock, so long ago, before an occasion, on a day; an adverb."""
+    is_long = fits(verb, "long")
+    if kind == "often":
+        return adverb(sampler, "frequency", tense)
+    if kind == "clock":
+        hours = _HOURS.get(verb.key, " ".join(tuple(NUMERALS)[:11])).split()
+        return prepositional("um", m.Clock(sampler.one_of(hours), half=sampler.chance(0.2)))
+    if kind == "long":
+        unit = sampler.noun("Woche Monat Jahr")
+        return m.Prepositional("vor", "ago", m.NounPhrase(unit, sampler.few(), plural=True), "time", after=True)
+    if kind == "occasion":
+        event = m.NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
+        german, english = sampler.one_of((("nach", "after"), ("vor", "before")))
+        if fits(verb, "while"):
+            german, english = "während", "during"
+        return m.Prepositional(german, english, event, "time")
+    if kind == "weekday":
+        noun = sampler.noun("weekday daytime -Nacht month season" if is_long else "weekday daytime -Nacht", "when")
+        return prepositional(noun.when.split()[0], m.NounPhrase(noun))
+    return adverb(sampler, "time", tense, without=() if is_long or tense == "habit" else WEIGHTS["far"])
+
+
+# ---- objects and predicates
+
+
+def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) -> None:
+    """The object and the predicate that the row asks for or the verb needs, and sometimes a recipient."""
+    verb = node.verb
+    if row.predicate == "profession":
+        setattr(node, "object" if verb.governs else "predicate", _profession(sampler, node.subject))
+    elif row.predicate in sampler.words.adverbs["question"]:
+        node.predicate = m.Adverbial(sampler.words.adverbs["question"][row.predicate])
+    elif row.predicate:
+        node.predicate = _identified(sampler, sampler.noun(row.predicate))
+    elif row.object != "any":
+        node.object = _wanted_object(sampler, verb, row.object)
+    elif verb.object:
+        noun = None
+        if verb.needs_recipient or (verb.recipient and "recipient" not in row.without and sampler.chance(0.35)):
+            noun = sampler.fair(sampler.objects[verb])
+            if noun in sampler.words.select(verb.recipient_object or verb.object):
+                node.recipient = sampler.person(EVERYDAY_PEOPLE, pronouns=0.6)
+        node.object = sampler.object(verb, noun, known=row.known, habitual=habitual)
+        if isinstance(node.object, m.NounPhrase) and not fits(verb, "described"):
+            node.object.adjectives = ()
+
+
+def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:
+    """What something is said to be: mein Bruder, ein Buch; one thing in both languages."""
+    while noun.in_english or noun.plural_only:
+        noun = sampler.noun("thing small relative")
+    phrase = sampler.noun_phrase(noun, "definite", plurals=0)
+    if phrase.determiner in ("der", "dieser") and phrase.possessor is None:
+        phrase.determiner = "ein" if noun.shared or sampler.chance(0.4) else sampler.possessive()
+    return phrase
+
+
+def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> m.Nominal | None:
+    if wanted == "pronoun":
+        return sampler.object_pronoun()
+    if wanted in PRONOUNS or not wanted:
+        return m.Pronoun(wanted) if wanted else None
+    if wanted not in DETERMINERS:
+        return sampler.noun_phrase(sampler.noun(wanted), "indefinite", number="singular", adjectives=0)
+    nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
+    counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
+    noun = sampler.fair(counted or nouns)
+    plural = noun.plural_only or (bool(counted) and wanted == "wie viele")
+    return m.NounPhrase(noun, wanted if counted else "welcher", plural)
+
+
+def _profession(sampler: Sampler, subject: m.Nominal | None) -> m.NounPhrase:
+    """A bare profession that suits the subject's gender and number."""
+    key = m.subject_key(subject)
+    female = key == "sie" or (key in ("ich", "du", "Sie") and sampler.chance(0.5))
+    if isinstance(subject, m.NounPhrase):
+        female = subject.noun.gender == "f"
+    nouns = [noun for noun in sampler.select("profession") if isinstance(noun, Noun) and (noun.gender == "f") == female]
+    plural = key in ("wir", "ihr", "sie, plural")
+    return m.NounPhrase(sampler.fair(nouns), "" if plural else "als", plural)
+
+
+def _quality(sampler: Sampler, row: Row, *, asked: bool) -> m.Quality:
+    """An adjective as the row asks, perhaps with very or too, which questions do without."""
+    adjective = sampler.adjective(row.adjective)
+    unfit = {*(() if adjective.graded else ("sehr", "ziemlich")), "" if adjective.too else "zu"}
+    degrees = {degree: weight for degree, weight in WEIGHTS["degrees"].items() if degree not in unfit or not degree}
+    return m.Quality(adjective, row.degree or ("" if asked else sampler.weighted(degrees)))
+
+
+# ---- circumstances
+
+
+def _add_circumstances(sampler: Sampler, node: m.Clause, row: Row) -> None:
+    """Where, as the row or the verb wants it; perhaps how, with whom, for whom."""
+    if not row.where:
+        _add_own_circumstances(sampler, node, row.extras)
+    elif node.verb.key == "sein":
+        node.predicate = _somewhere(sampler, row.where)
+    elif sampler.chance(row.extras):
+        node.adverbials.append(_somewhere(sampler, row.where))
+    node.adverbials = [part for part in node.adverbials if part.slot not in row.without.split()]
+    if row.asks in sampler.words.adverbs["question"]:
+        node.adverbials.append(m.Adverbial(sampler.words.adverbs["question"][row.asks]))
+
+
+def _somewhere(sampler: Sampler, where: dict[str, float]) -> m.Adverbial | m.Prepositional:
+    wanted = sampler.weighted(where)
+    if wanted in sampler.words.adverbs["place"]:
+        return m.Adverbial(sampler.words.adverbs["place"][wanted])
+    places = [entity for entity in sampler.select(wanted) if _is("spot", entity) or _is("place", entity)]
+    place = sampler.fair(places)
+    return at(sampler, place, "spot" if _is("spot", place) else "place")
+
+
+def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> None:
+    verb = node.verb
+    where = [role for role in _ROLES if getattr(verb, role)]
+    if where and verb.needs_place:
+        node.adverbials.append(_location(sampler, verb, sampler.one_of(where)))
+        where = []
+    if node.recipient is not None or node.particle or not sampler.chance(extras * 0.8):
+        return
+    is_known = node.object is not None and "indefinite" not in m.traits(node.object)
+    others = () if is_known else ("company", "benefit", "by")
+    kinds = [*where, *where, *(name for name in others if getattr(verb, name))]
+    bears_manner = "gern" not in node.tense and not verb.takes and not node.adverbials
+    if verb.manner and bears_manner and sampler.chance(0.5):
+        kinds.append("manner")
+    if kinds:
+        node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(kinds)))
+
+
+def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:
+    if kind == "manner":
+        return m.Adverbial(sampler.words.adverbs["manner"][sampler.one_of(verb.manner.split())])
+    if kind in ("company", "benefit"):
+        preposition = "für" if kind == "benefit" else "mit" if sampler.chance(0.97) else "ohne"
+        return prepositional(preposition, sampler.person(ACQUAINTANCES, pronouns=0.3))
+    if kind == "by":
+        return prepositional("mit", m.NounPhrase(sampler.noun(verb.by)))
+    return _location(sampler, verb, kind)
+
+
+def _location(sampler: Sampler, verb: Verb, role: str) -> m.Adverbial | m.Prepositional:
+    """Where, where to, where from, along what: as the verb wants it."""
+    found = [entity for entity in sampler.select(getattr(verb, role)) if _is(role, entity)]
+    if not found or (role == "place" and sampler.chance(0.05)):
+        return m.Adverbial(sampler.words.adverbs["place"][sampler.one_of(WEIGHTS["places"]["anywhere"])])
+    if role == "goal" and verb.key in WEIGHTS["places"]["goers"] and sampler.chance(0.12):
+        return m.Adverbial(sampler.words.adverbs["goal"]["nach Hause"])
+    return at(sampler, sampler.fair(found), role)
+
+
+def _is(role: str, entity: Entity) -> bool:
+    if isinstance(entity, ProperName):
+        return role != "spot"
+    return bool(getattr(entity, "spot" if role == "onto" else role))
+
+
+def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
+    """The entity as a place, goal, origin or path, or as what something lies on or is put on."""
+    if isinstance(entity, ProperName):
+        german = {"goal": "in" if entity.article else "nach", "origin": "aus"}.get(role, "in")
+        return prepositional(german, m.Name(entity), goal=role == "goal")
+    options = getattr(entity, "spot" if role == "onto" else role).split(" | ")
+    german, _, english = sampler.one_of(options).partition(" ")
+    bare = role in entity.bare.split()
+    phrase = m.NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=0)
+    if phrase.determiner in _THEIRS:  # whose, one could not tell
+        phrase.determiner, phrase.own = "der", ""
+    return m.Prepositional(german, english, phrase, SLOTS.get(role, "place"), bare)
+
+
+# ---- negation
+
+
+def _says_how_many(node: m.Clause) -> bool:
+    """True with alle, jemand, nichts …, of which neither nicht nor noch nicht is said."""
+    roles = (node.subject, node.object, node.recipient)
+    return any(getattr(part, "key", getattr(part, "determiner", "")) in _UNNEGATED for part in roles)
+
+
+def _bears_negation(node: m.Clause, when: str) -> bool:
+    """Whether a clause makes sense when it is negated, by the rows of fits.toml."""
+    told = {
+        "counted": _says_how_many(node),
+        "dated": any(isinstance(part, m.Prepositional) for part in node.in_slot("time")),
+        "bare": node.verb.object_is == "bare",
+        "refused": fits(node.verb, "kein"),
+    }
+    holds = {when, getattr(node.predicate, "degree", ""), *(part.slot for part in node.adverbials)}
+    holds |= m.facts(node, "", english=False) | {name for name, value in told.items() if value}
+    return _NEGATION(holds) == "bears"

@@ -1,0 +1,231 @@
+"""The constructions: rows of constructions.toml, and functions for what no row can say, with an example beside each."""
+
+from collections.abc import Callable
+from typing import Any
+
+from grammar import meaning as m
+from grammar.clauses import ROWS, Row, adverb, clause, fits
+from grammar.german import DETERMINERS, JOINERS
+from grammar.lexicon import Noun, ProperName, table
+from grammar.notation import Reader, form_of
+from grammar.sampler import FRIENDS, Sampler
+
+Construction = Callable[[Sampler], m.Sentence]
+SCENES = table("scenes")
+PATTERNS, DESCRIBED = table("patterns")["pattern"], table("patterns")["described"]
+
+
+# ---- rows of constructions.toml
+
+
+def build(sampler: Sampler, row: Row) -> m.Sentence:
+    """The sentence that a row describes."""
+    form = "question" if sampler.chance(row.asked) else row.form
+    node = clause(sampler, row, place="asked" if form == "question" else "behind" if row.first else "first")
+    node.negated &= not (row.asked and form == "question")
+    sentence = m.Sentence(node, form, _first(sampler, node, row))
+    if row.opening:
+        denies = node.negated or "negates" in node.small_word or getattr(node.object, "key", "") == "nichts"
+        sentence.opening = row.opening[denies or node.particle == "noch nie"]
+    elif sampler.chance(row.calls):
+        names = [m.Name(name) for name in sampler.select(FRIENDS) if isinstance(name, ProperName)]
+        others = names if sampler.addressee == "du" else ["Entschuldigung"]
+        sentence.opening = sampler.one_of(["Hallo", *others])
+    return sentence
+
+
+def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
+    """What stands first if it is not the subject; where nothing else may, an adverb of the sentence."""
+    if row.asks:
+        return _part(node, row.asks)
+    if not row.first:
+        return None
+    topics: list[object] = [*node.in_slot(*row.first.split())]
+    thing = node.object
+    if isinstance(thing, m.NounPhrase) and thing.determiner in ("der", "dieser") and fits(node.verb, "topic"):
+        thing.determiner = sampler.one_of(("der", "dieser"))
+        topics.append(thing)
+    if not topics and m.subject_key(node.subject) in ("ich", "wir"):  # who may say: of course
+        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state"))
+        topics += node.adverbials[-1:]
+    return sampler.one_of(topics) if topics else None
+
+
+def _part(node: m.Clause, role: str) -> object:
+    """What has this role in the clause, or else its last adverbial."""
+    return getattr(node, role, None) or node.adverbials[-1]
+
+
+def _from_row(row: Row) -> Construction:
+    def construction(sampler: Sampler) -> m.Sentence:
+        return build(sampler, row)
+
+    construction.__name__, construction.__doc__ = row.name, row.example
+    return construction
+
+
+# ---- functions
+
+
+def compared(sampler: Sampler) -> m.Sentence:
+    """Mein Bruder ist größer als Anna. Der Hund ist so groß wie die Katze."""
+    adjective = sampler.adjective("compares")
+    entities = sampler.select(sampler.one_of(adjective.compares.split(" | ")))
+    first = sampler.fair(entities)
+    second = sampler.fair([entity for entity in entities if entity.english != first.english])
+    subject = sampler.as_subject(sampler.entity(first, adjectives=0, plurals=0))
+    than = sampler.entity(second, adjectives=0, plurals=0)
+    predicate = m.Quality(adjective, than=than, equal=sampler.chance(0.3))
+    return m.Sentence(m.Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
+
+
+def picture(sampler: Sampler, clauses: int = 0) -> m.Sentence:
+    """Ein Mann in einem blauen Hemd sitzt auf einer Bank und zwei Kinder spielen im Park."""
+    alone, somewhere, there = ROWS["picture"]
+    count = clauses or sampler.weighted({1: 9.0, 2: 0.8, 3: 0.2})
+    rows = [alone] if count == 1 else [somewhere, *[there] * (count - 1)]
+    first, *others = (_seen(sampler, row) for row in rows)
+    joined = [m.Joined("," if place < len(others) - 1 else "und", node) for place, node in enumerate(others)]
+    return m.Sentence(first, joined=tuple(joined))
+
+
+_LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
+
+
+def _seen(sampler: Sampler, row: Row) -> m.Clause:
+    """What one sees somebody do: most of it is new."""
+    verb = sampler.verb(row.verb)
+    figure = _figure(sampler, sampler.noun(verb.seen))
+    node = clause(sampler, row, verb=verb, subject=sampler.as_subject(figure))
+    if verb.object:
+        entity = sampler.fair(sampler.objects[verb])
+        if "person" in entity.kind_set:
+            people = sampler.select("Mann Frau Kind Junge Mädchen Person Dame")
+            others = [noun for noun in people if noun is not sampler.actor]
+            node.object = m.called(sampler.fair(others), "ein")
+        elif isinstance(entity, Noun) and verb.object_is in ("either", "indefinite") and verb.object_number != "each":
+            each = figure.plural and entity.kind_set & {"food", "fruit", "baked"}  # two children eat two apples
+            number = verb.object_number or ("plural" if each and not entity.mass else "singular")
+            some = "bare" if figure.plural and entity.both else "indefinite"  # two ladies drink juice
+            node.object = sampler.noun_phrase(entity, some, number=number, adjectives=0)
+        else:
+            node.object = sampler.object(verb, entity)
+    seen = [part.object for part in node.adverbials if isinstance(part, m.Prepositional) and not part.bare]
+    for phrase in (*seen, node.object):
+        if isinstance(phrase, m.NounPhrase) and _may_be_new(phrase):
+            phrase.determiner = "ein" if sampler.chance(0.8 if phrase is node.object else 0.5) else "der"
+    return node
+
+
+def _may_be_new(phrase: m.NounPhrase) -> bool:
+    countable = not phrase.plural and not phrase.noun.mass and "known" not in phrase.noun.kind_set
+    owned = "possessive" in DETERMINERS[phrase.determiner] and "body" not in phrase.noun.kind_set
+    shown = phrase.possessor is None and not phrase.own  # die Hand heben: raise one's hand
+    return countable and shown and (phrase.determiner in ("der", "dieser") or owned)
+
+
+def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
+    """Ein junger Mann in einem blauen Hemd; zwei Kinder."""
+    phrase = sampler.noun_phrase(noun, "indefinite", plurals=0.2, adjectives=0)
+    looks = [entry for entry in map(sampler.words.adjectives.__getitem__, _LOOKS) if entry in sampler.describing[noun]]
+    if looks and sampler.chance(0.3):
+        phrase.adjectives = (sampler.fair(looks),)
+    if phrase.plural:
+        phrase.determiner = sampler.one_of(("viele", "einige", sampler.few())) if noun.plural_only else sampler.few()
+    elif _may_wear(noun) and sampler.chance(0.35):
+        phrase.attribute = _clothes(sampler)
+    return phrase
+
+
+def _may_wear(noun: Noun) -> bool:
+    """Whether one says what somebody has on: of people whose work does not say it."""
+    return "figure" in noun.kind_set and not noun.kind_set & {"profession", "player"}
+
+
+def _clothes(sampler: Sampler) -> m.Prepositional:
+    """What somebody has on: in einem blauen Hemd, mit einem Hut."""
+    noun = sampler.noun("clothing glasses luggage", "worn")
+    german, _, english = noun.worn.partition(" ")
+    determiner = "" if noun.plural_only or noun.mass else "ein"
+    phrase = m.NounPhrase(noun, determiner, noun.plural_only, own="ohne" if noun.in_english == "pair" else "")
+    colours = [adjective for adjective in sampler.describing[noun] if adjective.colour]
+    if colours and sampler.chance(0.75):
+        phrase.adjectives = (sampler.fair(colours),)
+    return m.Prepositional(german, english, phrase, "attribute")
+
+
+# ---- rows of scenes.toml and patterns.toml
+
+
+def scene(sampler: Sampler) -> m.Sentence:
+    """Ich bin müde, weil ich nicht geschlafen habe."""
+    row = sampler.fair(SCENES["scene"])
+    first, second = sampler.one_of(row["first"]), sampler.one_of(row["second"])
+    form = form_of(first)
+    reader = Reader(sampler.of_kind, _letters(sampler, row, form))
+    if JOINERS.get(row["join"], {}).get("first") and form == "statement" and sampler.chance(0.35):
+        before = m.Joined(row["join"], reader.clause(second), row.get("english", ""))
+        return m.Sentence(reader.clause(first), before=before)
+    main = reader.clause(first)
+    joined = [m.Joined(row["join"], reader.clause(second), row.get("english", ""))]
+    if "third" in row and sampler.chance(0.6):
+        third = reader.clause(sampler.one_of(row["third"]))
+        joined.append(m.Joined(row["join2"], third, within=row.get("within", False)))
+    return m.Sentence(main, form, joined=tuple(joined))
+
+
+def pattern(sampler: Sampler) -> m.Sentence:
+    """Was kostet das Buch? Es ist acht Uhr. Die Kinder lieben ihre Mutter."""
+    row = sampler.fair(PATTERNS)
+    text, front, form = sampler.one_of(row["say"]), row.get("front", ""), row.get("form", "statement")
+    node = Reader(sampler.of_kind, _letters(sampler, row, form)).clause(text)
+    who = getattr(node.subject, "key", getattr(node.subject, "determiner", ""))
+    asked = ("du", "ihr", "Sie", "jemand (asked)")
+    tells = who in ("ich", "wir", "mein", "unser") or (who not in asked and sampler.chance(0.7))
+    if form == "question" and not front and tells:
+        form = "statement"
+    return m.Sentence(node, form, _part(node, front) if front else None)
+
+
+def relative(sampler: Sampler) -> m.Sentence:
+    """Der Mann, dem ich geholfen habe, wartet auf den Bus."""
+    row = sampler.fair(DESCRIBED)
+    text = sampler.one_of(row["say"])
+    form = form_of(text)
+    letters = _letters(sampler, row, form)
+    phrase = letters["X"]
+    assert isinstance(phrase, m.NounPhrase)
+    pronoun = m.RelativePronoun(phrase)
+    said = Reader(sampler.of_kind, letters | {"X": pronoun}).clause(sampler.one_of(row["relative"]))
+    fronts = [part for part in said.adverbials if isinstance(part, m.Prepositional) and part.object is pronoun]
+    phrase.relative = m.Relative(said, fronts[0] if fronts else pronoun)
+    return m.Sentence(Reader(sampler.of_kind, letters).clause(text), form)
+
+
+def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.Nominal]:
+    """Whom and what the letters of a row stand for, different ones for different people and things."""
+    letters: dict[str, m.Nominal] = {}
+    taken = {"Sie"} if form == "statement" else set()  # which would be they at the start of a statement
+    for letter in "ABCX":
+        if letter in row:
+            text = sampler.one_of([option for option in _cast(row[letter]) if option not in taken])
+            taken.add(text)
+            letters[letter] = Reader(sampler.of_kind, letters, owner=sampler.owner or "er").nominal(text)
+        elif letter == "A":
+            letters[letter] = m.Pronoun(sampler.addressee) if form == "command" else sampler.acquaintance()
+        elif letter == "B":
+            letters[letter] = sampler.acquaintance(letters["A"])
+        if letter == "A":
+            sampler.as_subject(letters[letter])
+    return letters
+
+
+def _cast(options: str | list[str]) -> list[str]:
+    """The options that a letter has, where @name stands for those of a cast."""
+    if isinstance(options, list):
+        return [part for option in options for part in _cast(option)]
+    return _cast(SCENES["casts"][options[1:]]) if options.startswith("@") else [options]
+
+
+CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
+CONSTRUCTIONS |= {compared: 0.8, picture: 6, relative: 5, scene: 18, pattern: 16}

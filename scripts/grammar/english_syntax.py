@@ -1,0 +1,196 @@
+"""English syntax: what English says its own way."""
+
+from collections.abc import Set
+
+from typing_extensions import override
+
+from grammar import english, german
+from grammar import meaning as m
+from grammar.german import DETERMINERS, NUMERALS, PRONOUNS
+from grammar.lexicon import CLOSED, Case
+from grammar.syntax import Language, Places, Short, make_copula
+from grammar.words import Origin, Said, Word, attach, before, root_of, spell
+
+
+class English(Language):
+    """English: the subject before the verb, do in questions and with not."""
+
+    name = "english"
+    plain_case: Case = "accusative"
+    copula = "be"
+    relative_order = "declarative"
+    order_key = "english_order"
+    strands = True
+    comparative = staticmethod(english.comparative)
+
+    # ---- clauses
+
+    def _tense(self, node: m.Clause, holds: Set[str]) -> str:
+        """The verb group; what somebody said is reported in the past."""
+        tense = self._choices["tense"](holds) or node.tense
+        return CLOSED["reported"].get(tense, tense) if node.reported else tense
+
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
+        """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
+        base, *rest = node.verb.english.split()
+        dated = holds.isdisjoint(("nonfinite", "command"))
+        group = CLOSED["verb_groups"][self._tense(node, holds)]["english"].split() if dated else ["V.base"]
+        negated = "not" in holds and not holds >= {"verb.exists", "kein"}
+        has_operator = group[1:2] != ["to"] and (len(group) > 1 or (base == "be" and dated))
+        if not has_operator and ("question" in holds or (negated and "nonfinite" not in holds)):
+            (first, form), has_operator = group[0].split("."), True
+            group = [f"do.{form}", f"{first}.base", *group[1:]]  # do not want, does he read
+        said = [self._verb_word(node, part) for part in group]
+        main, top = said[-1], said[-3] if "to" in group else None  # want, supposed: what takes the verb with to
+        for word in said[:-1]:
+            word.head = main if top is None or word.text == "to" else top
+        if top is not None:
+            top.head, top.relation, top.part_of_speech = None, "root", "VERB"
+        if len(group) == 1 or "command" in holds:
+            main.origins += ((node, "finite"),)
+        if has_operator:
+            places["operator"] = [said.pop(0)]
+        places["auxiliaries"], places["verb"] = said[:-1], said[-1:]
+        if negated:
+            places["not"] = self._not(node, places["operator"] if "question" not in holds else [], top or main)
+        if "infinitive" in holds:
+            places["to"] = [Word("to", "PART", ((node, "to"),), main, "mark")]
+        if rest:  # be hungry, have breakfast
+            speech = "ADJ" if base in ("be", "get") else "ADV" if node.verb.preposition else "NOUN"
+            told = spell(" ".join(rest), speech, (node, "verb"), relation="dep")
+            main = make_copula(main, told[0], places) if base == "be" else main
+            places["verb"] += told if base == "be" else attach(told, main, "advmod" if speech == "ADV" else "obj")
+        return main, top
+
+    def _verb_word(self, node: m.Clause, part: str) -> Word:
+        """A word of a verb group; like is linked with gern, the others with the German finite verb."""
+        verb, (word, _, form) = node.verb, part.partition(".")
+        there_is = verb.exists
+        agrees = node.object if there_is else node.english_subject  # there are two dogs
+        person = "3s" if verb.named or agrees is None else m.person(agrees, "english")
+        if word == "V":
+            word = verb.english.split()[0]
+            text = english.verb_form(word, verb.past, form, person)
+            return Word(text, "AUX" if word == "be" and not there_is else "VERB", ((node, "verb"),))
+        role = "gladly" if "gern" in node.tense and word in ("like", "to") else "finite"
+        speech, relation = ("PART", "mark") if word == "to" else ("AUX", "aux")
+        ongoing = [(node, "particle")] if word == "be" and "progressive" in node.small_word else []
+        return Word(english.verb_form(word, "", form, person), speech, ((node, role), *ongoing), relation=relation)
+
+    def _not(self, node: m.Clause, operator: Said, head: Word) -> Said:
+        """Not, which nichts says with the object; with can, one word."""
+        origin: Origin = (node, "not") if node.says_nicht else (node.english_object, "pronoun")
+        if operator and operator[0].text == "can":
+            operator[0].text, operator[0].origins = "cannot", (*operator[0].origins, (node, "not"))
+            return []
+        return [Word("not", "PART", (origin,), head, "advmod")]
+
+    @override
+    def _predicate(self, node: m.Clause) -> m.Predicate | None:
+        """Also what somebody is called: My name is Anna."""
+        return (node.object or node.adverbials[0]) if node.verb.named else node.predicate
+
+    @override
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
+        """There of what there is; my name of heißen; how much of what something costs."""
+        verb = node.verb
+        if role == "subject" and verb.exists:
+            return [Word("there", "PRON", ((nominal, "pronoun"),))]
+        if role == "subject" and verb.named:
+            return before(self._possessor(nominal), [Word("name", "NOUN", ((node, "verb"),))], "nmod:poss")
+        if role == "object" and verb.asks and isinstance(nominal, m.Pronoun) and nominal.key == "was":
+            return spell(verb.asks, "ADV", (nominal, "pronoun"))
+        return super()._role(node, role, nominal, case, negated)
+
+    # ---- what stands in them
+
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
+        """I, me; not … anyone; who, whom, that; Anna; eight o'clock, half past seven."""
+        match node:
+            case m.Pronoun(key, said):
+                forms = PRONOUNS[said or key]["english"].split()
+                other = case != "nominative" and ("reflexive" in PRONOUNS[key] or negated is not None)
+                return [Word(forms[other], "PRON", ((node, "pronoun"),))]
+            case m.RelativePronoun(antecedent):
+                text = "that" if "person" not in m.traits(antecedent) else "who" if case == "nominative" else "whom"
+                return [Word(text, "PRON", ((node, "relative"),))]
+            case m.Name(name):
+                return spell(name.english, "PROPN", (node, "noun"), relation="flat")
+        hours = ["one", *NUMERALS.values()]
+        numeral = Word(hours[hours.index(NUMERALS[node.hour]) - node.half], "NUM", ((node, "numeral"),))
+        if node.half:
+            return before(spell("half past", "ADP", (node, "half")), [numeral], "case")
+        return [numeral, Word("o'clock", "ADV", ((node, "clock"),), numeral, "advmod")]
+
+    def _prepositional(self, node: m.Prepositional) -> Said:
+        """In the park; by train; three days ago."""
+        said = self.phrase(node.object, "accusative")
+        if said[0].text == "that":  # the house in which we live
+            said[0].text = "which"
+        if node.bare:
+            said = [word for word in said if word.relation != "det"]
+        preposition = attach(spell(node.english, "ADP", (node, "preposition")), root_of(said), "case")
+        return [*said, *preposition] if node.after else [*preposition, *said]
+
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
+        """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
+        possessive = node.possessor is not None or "possessive" in DETERMINERS[node.determiner]
+        text = node.noun.owned if possessive else ""
+        text = text or english.noun(node.noun, plural=m.english_plural(node))
+        described = spell(text, "NOUN", (node, "noun"), relation="compound", last=True)
+        noun = described[-1]
+        for adjective in reversed(node.adjectives):
+            text = english.comparative(adjective) if node.comparative else adjective.english
+            text = adjective.with_ein if adjective.with_ein and node.determiner == "ein" else text
+            said = spell(text, "ADJ", (node, adjective.key), relation="advmod", last=True)
+            described = [*attach(said, noun, "amod"), *described]
+        said = [*self._determiner(node, described[0].text, noun, negated), *described]
+        if node.attribute is not None:
+            said += attach(self._prepositional(node.attribute), noun, "nmod")
+        if node.possessor is not None and not _takes_s(node.possessor):
+            of = [Word("of", "ADP", ((node.possessor, "determiner"),))]
+            said += attach(before(of, self.phrase(node.possessor, "accusative"), "case"), noun, "nmod")
+        return [*said, *self._relative(node, noun)]
+
+    def _determiner(self, node: m.NounPhrase, following: str, noun: Word, negated: m.Clause | None) -> Said:
+        origin = (node, "determiner")
+        if node.possessor is not None and _takes_s(node.possessor):
+            return attach(self._possessor(node.possessor), noun, "nmod:poss")
+        row, in_english = DETERMINERS[node.own or node.determiner], node.noun.in_english
+        text = row["english"].split()[m.english_plural(node)].replace("|", " ")
+        denied = negated if "indefinite" in m.traits(node) else None
+        if denied is not None and denied.verb.exists:
+            text = "no"  # there is no milk
+        elif in_english == "pair" and node.determiner == "ein" and not node.own:
+            text = "a pair of"
+        elif text == "-":
+            plain = denied is None or denied.predicate is node or denied.verb.object_is in ("generic", "bare")
+            text = "the" if in_english == "the" else "" if plain else "any"  # does not play cards; not … any milk
+        elif text == "a":
+            says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
+            text = "" if says_article else english.article(following)
+        elif text == "the" and in_english == "bare":
+            text = ""
+        speech, relation = ("PRON", "nmod:poss") if "possessive" in row else ("DET", "det")
+        if "numeral" in row:
+            speech, relation = "NUM", "nummod"
+        return attach(spell(text, speech, origin), noun, relation)
+
+    def _possessor(self, owner: m.Nominal) -> Said:
+        """My, Anna's, the children's."""
+        if isinstance(owner, m.Pronoun):
+            own = DETERMINERS[german.possessive(m.subject_key(owner))]["english"].split()[0]
+            return [Word(own, "PRON", ((owner, "pronoun"),))]
+        said = self.phrase(owner, "accusative")
+        said[-1].text += "'s"
+        return said
+
+
+def _takes_s(owner: m.Nominal) -> bool:
+    """Anna's book, the children's; but the book of my parents."""
+    if isinstance(owner, m.NounPhrase) and m.english_plural(owner):
+        return "person" in m.traits(owner) and not english.noun(owner.noun, plural=True).endswith("s")
+    return "person" in m.traits(owner)
+
+
+ENGLISH = English()

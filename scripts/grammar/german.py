@@ -1,0 +1,144 @@
+"""German morphology: how articles, adjectives, nouns, pronouns and verbs inflect."""
+
+import re
+from functools import cache
+from typing import Any, Literal
+
+from grammar.lexicon import CASES, CLOSED, Adjective, Case, Noun, Verb
+
+# The columns of a declension table: three genders in the singular, one plural.
+Column = Literal["m", "n", "f", "plural"]
+# Person and number of the finite verb: ich, du, er, wir, ihr, sie.
+Person = Literal["1s", "2s", "3s", "1p", "2p", "3p"]
+PERSONS: tuple[Person, ...] = ("1s", "2s", "3s", "1p", "2p", "3p")
+
+PRONOUNS = CLOSED["pronouns"]
+NUMERALS: dict[str, str] = {key: text.split("|")[-1] for key, text in CLOSED["numerals"].items()}
+# Numerals stand where determiners do.
+DETERMINERS: dict[str, dict[str, Any]] = CLOSED["determiners"] | {
+    key: CLOSED["numeral"] | {"stem": key, "english": f"{text} {text}"} for key, text in CLOSED["numerals"].items()
+}
+PREPOSITIONS: dict[str, dict[str, Any]] = CLOSED["prepositions"]
+PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
+JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
+
+_PLACES = [(case, column) for case in CASES for column in ("m", "n", "f", "plural")]
+_DECLENSIONS = {
+    name: {place: ending.strip("-") for place, ending in zip(_PLACES, endings.split(), strict=True)}
+    for name, endings in CLOSED["declensions"].items()
+}
+# Of the irregular verbs of both languages: a form for each person.
+IRREGULAR: dict[tuple[str, str], dict[Person, str]] = {
+    (verb, form): dict(zip(PERSONS, forms.split(), strict=True))
+    for name in ("verbs", "english_verbs")
+    for verb, row in CLOSED[name].items()
+    for form, forms in row.items()
+}
+_RULES = {rule: [(re.compile(pattern), text) for pattern, text in rows] for rule, rows in CLOSED["inflection"].items()}
+
+
+@cache
+def inflected(word: str, rule: str) -> str:
+    """The word as the first row that fits it writes it, of a rule of inflection of either language."""
+    return next(pattern.sub(text, word, count=1) for pattern, text in _RULES[rule] if pattern.search(word))
+
+
+# ---- what stands in a noun phrase
+
+
+def column(noun: Noun, *, plural: bool) -> Column:
+    """The column of the declension tables in which a noun stands."""
+    return "plural" if plural else noun.gender
+
+
+def _row(key: str, where: Column) -> dict[str, Any]:
+    """The row of a determiner; ein in the plural is none."""
+    return DETERMINERS["" if key == "ein" and where == "plural" else key]
+
+
+def determiner(key: str, case: Case, where: Column) -> str:
+    """The inflected determiner; the empty string for the bare noun and for the plural of `ein`."""
+    row = _row(key, where)
+    stem, ending = row.get("stem", ""), _DECLENSIONS[row["declension"]][case, where]
+    return ("eur" if stem == "euer" and ending else stem) + ending
+
+
+def relative_pronoun(case: Case, where: Column) -> str:
+    """Der, den, dem, dessen."""
+    return _DECLENSIONS["relative"][case, where]
+
+
+def adjective(entry: Adjective, after: str, case: Case, where: Column, *, compared: bool = False) -> str:
+    """The adjective before a noun, inflected as the determiner `after` demands; some never are."""
+    stem = comparative(entry) if compared else entry.attributive or entry.german
+    if entry.indeclinable:
+        return stem
+    row = _row(after, where)
+    declension = row.get("adjectives") or CLOSED["adjectives_after"][row["declension"]]
+    return stem + _DECLENSIONS[declension][case, where].removeprefix("e" if stem.endswith("e") else "")
+
+
+def comparative(entry: Adjective) -> str:
+    """The comparative as predicate: größer."""
+    return entry.comparative or inflected(entry.attributive or entry.german, "Komparativ")
+
+
+def noun(entry: Noun, case: Case, *, plural: bool) -> str:
+    """The noun in its case: -n in the dative plural, -s in the genitive, -n of the weak nouns."""
+    if plural and entry.measure and not entry.plural_only:  # zwei Euro
+        return entry.key
+    if plural:
+        return inflected(entry.plural, "Dativ Plural") if case == "dative" else entry.plural
+    if entry.weak and case != "nominative":
+        return entry.plural
+    if case != "genitive":
+        return entry.key
+    return entry.genitive or (entry.key if entry.gender == "f" else inflected(entry.key, "Genitiv"))
+
+
+def pronoun(key: str, case: Case) -> str:
+    """A pronoun of the closed class."""
+    return str(PRONOUNS[key]["german"].split()[CASES.index(case)])
+
+
+def possessive(key: str) -> str:
+    """The possessive of a subject: mein; sein of man and jemand."""
+    return str(PRONOUNS[key].get("own", "sein"))
+
+
+# ---- verbs
+
+
+def finite(verb: Verb | str, tense: str, person: Person) -> str:
+    """The present or preterite, without the separable prefix; an auxiliary is named by its infinitive."""
+    infinitive = verb if isinstance(verb, str) else verb.infinitive
+    if isinstance(verb, str) or (infinitive, tense) in IRREGULAR:
+        return IRREGULAR[infinitive, tense][person]
+    if person in ("1p", "3p"):
+        return infinitive
+    if person == "1s":
+        return inflected(infinitive, "ich")
+    if verb.du_er and person != "2p":
+        return verb.du_er.split()[person == "3s"]
+    stem = verb.vowel if verb.vowel and person != "2p" else inflected(infinitive, "Stamm")
+    return inflected(stem, "du" if person == "2s" else "er, ihr")
+
+
+def imperative(verb: Verb, person: Person) -> str:
+    """The imperative to du ("2s"), to ihr ("2p") or to Sie ("3p", without the pronoun)."""
+    if (verb.infinitive, "imperative") in IRREGULAR:
+        return IRREGULAR[verb.infinitive, "imperative"][person]
+    if person != "2s":
+        return finite(verb, "present", person)
+    keeps_vowel = "ä" in verb.vowel or "ö" in verb.vowel  # fahr, but lies
+    return inflected(verb.infinitive, "Imperativ") if keeps_vowel or not verb.vowel else verb.vowel
+
+
+def participle(verb: Verb) -> str:
+    """The past participle with its prefix: gelesen, angerufen, übersetzt."""
+    return verb.participle or verb.prefix + inflected(verb.infinitive, "Partizip")
+
+
+def zu_infinitive(verb: Verb) -> list[str]:
+    """The infinitive with zu: zu lesen; anzurufen."""
+    return [f"{verb.prefix}zu{verb.infinitive}"] if verb.prefix else ["zu", verb.infinitive]

@@ -1,0 +1,130 @@
+"""German syntax: what German says its own way."""
+
+from collections.abc import Set
+
+from typing_extensions import override
+
+from grammar import german
+from grammar import meaning as m
+from grammar.lexicon import CLOSED, Case
+from grammar.syntax import Language, Part, Places, Short
+from grammar.words import Origin, Said, Word, attach, before, mark, spell
+
+
+class German(Language):
+    """German: the finite verb second or last, the rest of the verb at the end."""
+
+    name = "german"
+    plain_case: Case = "nominative"
+    copula = "sein"
+    relative_order = "verb_last"
+    order_key = "order"
+    strands = False
+    comparative = staticmethod(german.comparative)
+
+    # ---- clauses
+
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
+        """Put the finite verb and what stands at the end of the clause in their places."""
+        verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
+        main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
+        if "nonfinite" in holds:
+            *zu, main.text = german.zu_infinitive(verb)
+            places["end_verb"] = [*(Word(text, "PART", ((node, "to"),), main, "mark") for text in zu), main]
+            main.origins = (as_verb,) if zu else (as_verb, (node, "to"))
+            return main, None
+        person = m.person(node.subject, "german") if node.subject else "3s"
+        tense = self._choices["tense"](holds) or node.tense
+        group = CLOSED["verb_groups"][tense]["german"].split()
+        auxiliary, _, form = group[0].partition(".")
+        if "command" not in holds and len(group) == 2:
+            main.text = german.participle(verb) if group[1] == "V.participle" else verb.prefix + verb.infinitive
+            text = german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person)
+            places["finite"], places["end_verb"] = [Word(text, "AUX", (as_finite,), main, "aux")], [main]
+            return main, None
+        main.text = german.imperative(verb, person) if "command" in holds else german.finite(verb, form, person)
+        main.origins, places["finite"] = (as_finite, as_verb), [main]
+        if "verb_last" in holds:
+            main.text = verb.prefix + main.text
+        else:
+            places["end_verb"] = attach(spell(verb.prefix, "ADP", as_verb), main, "compound:prt")
+        return main, None
+
+    @override
+    def _parts(self, node: m.Clause, holds: Set[str]) -> list[Part]:
+        """With the noun of Hunger haben: keinen Hunger haben."""
+        found, noun = super()._parts(node, holds), node.verb.fixed_noun
+        if noun is not None:
+            kein = german.determiner("kein", "accusative", german.column(noun, plural=noun.plural_only))
+            article = [Word(kein, "DET", ((node, "not"),))] if node.takes_kein else []
+            said = before(article, spell(node.verb.fixed, "NOUN", (node, "verb")), "det")
+            found.append(Part(None, "new_object", "obj", said))
+        return found
+
+    def _set_off(self, clause: Said) -> Said:
+        """Subordinate clauses stand between commas."""
+        return [mark(","), *clause, mark(",")]
+
+    # ---- what stands in them
+
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
+        """Ich, mich; (der Mann,) der, den; Anna, Annas, die Schweiz; acht Uhr, halb acht."""
+        match node:
+            case m.Pronoun(key):
+                return [Word(german.pronoun(key, case), "PRON", ((node, "pronoun"),))]
+            case m.RelativePronoun(m.NounPhrase(noun, plural=plural)):
+                text = german.relative_pronoun(case, german.column(noun, plural=plural))
+                return [Word(text, "PRON", ((node, "relative"),))]
+            case m.Name(name):
+                text = german.inflected(name.key, "Genitiv, Name") if case == "genitive" else name.key
+                article = german.determiner("der", case, "f" if name.article == "die" else "m") if name.article else ""
+                return before(spell(article, "DET"), [Word(text, "PROPN", ((node, "noun"),))], "det")
+        numeral = Word(node.hour, "NUM", ((node, "numeral"),))
+        if node.half:
+            return before([Word("halb", "ADJ", ((node, "half"),))], [numeral], "amod")
+        return before([numeral], [Word("Uhr", "NOUN", ((node, "clock"),))], "nummod")
+
+    def _prepositional(self, node: m.Prepositional) -> Said:
+        """A preposition, if there is one (ein Glas Wasser), and what it governs."""
+        said = self.phrase(node.object, node.case if node.preposition else "nominative")
+        return self._governed(spell(node.preposition, "ADP", (node, "preposition")), said, node.object)
+
+    @override
+    def _governed(self, preposition: Said, said: Said, governed: m.Nominal) -> Said:
+        """Im for in dem, unless a relative clause needs the article's stress; den Fluss entlang."""
+        text = preposition[0].text if preposition else ""
+        contracted = CLOSED["contractions"].get(f"{text} {said[0].text}")
+        if contracted and len(said) > 1 and getattr(governed, "relative", None) is None:
+            said[0] = Word(contracted, "ADP", (*preposition[0].origins, *said[0].origins), said[0].head, "case")
+            return said
+        joined = super()._governed(preposition, said, governed)
+        return [*joined[1:], joined[0]] if "behind" in german.PREPOSITIONS.get(text, ()) else joined
+
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
+        """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""
+        where = german.column(node.noun, plural=node.plural)
+        noun = Word(german.noun(node.noun, case, plural=node.plural), "NOUN", ((node, "noun"),))
+        key = node.determiner
+        origins: list[Origin] = [(node, "determiner")]
+        owner = [] if node.possessor is None else self.phrase(node.possessor, "genitive")
+        if isinstance(node.possessor, m.Name):
+            key, said = "", attach(owner, noun, "nmod:poss")
+        else:
+            if negated is not None and "indefinite" in m.traits(node):
+                key, origins = "kein", [*origins, (negated, "not")]
+            row = german.DETERMINERS[key]
+            speech, relation = ("NUM", "nummod") if "numeral" in row else ("DET", "det")
+            relation += ":poss" if "possessive" in row else ""
+            said = attach(spell(german.determiner(key, case, where), speech, *origins), noun, relation)
+        for adjective in node.adjectives:
+            form = german.adjective(adjective, key, case, where, compared=node.comparative)
+            said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))
+        said.append(noun)
+        if not isinstance(node.possessor, m.Name):
+            said += attach(owner, noun, "nmod")
+        if node.attribute is not None:
+            said += attach(self._prepositional(node.attribute), noun, "nmod")
+        return said
+
+
+GERMAN = German()

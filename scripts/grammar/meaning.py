@@ -1,0 +1,354 @@
+"""Meaning: the nodes of a derivation, which both languages say, and what one can tell of them."""
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, ClassVar, dataclass_transform
+
+from grammar.german import DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
+from grammar.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
+
+# What fields hold that are no nodes.
+_LEAVES = (str, bool, Verb, Noun, ProperName, Adverb, Adjective, tuple[Adjective, ...])
+_THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
+
+
+@dataclass_transform(eq_default=False)
+class Node:
+    """A part of a derivation, a data class; nodes are compared by identity."""
+
+    below: ClassVar[tuple[str, ...]]  # the fields that hold other nodes
+
+    def __init_subclass__(cls) -> None:
+        cls.below = tuple(name for name, kind in cls.__annotations__.items() if kind not in _LEAVES)
+        dataclass(eq=False)(cls)
+
+
+# ---- nominals
+
+
+class Pronoun(Node):
+    """A pronoun of the closed class, by its German nominative: ich, "sie, plural", wer, nichts, das."""
+
+    key: str
+    english: str = ""  # whose English it has, if not its own: es, of things; sie, plural, of glasses
+
+
+class RelativePronoun(Node):
+    """The pronoun of a relative clause."""
+
+    antecedent: "NounPhrase"
+
+
+class Name(Node):
+    """A proper name."""
+
+    name: ProperName
+
+
+class NounPhrase(Node):
+    """A noun and what stands with it; the determiner is a key of the closed class or a numeral, "" for none."""
+
+    noun: Noun
+    determiner: str = "der"
+    plural: bool = False
+    adjectives: tuple[Adjective, ...] = ()
+    comparative: bool = False
+    possessor: "Nominal | None" = None
+    attribute: "Prepositional | None" = None
+    own: str = ""  # the possessive that English says for the German article: die Hand heben, raise one's hand
+    relative: "Relative | None" = None
+
+
+class Relative(Node):
+    """A relative clause; `front` is the part of it that holds the relative pronoun."""
+
+    clause: "Clause"
+    front: object
+
+
+class Both(Node):
+    """Two nominals joined by und or oder."""
+
+    parts: "tuple[Nominal, Nominal]"
+    joiner: str = "und"
+
+
+class Clock(Node):
+    """A time of day: acht Uhr, eight o'clock; halb acht, half past seven."""
+
+    hour: str
+    half: bool = False
+
+
+Nominal = Pronoun | RelativePronoun | Name | NounPhrase | Both | Clock
+
+# ---- what is said of them, and circumstances
+
+
+class Adverbial(Node):
+    """An adverb or fixed phrase of the lexicon, perhaps with very or too."""
+
+    adverb: Adverb
+    degree: str = ""
+
+    @property
+    def slot(self) -> str:
+        """Its place in the sentence."""
+        return self.adverb.slot
+
+    @property
+    def facts(self) -> Set[str]:
+        """What parts.toml may ask of its clause."""
+        return self.adverb.facts
+
+
+class Prepositional(Node):
+    """A preposition of each language and what it governs; `slot` is its place in the sentence."""
+
+    preposition: str
+    english: str
+    object: Nominal
+    slot: str = "place"
+    bare: bool = False  # English without a determiner: by train
+    after: bool = False  # English behind its object: three days ago
+
+    @property
+    def case(self) -> Case:
+        """The German case: of a goal or path in den Park, where the preposition has two."""
+        row = PREPOSITIONS[self.preposition]
+        case: Case = row.get("goal", row["case"]) if self.slot in ("goal", "path") else row["case"]
+        return case
+
+    @property
+    def facts(self) -> Set[str]:
+        """What parts.toml may ask of its clause."""
+        return {"since"} if "perfect" in PREPOSITIONS[self.preposition] else {type(self.object).__name__}
+
+
+class Quality(Node):
+    """An adjective as predicate: müde, sehr müde, größer als …, so groß wie …, zwanzig Jahre alt."""
+
+    adjective: Adjective
+    degree: str = ""
+    than: Nominal | None = None
+    equal: bool = False
+    measure: NounPhrase | None = None
+
+
+Predicate = Quality | Nominal | Adverbial | Prepositional
+
+# ---- clauses
+
+
+class Clause(Node):
+    """A verb with its roles and circumstances, and how it is said."""
+
+    verb: Verb
+    subject: Nominal | None = None
+    object: Nominal | None = None
+    recipient: Nominal | None = None
+    predicate: Predicate | None = None
+    adverbials: list[Adverbial | Prepositional] = field(default_factory=list)
+    complement: "Joined | None" = None
+    tense: str = "present"  # a verb group of the closed classes
+    particle: str = ""  # schon, noch, noch nicht …
+    negated: bool = False
+    please: bool = False
+    simple: bool = False  # in the English simple present, as after wenn
+    reported: bool = False  # in the tense of what was said
+
+    def in_slot(self, *slots: str) -> list[Adverbial | Prepositional]:
+        """The adverbials that stand in these slots."""
+        return [adverbial for adverbial in self.adverbials if adverbial.slot in slots]
+
+    @property
+    def small_word(self) -> dict[str, Any]:
+        """What the closed classes say of its particle."""
+        return PARTICLES.get(self.particle, {})
+
+    @property
+    def says_nicht(self) -> bool:
+        """True if it is negated, by itself or by its particle."""
+        return self.negated or "negates" in self.small_word
+
+    @property
+    def takes_kein(self) -> bool:
+        """True where kein says the negation: the object, predicate or fixed noun is indefinite."""
+        if not self.says_nicht or "gern" in self.tense:
+            return False
+        direct = self.object if not self.verb.governs else None
+        return self.verb.fixed_noun is not None or "indefinite" in traits(direct) | traits(self.predicate)
+
+    @property
+    def english_subject(self) -> Nominal | None:
+        """The subject; where the two languages see it the other way round (gefallen, like), the German object."""
+        return self.object if self.verb.swap else self.subject
+
+    @property
+    def english_object(self) -> Nominal | None:
+        """The object, likewise."""
+        return self.subject if self.verb.swap else self.object
+
+
+class Joined(Node):
+    """A clause and what joins it to another: a word, or zu and bare for an infinitive with and without "to"."""
+
+    joiner: str
+    clause: Clause
+    english: str = ""  # where it is not the usual translation
+    within: bool = False  # und that goes on with the subordinate clause before it
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What the closed classes say of the joiner; question words join as ob does."""
+        row, english = JOINERS.get(self.joiner), self.english
+        if row is None:
+            row, english = JOINERS["ob"], lexicon().adverbs["question"][self.joiner].english
+        return row | {"english": english} if english else row
+
+
+class Sentence(Node):
+    """A main clause as statement, question or command, and the clauses joined to it."""
+
+    clause: Clause
+    form: str = "statement"
+    first: object = None  # the part that the German starts with or that is asked for
+    before: Joined | None = None  # a subordinate clause that opens the sentence
+    joined: tuple[Joined, ...] = ()
+    opening: str | Name | None = None  # what stands before a comma, in both languages: Ja; Anna
+
+    def resumes(self, place: int) -> bool:
+        """True if the clause joined at `place` resumes the main clause behind a subordinate one."""
+        orders = [joined.row["order"] for joined in self.joined[: place + 1]]
+        return orders[-2:-1] == ["verb_last"] != orders[-1:] and not self.joined[place].within
+
+
+def parts(node: Node) -> Iterator[Node]:
+    """The node and every node below it; what a relative pronoun stands for is not below it."""
+    yield node
+    for name in node.below if not isinstance(node, RelativePronoun) else ():
+        value = getattr(node, name)
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, Node):
+                yield from parts(part)
+
+
+def facts(node: Clause, order: str, *, english: bool) -> Set[str]:
+    """What the choices of parts.toml may ask of a clause that is said in an order."""
+    thing = node.english_object if english else node.object
+    found = {
+        order,
+        node.tense.replace(" ", "_"),
+        "nonfinite" if order.endswith("infinitive") else "",
+        "nicht" if node.says_nicht else "",
+        "not" if node.says_nicht or "negative" in traits(thing) else "",
+        "kein" if node.takes_kein else "",
+        "gladly" if "gern" in node.tense else "",
+        "please" if node.please else "",
+        "impersonal" if not node.verb.subject and getattr(node.subject, "key", "") == "es" else "",
+        "indefinite" if getattr(node.object, "determiner", "") == "ein" else "",
+        "usual" if node.simple else "",
+    }
+    found.update(node.verb.facts, _PARTICLE_FACTS[node.particle], *(part.facts for part in node.adverbials))
+    subject = node.english_subject if english else node.subject
+    for role, nominal in (("subject", subject), ("object", thing), ("recipient", node.recipient)):
+        if nominal is not None:
+            found |= _role_facts(role, getattr(nominal, "key", type(nominal).__name__), traits(nominal))
+    return found
+
+
+_PARTICLE_FACTS = {
+    particle: {particle.replace(" ", "_"), "particle", *(f"particle.{key}" for key in row)}
+    for particle, row in PARTICLES.items()
+} | {"": set()}
+
+
+@cache
+def _role_facts(role: str, name: str, nominal: frozenset[str]) -> frozenset[str]:
+    return frozenset((role, *(f"{role}.{trait}" for trait in (name, *nominal))))
+
+
+# ---- nominals of nouns and names
+
+
+def called(entity: Entity, determiner: str = "der") -> Nominal:
+    """The nominal that names the entity: Anna, der Hund, die Eltern."""
+    return Name(entity) if isinstance(entity, ProperName) else NounPhrase(entity, determiner, entity.plural_only)
+
+
+def entity_of(node: object) -> Entity | None:
+    """The noun or the name that a part of a derivation has."""
+    return node.noun if isinstance(node, NounPhrase) else node.name if isinstance(node, Name) else None
+
+
+# ---- what one can tell of a nominal
+
+
+def subject_key(nominal: Nominal | None) -> str:
+    """The personal pronoun that could stand for a subject."""
+    match nominal:
+        case Pronoun(key):
+            return key if "reflexive" in PRONOUNS[key] else "er"
+        case RelativePronoun(antecedent):
+            return subject_key(antecedent)
+        case NounPhrase(plural=True) | Both():
+            return "sie, plural"
+        case NounPhrase(named) | Name(named):
+            return _THIRD_PERSON[named.gender]
+    return "er"
+
+
+def person(nominal: Nominal, language: str) -> Person:
+    """The person and number of a verb whose subject this is; the police are several in English."""
+    nominal = nominal.antecedent if isinstance(nominal, RelativePronoun) else nominal
+    if isinstance(nominal, NounPhrase) and language == "english":
+        return "3p" if english_plural(nominal) else "3s"
+    key = subject_key(nominal)
+    if isinstance(nominal, Pronoun):
+        key = (nominal.english if language == "english" else "") or nominal.key
+    row = PRONOUNS[key]
+    return row.get(f"{language}_person") or row.get("person", "3s")
+
+
+def english_plural(node: NounPhrase) -> bool:
+    """Whether the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
+    return {"plural": True, "pair": True, "mass": False}.get(node.noun.in_english, node.plural)
+
+
+def taken_up(nominal: Nominal) -> Pronoun:
+    """The pronoun by which a nominal is taken up."""
+    if isinstance(nominal, Pronoun):
+        return Pronoun(nominal.key, nominal.english)
+    key = subject_key(nominal)
+    if isinstance(nominal, NounPhrase) and not nominal.noun.kind_set & {"person", "pet"}:
+        return Pronoun(key, "sie, plural" if english_plural(nominal) else "es")
+    return Pronoun(key)
+
+
+def traits(nominal: object) -> frozenset[str]:
+    """What the lexicon and the closed classes say of it: person, pet … of a noun; light, new, indefinite of its words.
+
+    Light pronouns stand at the front of the German middle field; what is new stands behind manner and place: Er hat in
+    der Stadt drei Bücher gekauft. What is indefinite is negated by kein.
+    """
+    match nominal:
+        case Pronoun(key):
+            return _PRONOUN_TRAITS[key]
+        case NounPhrase(noun, determiner):
+            return _noun_traits(noun, None if nominal.possessor is not None else determiner)
+        case Name(name):
+            return name.kind_set
+        case Both((first, second)):
+            return traits(first) & traits(second) | {"person"}
+    return frozenset()
+
+
+_PRONOUN_TRAITS = {key: frozenset(row) | {"person"} for key, row in PRONOUNS.items()}
+
+
+@cache
+def _noun_traits(noun: Noun, determiner: str | None) -> frozenset[str]:
+    """Whoever stands in a picture or has a profession is a person in every sentence."""
+    people = ("person",) if noun.kind_set & {"figure", "profession"} else ()
+    return noun.kind_set.union(people, () if determiner is None else DETERMINERS[determiner])

@@ -1,0 +1,207 @@
+"""The notation in which rows of data write derivations: "A; lesen; ein interessant Buch; im Park; past".
+
+A clause is a list of items. Verbs, adverbs, tenses and small words are named by their keys; a nominal is a determiner
+(0 for none, own for the subject's possessive), adjectives and a noun in citation form, "+pl" for the plural, <kind>
+for any noun of a kind. The first nominal is the subject, the next the object or, with to, the recipient. A and B are
+people, the second time a pronoun. A preposition and a nominal are an adverbial; @kind is any noun that says when.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+from grammar import meaning as m
+from grammar.german import DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
+from grammar.lexicon import CLOSED, Adjective, Adverb, Entity, Noun, Verb, lexicon
+
+_GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
+_COMBINED: dict[str, str] = CLOSED["combined"]
+_FORMS = ("command", "question")
+_FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
+SLOTS = {"when": "time", "goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}  # others stand in place
+
+# What chooses where a row leaves a choice: a noun or name of a kind, which suits the verb.
+Chooser = Callable[[str, Verb | None], Entity]
+
+
+def form_of(text: str) -> str:
+    """The form of the sentence whose main clause `text` writes."""
+    return next((form for form in _FORMS if form in text.split("; ")), "statement")
+
+
+class Reader:
+    """Reads clauses; the letters stand for people and things, and are pronouns once they have been mentioned."""
+
+    def __init__(self, choose: Chooser, letters: dict[str, m.Nominal] | None = None, *, owner: str = "er") -> None:
+        self._choose = choose
+        self._letters = letters or {}
+        self._known: dict[str, m.Nominal] = {}
+        self._verb: Verb | None = None
+        self._girl = False
+        self._owner = owner  # the pronoun that could stand for whose "own" things are
+
+    def clause(self, text: str) -> m.Clause:
+        """The clause that `text` writes. Raises `ValueError` for an item that is none."""
+        items = [item for item in text.split("; ") if item not in _FORMS]
+        verbs = [lexicon().verbs[item] for item in items if item in lexicon().verbs]
+        if not verbs:
+            raise ValueError(f"no verb in {text!r}")
+        self._verb = min(verbs, key=lambda verb: verb.key in _GROUPS)  # wollen is a verb where no other is
+        node = m.Clause(self._verb)
+        items.remove(node.verb.key)
+        for item in items:
+            self._add(node, item)
+        return node
+
+    def _add(self, node: m.Clause, item: str) -> None:
+        first, _, rest = item.partition(" ")
+        if item in _FLAGS:
+            setattr(node, _FLAGS[item], True)
+        elif item in _GROUPS:
+            node.tense = _COMBINED.get(f"{node.tense} {item}") or _COMBINED.get(f"{item} {node.tense}", item)
+        elif item in PARTICLES:
+            node.particle = item
+        elif (adverb := _adverb(item, node)) is not None:
+            node.adverbials.append(adverb)
+        elif (quality := self._quality(item)) is not None:
+            node.predicate = quality
+        elif item.startswith("@"):
+            day = self._choose(item[1:], None)
+            assert isinstance(day, Noun), f"{item} names nobody"
+            node.adverbials.append(prepositional(day.when.split()[0], m.NounPhrase(day)))
+        elif first in PREPOSITIONS and rest:
+            governed = self.nominal(rest)
+            node.adverbials.append(prepositional(first, governed, goal=_leads(node.verb, first, governed)))
+        elif first == "to":
+            node.recipient = self.nominal(rest)
+        else:
+            self._role(node, self.nominal(item))
+
+    def _role(self, node: m.Clause, nominal: m.Nominal) -> None:
+        """The next role that is free: subject, predicate of to be, object."""
+        if node.subject is None:
+            node.subject = nominal
+            self._owner = m.subject_key(nominal)
+            self._girl = isinstance(nominal, m.NounPhrase) and nominal.noun.key == "Mädchen" and not nominal.plural
+        elif node.verb.key in ("sein", "werden", "bleiben"):
+            node.predicate = nominal
+        else:
+            if isinstance(nominal, m.NounPhrase) and nominal.determiner == "kein":
+                nominal.determiner = "" if nominal.plural or nominal.noun.mass else "ein"
+                node.negated = True
+            node.object = nominal
+
+    def _quality(self, item: str) -> m.Quality | None:
+        """Müde; sehr müde; groß als B; so groß wie B; zwanzig Jahr alt."""
+        adjectives = lexicon().adjectives
+        if item.endswith(" Jahr alt"):
+            return m.Quality(adjectives["alt"], measure=self._noun_phrase(item.split()[:-1]))
+        for joiner in (" als ", " wie "):
+            key, _, other = item.removeprefix("so ").partition(joiner)
+            if other and key in adjectives:
+                return m.Quality(adjectives[key], than=self.nominal(other), equal=joiner == " wie ")
+        degree, _, key = item.partition(" ") if item not in adjectives else ("", "", item)
+        return m.Quality(adjectives[key], degree) if key in adjectives and degree in ("", *_DEGREES) else None
+
+    def nominal(self, text: str) -> m.Nominal:
+        """A nominal by itself."""
+        if text in self._letters:
+            thing = self._known.get(text) or self._letters[text]
+            self._known[text] = m.taken_up(thing)
+            return thing
+        if text in PRONOUNS:
+            return m.Pronoun(text)
+        if text in lexicon().names:
+            return m.Name(lexicon().names[text])
+        owner, owned, rest = text.partition("'s ")
+        if owned:
+            return self._noun_phrase([possessive(m.subject_key(self._letters[owner])), *rest.split()])
+        words = text.split()
+        if len(words) == 1 and text.startswith("<"):
+            return m.called(self._choose(text[1:-1], self._verb), "")
+        half = words[0] == "halb"
+        hour = words[half]
+        hour = list(NUMERALS)[int(hour) - 2] if hour.isdecimal() else hour
+        if half or (hour in NUMERALS and words[-1] == "Uhr"):
+            return m.Clock(hour, half)
+        return self._noun_phrase(words)
+
+    def _noun_phrase(self, words: list[str]) -> m.NounPhrase:
+        nouns, contents = lexicon().nouns, None
+        for place, word in enumerate(words[:-1]):
+            if word in nouns and (nouns[word].holds or nouns[word].of):  # ein Glas Wasser, eine Gruppe von Kindern
+                inside = self._noun_phrase(["0", words[-1]])
+                contents = m.Prepositional("von" if nouns[word].of else "", "of", inside, "attribute")
+                words = words[: place + 1]
+        determiner, *middle, last = words
+        determiner = {"0": "", "own": possessive(self._owner)}.get(determiner, determiner)
+        if determiner not in DETERMINERS:
+            raise ValueError(f"{' '.join(words)!r} starts with no determiner")
+        key = last.removesuffix("+pl")
+        noun = self._choose(key[1:-1], self._verb) if key.startswith("<") else nouns[key]
+        if not isinstance(noun, Noun):
+            raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
+        plural = last != key or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
+        adjectives = tuple(_of_sense(word, noun) for word in middle)
+        own = "ihr" if words[0] == "own" and self._girl else ""  # das Mädchen und seine Mutter: the girl and her mother
+        return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents, own=own)
+
+
+@cache
+def _of_sense(word: str, noun: Noun) -> Adjective:
+    """The adjective, in the sense that suits the noun where it has several: klein is small, of children little."""
+    senses = [entry for entry in lexicon().adjectives.values() if entry.german == word]
+    return next((entry for entry in senses if noun in lexicon().select(entry.suits)), lexicon().adjectives[word])
+
+
+def _leads(verb: Verb, preposition: str, governed: m.Nominal) -> bool:
+    """Whether the preposition says where to: nach Berlin; ins Kino, where the verb takes a goal."""
+    match governed:
+        case m.NounPhrase(noun):
+            goal = (noun.spot if verb.onto else noun.goal).partition(" ")[0]
+        case m.Name(name) if name.article:
+            goal = "in"
+        case _:
+            goal = ""
+    return bool(verb.goal or verb.onto) and preposition in ("zu", "nach", goal)
+
+
+def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) -> m.Prepositional:
+    """A preposition with what it governs, translated as the noun wants it."""
+    if isinstance(governed, m.Clock):
+        return m.Prepositional(preposition, "at", governed, "time")
+    if isinstance(governed, m.NounPhrase):
+        noun, plain = governed.noun, governed.determiner == "der" and not governed.adjectives
+        if preposition == "seit" and "period" in noun.kind_set:
+            return m.Prepositional(preposition, "for", governed, "time")
+        for role in ("when", "goal", "spot") if goal else ("when", "place", "spot", "path", "origin"):
+            german, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
+            if german == preposition:  # bare: at school, to work
+                bare = plain and role in noun.bare.split()
+                slot = SLOTS.get(role, "goal" if goal else "place")
+                return m.Prepositional(preposition, english, governed, slot, bare)
+        if preposition == "mit" and "ride" in noun.kind_set and not governed.adjectives:
+            return m.Prepositional(preposition, "by", governed, "company", bare=True)
+    if goal:
+        return m.Prepositional(preposition, "to", governed, "goal")
+    row = PREPOSITIONS[preposition]
+    return m.Prepositional(preposition, row["english"], governed, row.get("slot", "place"))
+
+
+def _adverb(item: str, node: m.Clause) -> m.Adverbial | None:
+    """The adverb of that key, perhaps with a degree; of those in several slots, manner where the verb takes it."""
+    degree, _, key = item.partition(" ")
+    if item in _adverbs() or degree not in _DEGREES:
+        degree, key = "", item
+    found = _adverbs().get(key, [])
+    manner = [entry for entry in found if entry.slot == "manner" and key in node.verb.manner.split()]
+    if not found or (key in lexicon().adjectives and not manner and node.verb.infinitive in ("sein", "werden")):
+        return None
+    return m.Adverbial((manner or found)[0], degree)
+
+
+@cache
+def _adverbs() -> dict[str, list[Adverb]]:
+    found: dict[str, list[Adverb]] = {}
+    for entry in (entry for group in lexicon().adverbs.values() for entry in group.values()):
+        found.setdefault(entry.key, []).append(entry)
+    return found

@@ -1,0 +1,47 @@
+"""The phrasebook and the everyday sentences: fixed pairs, written by hand."""
+
+from functools import cache
+from typing import Any
+
+from grammar.lexicon import table
+from transformer_mt.corpus.pairs import Node, SentencePair, Tree
+
+
+@cache
+def phrases() -> tuple[SentencePair, ...]:
+    """Every phrase with its links, its structure and its references."""
+    return tuple(map(_phrase, table("phrasebook")["phrase"]))
+
+
+@cache
+def everyday() -> tuple[SentencePair, ...]:
+    """The sentences of `test_everyday`, in no training data; they have neither links nor structure."""
+    return tuple(
+        SentencePair(row["german"], row["english"], None, *_also(row)) for row in table("everyday")["sentence"]
+    )
+
+
+@cache
+def shown() -> tuple[str, ...]:
+    """Sentences that the documentation shows a trained model translate: in no training data either."""
+    return tuple(table("everyday")["shown"])
+
+
+def _also(row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple(row.get("also", ())), tuple(row.get("also_german", ()))
+
+
+def _phrase(row: dict[str, Any]) -> SentencePair:
+    (source, source_tree), (target, target_tree) = _annotated(row["german"]), _annotated(row["english"])
+    numbers = (link.split("-") for link in row["links"].split())
+    links = tuple(sorted((int(german) - 1, int(english) - 1) for german, english in numbers))
+    return SentencePair(source, target, links, *_also(row), (source_tree, target_tree))
+
+
+def _annotated(text: str) -> tuple[str, Tree]:
+    """The sentence and the structure of Wie/ADV/advmod/2 geht/VERB/root/0 es/PRON/expl/2 ?"""
+    items = [item.split("/") for item in text.split()]
+    root = next(place for place, item in enumerate(items) if item[2:3] == ["root"])
+    marked = [item if len(item) == 4 else [item[0], "PUNCT", "punct", str(root + 1)] for item in items]
+    written = "".join(item[0] if len(item) == 1 else f" {item[0]}" for item in items).strip()
+    return written, tuple(Node(speech, relation, int(head) - 1) for _, speech, relation, head in marked)

@@ -1,0 +1,18 @@
+"""From a derivation to a linked, annotated sentence pair."""
+
+from grammar.english_syntax import ENGLISH
+from grammar.german_syntax import GERMAN
+from grammar.meaning import Sentence
+from grammar.words import links, mark, text_of, tidy, tree
+from transformer_mt.corpus.pairs import SentencePair
+
+_MARKS = {"statement": ".", "question": "?", "command": "!"}
+
+
+def realise(sentence: Sentence) -> SentencePair:
+    """The pair with its links and both structures, written with care."""
+    german, english = (
+        [*tidy(language.sentence(sentence)), mark(_MARKS[sentence.form])] for language in (GERMAN, ENGLISH)
+    )
+    structure = tree(german), tree(english)
+    return SentencePair(text_of(german), text_of(english), links(german, english), structure=structure)

@@ -1,0 +1,75 @@
+"""Further right translations of a derivation, in both directions: what else a good translator might have said."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from grammar.lexicon import CLOSED
+from grammar.meaning import Clause, NounPhrase, Pronoun, Sentence, parts
+from grammar.realise import realise
+from grammar.words import capital
+from transformer_mt.corpus.pairs import SentencePair
+
+_AT_MOST = 12
+_RULES = {
+    language: [(re.compile(rf"(?<![\w']){pattern}(?!\w)"), text) for pattern, text in CLOSED["alternatives"][language]]
+    for language in ("english", "german")
+}
+_ADDRESSEES = {"du": "dein", "ihr": "euer", "Sie": "Ihr"}
+
+# Attributes of nodes, and what they are to be for a moment.
+Changes = list[tuple[object, str, Any]]
+
+
+def with_references(sentence: Sentence, pair: SentencePair) -> SentencePair:
+    """The pair with the other translations of its source, and the other sources of its target."""
+    english = [_changed(sentence, changes).target for changes in _said_otherwise(sentence)]
+    german = [_changed(sentence, changes).source for changes in _to_others(sentence)]
+    return replace(
+        pair,
+        references=_by_rules(pair.target, english, "english"),
+        source_references=_by_rules(pair.source, german, "german"),
+    )
+
+
+def _said_otherwise(sentence: Sentence) -> Iterator[Changes]:
+    """With the simple present for the progressive, and with the adverb of time at the other end."""
+    yield [(part, "simple", True) for part in parts(sentence) if isinstance(part, Clause)]
+    if sentence.form == "statement":
+        times = sentence.clause.in_slot("time") if sentence.first is None else []
+        yield [(sentence, "first", next(iter(times), None))]
+
+
+def _to_others(sentence: Sentence) -> Iterator[Changes]:
+    """To each other addressee: English you is du, ihr and Sie."""
+    said = [part for part in parts(sentence) if isinstance(part, Pronoun) and part.key in _ADDRESSEES]
+    phrases = [part for part in parts(sentence) if isinstance(part, NounPhrase)]
+    owned = [phrase for phrase in phrases if phrase.determiner in _ADDRESSEES.values()]
+    for key, own in _ADDRESSEES.items() if said else ():
+        yield [*((node, "key", key) for node in said), *((phrase, "determiner", own) for phrase in owned)]
+
+
+def _changed(sentence: Sentence, changes: Changes) -> SentencePair:
+    """The sentence with the changes, which are undone afterwards."""
+    before = [(node, name, getattr(node, name)) for node, name, _ in changes]
+    for node, name, value in changes:
+        setattr(node, name, value)
+    pair = realise(sentence)
+    for node, name, value in before:
+        setattr(node, name, value)
+    return pair
+
+
+def _by_rules(own: str, others: list[str], language: str) -> tuple[str, ...]:
+    """The other texts, and each text with what the rules replace, one rule after another and all at once."""
+    found = dict.fromkeys(others)
+    for text in (own, *dict.fromkeys(others)):
+        changed = text
+        for pattern, replacement in _RULES[language]:
+            if pattern.search(text):
+                found[capital(pattern.sub(replacement, text))] = None
+                changed = pattern.sub(replacement, changed)
+        found[capital(changed)] = None
+    found.pop(own, None)
+    return tuple(found)[:_AT_MOST]

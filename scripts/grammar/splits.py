@@ -1,0 +1,219 @@
+"""The splits of the corpus: what is held out, how long sentences are, which marks and capitals are left out."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+
+from grammar.constructions import CONSTRUCTIONS, Construction, picture
+from grammar.lexicon import Entity, lexicon
+from grammar.meaning import Clause, RelativePronoun, Sentence, entity_of, parts
+from grammar.phrasebook import everyday, phrases, shown
+from grammar.realise import realise
+from grammar.references import with_references
+from grammar.sampler import Sampler
+from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
+from transformer_mt.corpus.pairs import SentencePair, words
+
+# Marks count as words here, as in `transformer_mt.corpus.pairs.words`.
+LONGEST_IN_TRAINING = 25
+LONGEST = 50
+_GRADE = 5  # words; `test_length` has as many sentences of each grade
+_WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
+_HELD_OUT_EVERY = 9
+_FEWEST_OBJECTS = 6
+_NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in one word only
+
+
+def held_out_pairings() -> frozenset[tuple[str, str]]:
+    """The pairings of verb and object that only `test_composition` shows: every ninth of each verb with a choice."""
+    pairs = set()
+    for row, verb in enumerate(lexicon().verbs.values()):
+        nouns = [noun for noun in lexicon().select(verb.object) if not noun.unseen] if verb.object else []
+        if len(nouns) >= _FEWEST_OBJECTS:
+            pairs |= {(verb.key, noun.key) for at, noun in enumerate(nouns) if (at + row) % _HELD_OUT_EVERY == 0}
+    return frozenset(pairs - {("übersetzen", "Satz")})
+
+
+def named(sentence: Sentence) -> list[Entity]:
+    """The nouns and names of a derivation, each as often as it is said."""
+    said = {id(part): part for part in parts(sentence)}
+    return [entity for entity in map(entity_of, said.values()) if entity]
+
+
+def names_somebody_twice(sentence: Sentence) -> bool:
+    """True for Emma versteht Emma: people are told apart by what they are called."""
+    people = [entity.english for entity in named(sentence) if entity.kind_set & {"person", "figure", "name"}]
+    return len(set(people)) < len(people)
+
+
+def pairings(sentence: Sentence) -> Iterator[tuple[str, str]]:
+    """Every (verb, object noun) of a derivation."""
+    for node in parts(sentence):
+        if isinstance(node, Clause):
+            thing = node.object.antecedent if isinstance(node.object, RelativePronoun) else node.object
+            if entity := entity_of(thing):
+                yield node.verb.key, entity.key
+
+
+def plain(sentence: str) -> str:
+    """The sentence without its marks and capitals, by which sentences are told apart."""
+    return " ".join(re.findall(r"\w+", sentence.lower()))
+
+
+def with_one_gap(sentence: str) -> Iterator[tuple[str, ...]]:
+    """The plain sentence with each of its words left open: sentences that share one differ in one word only."""
+    said = plain(sentence).split()
+    for place in range(len(said)):
+        yield (*said[:place], "", *said[place + 1 :])
+
+
+def carelessly(pair: SentencePair, random: Random) -> SentencePair:
+    """The pair as people type the German: often without the final mark, then also without commas or the capital.
+
+    Three in a hundred sentences end in "…" on both sides. The English is otherwise always written with care.
+    """
+    point = random.random()
+    if point < 0.03:
+        return replace(pair, source=pair.source[:-1] + "…", target=pair.target[:-1] + "…")
+    if point > 0.16:
+        return pair
+    return without_mark(pair, commas=random.random() < 0.5, capital=random.random() >= 0.25)
+
+
+def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
+    """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
+    kept = [place for place, word in enumerate(words(pair.source)[:-1]) if commas or word != ","]
+    place_of = {old: new for new, old in enumerate(kept)} | {-1: -1}
+    source = pair.source[:-1] if commas else pair.source[:-1].replace(",", "")
+    links = pair.links and tuple((place_of[i], j) for i, j in pair.links)
+    structure = pair.structure
+    if structure:
+        nodes = [node._replace(head=place_of[node.head]) for node in map(structure[0].__getitem__, kept)]
+        german = (node._replace(antecedent=node.antecedent and place_of[node.antecedent]) for node in nodes)
+        structure = (tuple(german), structure[1])
+    return replace(pair, source=source if capital else source[0].lower() + source[1:], links=links, structure=structure)
+
+
+Wanted = Callable[[Sentence, SentencePair], bool]
+
+
+class _Corpus:
+    """The pairs so far, all different in German and, between splits, in English."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.held_out = held_out_pairings()
+        fixed = [*phrases(), *everyday()]
+        self.german = {plain(text) for pair in fixed for text in (pair.source, *pair.source_references)}
+        self.german |= {plain(text) for text in (SHOWCASE, *shown())}
+        self.english_of_other_splits = {plain(pair.target) for pair in everyday()} | {plain(SHOWCASE_TRANSLATION)}
+        self.seen = Sampler(self.random, lambda verb, noun: (verb.key, noun.key) not in self.held_out)
+        verbs = {verb for verb, _ in self.held_out}
+        self.held = Sampler(
+            self.random, lambda verb, noun: verb.key not in verbs or (verb.key, noun.key) in self.held_out
+        )
+        self.unseen_words = Sampler(self.random, lambda verb, noun: True, unseen=True)
+
+    def split(
+        self, size: int, sampler: Sampler, wanted: Wanted, *, make: Construction | None = None, references: bool = True
+    ) -> list[SentencePair]:
+        """So many new pairs whose derivation and length are wanted, of one construction or, typed carelessly, all."""
+        pairs: list[SentencePair] = []
+        english = set()
+        while len(pairs) < size:
+            sampler.new_sentence()
+            sentence = (make or sampler.weighted(CONSTRUCTIONS))(sampler)
+            pair = realise(sentence)
+            german_key, english_key = plain(pair.source), plain(pair.target)
+            known = german_key in self.german or english_key in self.english_of_other_splits
+            if known or names_somebody_twice(sentence) or not wanted(sentence, pair):
+                continue
+            self.german.add(german_key)
+            english.add(english_key)
+            pair = with_references(sentence, pair) if references else pair
+            pairs.append(pair if make else carelessly(pair, self.random))
+        self.english_of_other_splits |= english
+        return pairs
+
+    def shows_held_out(self, sentence: Sentence) -> bool:
+        """True if the sentence has a held-out pairing of verb and object."""
+        return not self.held_out.isdisjoint(pairings(sentence))
+
+    def ordinary(self, sentence: Sentence, pair: SentencePair) -> bool:
+        """What training may show."""
+        return _is_short(pair) and not self.shows_held_out(sentence)
+
+    def training(self, size: int) -> list[SentencePair]:
+        """The phrasebook, each phrase with care and carelessly, and as many sentences as are left, well mixed."""
+        fixed: list[SentencePair] = []
+        for phrase in phrases():
+            capitals = () if phrase.source.endswith("…") else (True, False)  # which stands on both sides or on none
+            fixed += [*[phrase] * 5, *(without_mark(phrase, capital=capital) for capital in capitals)]
+        del fixed[size // 4 :]
+        pairs = fixed + self.split(size - len(fixed), self.seen, self.ordinary, references=False)
+        self.random.shuffle(pairs)
+        return pairs
+
+    def new(self, size: int, training: list[SentencePair]) -> list[SentencePair]:
+        """Sentences of which few differ from one in training by a single word."""
+        gaps = {gap for pair in training for gap in with_one_gap(pair.source)}
+        near_left = int(_NEAR_DUPLICATES * size)
+
+        def wanted(sentence: Sentence, pair: SentencePair) -> bool:
+            nonlocal near_left
+            is_near = not gaps.isdisjoint(with_one_gap(pair.source))
+            if (is_near and not near_left) or not self.ordinary(sentence, pair):
+                return False
+            near_left -= is_near
+            return True
+
+        return self.split(size, self.seen, wanted)
+
+    def long(self, size: int) -> list[SentencePair]:
+        """Sentences beyond the longest of training, as many of each length, up to twice as long."""
+        grades = (LONGEST - LONGEST_IN_TRAINING) // _GRADE
+        wanted_of = [size // grades + (grade < size % grades) for grade in range(grades)]
+
+        def wanted(sentence: Sentence, pair: SentencePair) -> bool:
+            grade = (len(words(pair.source)) - LONGEST_IN_TRAINING - 1) // _GRADE
+            if not 0 <= grade < grades or not wanted_of[grade] or self.shows_held_out(sentence):
+                return False
+            wanted_of[grade] -= 1
+            return True
+
+        def make(sampler: Sampler) -> Sentence:
+            grade = sampler.one_of([grade for grade, count in enumerate(wanted_of) if count])
+            length = LONGEST_IN_TRAINING + _GRADE * (grade + 0.5)
+            return picture(sampler, round(length / _WORDS_OF_A_PICTURE))
+
+        return self.split(size, self.seen, wanted, make=make)
+
+
+def _is_short(pair: SentencePair) -> bool:
+    return len(words(pair.source)) <= LONGEST_IN_TRAINING
+
+
+def _shows_an_unseen_word(sentence: Sentence, pair: SentencePair) -> bool:
+    return _is_short(pair) and sum(entity.unseen for entity in named(sentence)) == 1
+
+
+def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dict[str, list[SentencePair]]:
+    """The splits: train, validation, test, and the tests of composition, of length, of everyday language, of new words.
+
+    All tests are of size `test`, but for `test_everyday`, which is fixed. Sources are German, targets English. The same
+    arguments give the same corpus everywhere.
+    """
+    corpus = _Corpus(seed)
+    training = corpus.training(train)
+    return {
+        "train": training,
+        "validation": corpus.split(validation, corpus.seen, corpus.ordinary),
+        "test": corpus.new(test, training),
+        "test_composition": corpus.split(
+            test, corpus.held, lambda sentence, pair: _is_short(pair) and corpus.shows_held_out(sentence)
+        ),
+        "test_length": corpus.long(test),
+        "test_everyday": list(everyday()),
+        "test_unknown": corpus.split(test, corpus.unseen_words, _shows_an_unseen_word),
+    }

@@ -1,0 +1,273 @@
+"""Syntax: how a derivation is said. What both languages do alike stands here, the rest with each of them."""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Set
+from functools import cache
+from typing import Any, NamedTuple
+
+from grammar import meaning as m
+from grammar.german import PRONOUNS
+from grammar.lexicon import CLOSED, Adjective, Case, Choice, table
+from grammar.words import Said, Word, attach, before, mark, root_of, spell
+
+Places = defaultdict[str, Said]
+Short = m.Pronoun | m.RelativePronoun | m.Name | m.Clock
+
+
+class Part(NamedTuple):
+    """A part of a clause: what it says, its place, its relation to the verb, its words, of which some stay behind."""
+
+    node: object
+    place: str
+    relation: str
+    said: Said
+    stay: int = 0
+
+
+class Language(ABC):
+    """Says derivations; the rows of `order.toml` put the parts of clauses in their places."""
+
+    name: str
+    copula: str
+    plain_case: Case  # of predicates and of what something is compared with
+    relative_order: str
+    order_key: str  # of joiners: what says the order of the clause behind them, if not that of relative clauses
+    strands: bool  # whether prepositions that a verb governs stay behind: whom I am waiting for
+    comparative: Callable[[Adjective], str]
+
+    def __init__(self) -> None:
+        rows: dict[str, str] = table("order")[self.name]
+
+        def places(row: str) -> list[str]:
+            return [place for part in row.split() for place in (places(rows[part]) if part in rows else [part])]
+
+        self._orders = {name: places(row) for name, row in rows.items()}
+        self._roles = {
+            role: {key: Choice(*text.split(", ")) for key, text in row.items()}
+            for role, row in table("parts")[self.name].items()
+        }
+        self._asked = frozenset[str]().union(*(choice.asks for row in self._roles.values() for choice in row.values()))
+        self._said_roles = cache(self._chosen)
+        self._choices = {name: Choice(*options) for name, options in table("parts")["choices"][self.name].items()}
+
+    # ---- sentences
+
+    def sentence(self, node: m.Sentence) -> Said:
+        """The sentence without its final mark."""
+        said = self.clause(node.clause, *self._main_order(node))
+        root = root_of(said)
+        if node.before is not None:
+            said = before([*self.joined(node.before), mark(",")], said, "advcl")
+        for place, joined in enumerate(node.joined):
+            comma = [mark(",")] if self.name in joined.row["comma"] or node.resumes(place) else []
+            said += [*comma, *attach(self.joined(joined), root, _relation(joined))]
+        if isinstance(node.opening, m.Name):
+            return before([*self.phrase(node.opening, "nominative"), mark(",")], said, "vocative")
+        if node.opening is not None:
+            opening = spell(self.closed("openings", node.opening), "INTJ", (node, "opening"))
+            return before([*opening, mark(",")], said, "discourse")
+        return said
+
+    def joined(self, node: m.Joined) -> Said:
+        """A clause behind the word that joins it to another."""
+        part_of_speech, relation, _ = CLOSED["joining"][node.row["order"]].split()
+        order = self.relative_order if node.within else node.row.get(self.order_key, self.relative_order)
+        said = self.clause(node.clause, order, node.clause.subject if order == "verb_second" else None)
+        return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
+
+    def _main_order(self, node: m.Sentence) -> tuple[str, object]:
+        """The order of the main clause, and what it starts with where that has a place of its own."""
+        first, clause = node.first, node.clause
+        follows = {
+            "before": node.before,
+            "first": first is not None,
+            "middle": isinstance(first, m.Adverbial) and first.adverb.middle,
+            "subject_asked": first is not None and first is clause.english_subject,
+        }
+        holds = {node.form, getattr(first, "slot", ""), *(name for name, value in follows.items() if value)}
+        order = self._choices["order"](holds)
+        fronts = {"first": first, "theme": first or clause.subject or clause.object}
+        return order, fronts.get(self._choices["front"](holds | {order}))
+
+    # ---- clauses
+
+    def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
+        """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
+        places: Places = defaultdict(list)
+        holds = m.facts(node, order, english=self.name == "english")
+        head, top = self._verbs(node, holds, places)
+        predicate = self._predicate(node)
+        if predicate is not None:
+            described = self.phrase(predicate, self.plain_case, node if self._choices["negates"](holds) else None)
+            if getattr(node.verb, self.name) == self.copula:
+                head = make_copula(head, root_of(described), places)
+                if self.relative_order == "verb_last":  # Das ist das Buch, das ich suche.
+                    places["after"] += self._relative(predicate, head)
+            else:
+                attach(described, head, "xcomp")
+        if top is None:
+            top = head
+        else:
+            head.head, head.relation = top, "xcomp"
+        for part in self._parts(node, holds):
+            if part.relation:
+                attach(part.said, top if part.relation in ("nsubj", "expl", "advmod") else head, part.relation)
+            if part.node is not None and part.node is first:
+                places["front"] += part.said[part.stay :]
+                places[part.place] += part.said[: part.stay]
+            else:
+                places[part.place] += part.said
+        if predicate is not None:
+            places["front" if predicate is first else "predicate"] += described
+        return [word for place in self._orders[order] if place in places for word in places[place]]
+
+    def _predicate(self, node: m.Clause) -> m.Predicate | None:
+        return node.predicate
+
+    def _chosen(self, holds: frozenset[str]) -> dict[str, dict[str, Any]]:
+        """Of the roles that are said, what is chosen of each row."""
+        chosen = {role: {key: choice(holds) for key, choice in row.items()} for role, row in self._roles.items()}
+        return {role: row for role, row in chosen.items() if row["place"] not in ("", "-")}
+
+    def _parts(self, node: m.Clause, holds: Set[str]) -> list[Part]:
+        """The parts of the clause beside verb and predicate."""
+        found: list[Part] = []
+        for role, row in self._said_roles(self._asked & holds).items():
+            negated = node if role == "object" and self._choices["negates"](holds) else None
+            found += self._part(node, role, row, negated)
+        for adverbial in (part for part in node.adverbials if part is not self._predicate(node)):
+            adverb = adverbial.adverb if isinstance(adverbial, m.Adverbial) else None
+            place = self._choices["place"](node.verb.facts | adverbial.facts) or adverbial.slot
+            found.append(Part(adverbial, place, "advmod" if adverb else "obl", self.phrase(adverbial, self.plain_case)))
+            if adverb and adverb.stranded:  # where … from
+                found.append(Part(None, "end", "compound:prt", spell(adverb.stranded, "ADP", (adverbial, "word 0"))))
+        if node.complement is not None:
+            said = self._set_off(self.joined(node.complement))
+            found.append(Part(None, "after", _relation(node.complement), said))
+        return found
+
+    def _part(self, node: m.Clause, role: str, row: dict[str, Any], negated: m.Clause | None) -> list[Part]:
+        """A nominal in its role, behind a preposition, and its relative clause; or a word."""
+        place, relation = row["place"], row["relation"]
+        origins = [(node, origin) for origin in row.get("origin", role).split()]
+        if "of" not in row:
+            own = PRONOUNS["Sie" if node.subject is None else m.subject_key(node.subject)]
+            words = {"particle": node.particle, "own": own, "verb": node.verb, "small": node.small_word}
+            return [Part(None, place, relation, spell(row["text"].format(**words), row["speech"], *origins))]
+        nominal = getattr(node, row["of"])
+        said = self._role(node, role, nominal, row["case"], negated)
+        relative = self._relative(nominal, root_of(said)) if "relative" in row else []
+        preposition = spell(row.get("preposition", "").format(verb=node.verb), "ADP", *origins)
+        stay = len(preposition) if self.strands else 0
+        found = Part(nominal, place, relation, self._governed(preposition, said, nominal), stay)
+        return [found, Part(nominal, row["relative"].format(place=place), "", relative)] if relative else [found]
+
+    def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
+        """A nominal in its role in a clause."""
+        return self.phrase(nominal, case, negated)
+
+    def _governed(self, preposition: Said, said: Said, governed: m.Nominal) -> Said:
+        """A preposition, if there is one, with what it governs."""
+        return before(preposition, said, "case")
+
+    def _set_off(self, clause: Said) -> Said:
+        """A subordinate clause with what it stands between."""
+        return clause
+
+    def _relative(self, node: m.Predicate, noun: Word) -> Said:
+        """The relative clause of a nominal, or nothing."""
+        relative = node.relative if isinstance(node, m.NounPhrase) else None
+        if relative is None:
+            return []
+        said = self.clause(relative.clause, self.relative_order, relative.front)
+        for word in said:
+            if any(isinstance(part, m.RelativePronoun) for part, _ in word.origins):
+                word.antecedent = noun
+        return self._set_off(attach(said, noun, "acl:relcl"))
+
+    # ---- what stands in them
+
+    def closed(self, name: str, key: str) -> str:
+        """A word of a closed class; rows that are a word are the English one, and the key is the German one."""
+        row = CLOSED[name][key]
+        word: str = (row if isinstance(row, dict) else {"english": row}).get(self.name, key)
+        return word
+
+    def phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
+        """A nominal in a case, or another predicate; it takes up the negation of the clause `negated`."""
+        match node:
+            case m.Both():
+                return self._both(node, case)
+            case m.NounPhrase():
+                return self._noun_phrase(node, case, negated)
+            case m.Prepositional():
+                return self._prepositional(node)
+            case m.Adverbial():
+                return self._adverb(node)
+            case m.Quality():
+                return self._quality(node)
+        return self._short(node, case, negated)
+
+    def _adverb(self, node: m.Adverbial) -> Said:
+        """Its words, linked one by one with those of the other language where there are as many."""
+        one_by_one = len(node.adverb.key.split()) == len(node.adverb.english.split())
+        speech = "PRON" if node.adverb.pronoun == self.name else "ADV"
+        said = spell(getattr(node.adverb, self.name), speech, relation="advmod", last=True)
+        for place, word in enumerate(said):
+            word.origins = ((node, f"word {place if one_by_one else 0}"),)
+        return before(self._degree(node), said, "advmod")
+
+    def _degree(self, node: m.Adverbial | m.Quality) -> Said:
+        return spell(self.closed("degrees", node.degree), "ADV", (node, "degree")) if node.degree else []
+
+    def _quality(self, node: m.Quality) -> Said:
+        """The adjective with its degree or measure, and what it is compared with."""
+        row = CLOSED["comparison"][self.name]
+        compared = node.than is not None and not node.equal
+        text = self.comparative(node.adjective) if compared else getattr(node.adjective, self.name)
+        said = spell(text, "ADJ", (node, "adjective"), relation="advmod", last=True)
+        main = said[-1]
+        said = before(self._degree(node), said, "advmod")
+        if node.measure is not None:
+            said = before(self.phrase(node.measure, "accusative"), said, row["measure"])
+        if node.than is not None:
+            than = Word(row["as" if node.equal else "than"], row["part_of_speech"], ((node, "than"),))
+            other = before([than], self.phrase(node.than, self.plain_case), "case")
+            so = [Word(row["so"], "ADV", ((node, "as"),))] if node.equal else []
+            said = [*before(so, said, "advmod"), *attach(other, main, "obl")]
+        return said
+
+    def _both(self, node: m.Both, case: Case) -> Said:
+        said, other = (self.phrase(part, case) for part in node.parts)
+        joiner = Word(self.closed("joiners", node.joiner), "CCONJ", ((node, "and"),))
+        return [*said, *attach(before([joiner], other, "cc"), root_of(said), "conj")]
+
+    # ---- what each language says its own way: the verb, of which it returns the full one and, if another takes it
+    # with to, that one …
+
+    @abstractmethod
+    def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]: ...
+
+    # … and the forms of its words.
+
+    @abstractmethod
+    def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said: ...
+    @abstractmethod
+    def _prepositional(self, node: m.Prepositional) -> Said: ...
+    @abstractmethod
+    def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said: ...
+
+
+def _relation(node: m.Joined) -> str:
+    """The relation of a clause to the one that it is joined to."""
+    return "ccomp" if "complement" in node.row else CLOSED["joining"][node.row["order"]].split()[2]
+
+
+def make_copula(verb: Word, predicate: Word, places: Places) -> Word:
+    """Let what depends on the verb depend on its predicate, which is the head of a clause with sein or be."""
+    for word in (word for said in places.values() for word in said):
+        if word.head is verb:
+            word.head = predicate
+    verb.head, verb.relation, verb.part_of_speech = predicate, "cop", "AUX"
+    return predicate

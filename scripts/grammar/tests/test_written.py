@@ -1,0 +1,19 @@
+"""The built-in corpus of the package is the one that the grammar writes."""
+
+import lzma
+
+from grammar.__main__ import SIZES, written
+from grammar.splits import generate_corpus
+from transformer_mt.config.sections import BuiltinConfig
+from transformer_mt.corpus.builtin import FOLDER, builtin_corpus
+
+
+def test_the_grammar_writes_the_files_of_the_package() -> None:
+    made = generate_corpus(**SIZES)
+    files = dict(written(made))
+    assert {path.name for path in FOLDER.glob("*.xz")} == files.keys()
+    for name, content in files.items():
+        assert lzma.decompress((FOLDER / name).read_bytes()).decode() == content, name
+    read = builtin_corpus(**BuiltinConfig().model_dump(), structure=True)
+    assert list(read) == list(made)
+    assert read == made

@@ -1,0 +1,72 @@
+"""The corpus that the package ships."""
+
+import subprocess
+import sys
+
+import pytest
+
+from transformer_mt.corpus.builtin import SHOWCASE, SPLITS, builtin_corpus
+from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.errors import InputError
+
+WHOLE = {"train": 40_000, "validation": 500, "test": 1_000}
+
+
+@pytest.fixture(scope="module")
+def corpus() -> dict[str, list[SentencePair]]:
+    return builtin_corpus(**WHOLE, structure=False)
+
+
+def test_the_splits_have_their_sizes(corpus: dict[str, list[SentencePair]]) -> None:
+    assert {split: len(pairs) for split, pairs in corpus.items()} == {
+        **dict.fromkeys(SPLITS, 1_000), **WHOLE, "test_everyday": 150
+    }  # fmt: skip
+
+
+def test_every_pair_but_the_everyday_ones_has_links_within_its_words(corpus: dict[str, list[SentencePair]]) -> None:
+    for split, pairs in corpus.items():
+        for pair in pairs[:1_000]:
+            assert (pair.links is None) == (split == "test_everyday")
+            assert pair.structure is None
+            for source, target in pair.links or ():
+                assert words(pair.source)[source], words(pair.target)[target]
+
+
+def test_a_smaller_corpus_is_the_first_pairs_with_trees_on_request(corpus: dict[str, list[SentencePair]]) -> None:
+    small = builtin_corpus(train=11, validation=7, test=5, structure=True)
+    for split, size in {"train": 11, "validation": 7, **dict.fromkeys(SPLITS[2:], 5), "test_everyday": 150}.items():
+        assert [pair.source for pair in small[split]] == [pair.source for pair in corpus[split][:size]]
+        for pair in small[split]:
+            for text, tree in zip((pair.source, pair.target), pair.structure or ((), ()), strict=True):
+                assert len(tree) == len(words(text)) or split == "test_everyday"
+                assert sum(node.head == -1 for node in tree) == (split != "test_everyday")
+
+
+def test_references_are_other_sentences(corpus: dict[str, list[SentencePair]]) -> None:
+    found = [pair for pair in corpus["test"] if pair.references and pair.source_references]
+    assert len(found) == 78
+    for pair in found:
+        assert pair.target not in pair.references
+        assert pair.source not in pair.source_references
+
+
+def test_the_showcase_is_in_no_split(corpus: dict[str, list[SentencePair]]) -> None:
+    assert all(pair.source != SHOWCASE for pairs in corpus.values() for pair in pairs)
+
+
+@pytest.mark.parametrize(("key", "size"), [("train", 40_001), ("validation", 501), ("test", 1_001)])
+def test_more_pairs_than_there_are_is_refused_with_their_number(key: str, size: int) -> None:
+    with pytest.raises(InputError, match=f"^data.builtin.{key}: {size:,}, but .* has {size - 1:,} pairs; lower it$"):
+        builtin_corpus(**{"train": 3, "validation": 3, "test": 3, key: size}, structure=False)
+
+
+@pytest.mark.slow
+def test_it_is_read_in_half_a_second() -> None:
+    code = (
+        "import time\n"
+        "from transformer_mt.corpus.builtin import builtin_corpus\n"
+        "start = time.process_time()\n"
+        f"builtin_corpus(**{WHOLE}, structure=False)\n"
+        "print(time.process_time() - start)\n"
+    )
+    assert float(subprocess.check_output([sys.executable, "-c", code])) < 0.5
