@@ -7,16 +7,11 @@ from support.recorded_disk import RecordedDisk
 from support.small_training import TRAIN, corpus_in_memory, small_config
 
 from transformer_mt.corpus.word_counts import count_words
+from transformer_mt.files import make_directory, write_atomically
 from transformer_mt.runs.checkpoints import saved_steps
+from transformer_mt.runs.checksummed import MANIFEST, remove_checksummed, write_checksummed
 from transformer_mt.runs.data import DATA, ROWS, DataRecord
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run
-from transformer_mt.runs.files import (
-    MANIFEST,
-    make_directory,
-    remove_sealed_directory,
-    write_atomically,
-    write_sealed_directory,
-)
 from transformer_mt.runs.words import WORDS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
@@ -39,7 +34,7 @@ def test_every_file_of_a_sealed_directory_is_flushed_then_the_directory_then_it_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = RecordedDisk(tmp_path, monkeypatch)
-    write_sealed_directory(tmp_path / "sealed", NEW)
+    write_checksummed(tmp_path / "sealed", NEW)
     files = [f"flush .sealed.new/{name}" for name in (*NEW, MANIFEST)]
     assert disk.operations == [
         "make .sealed.new",
@@ -55,18 +50,18 @@ def test_every_file_of_a_sealed_directory_is_flushed_then_the_directory_then_it_
 def test_an_old_sealed_directory_is_removed_only_when_the_new_one_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_sealed_directory(tmp_path / "sealed", OLD)
+    write_checksummed(tmp_path / "sealed", OLD)
     disk = RecordedDisk(tmp_path, monkeypatch)
-    write_sealed_directory(tmp_path / "sealed", NEW)
+    write_checksummed(tmp_path / "sealed", NEW)
     end = disk.operations[disk.operations.index("flush .sealed.new") + 1 :]
     assert end == ["rename sealed .sealed.old", "rename .sealed.new sealed", "flush .", "remove .sealed.old"]
 
 
 def test_what_was_set_aside_is_removed_before_what_replaced_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("sealed", ".sealed.old"):
-        write_sealed_directory(tmp_path / name, OLD)
+        write_checksummed(tmp_path / name, OLD)
     disk = RecordedDisk(tmp_path, monkeypatch)
-    remove_sealed_directory(tmp_path / "sealed")
+    remove_checksummed(tmp_path / "sealed")
     assert disk.operations == ["remove .sealed.old", "remove sealed"]
 
 
@@ -113,5 +108,5 @@ def test_a_run_that_is_cleared_loses_its_configuration_first(tmp_path: Path, mon
 
 def test_steps_are_ordered_as_numbers(tmp_path: Path) -> None:
     for step in (10, 9, 100, 8):
-        write_sealed_directory(tmp_path / f"step-{step}", NEW)
+        write_checksummed(tmp_path / f"step-{step}", NEW)
     assert saved_steps(tmp_path) == [8, 9, 10, 100]

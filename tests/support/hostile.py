@@ -11,8 +11,8 @@ from typing import Any
 import safetensors.torch
 from torch import Tensor
 
+from transformer_mt.runs.checksummed import MANIFEST
 from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER
-from transformer_mt.runs.files import MANIFEST
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import digest, pack
 

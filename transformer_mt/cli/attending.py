@@ -7,7 +7,6 @@ from pathlib import Path
 
 from rich.text import Text
 
-from transformer_mt.cli.output_file import write_output
 from transformer_mt.cli.sentence import LoadedSentence, SentenceOptions, emit, load_sentence
 from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.drawing.attention_text import Form, Graphs, Numbers, Shades, agreement_lines, attention_lines
@@ -15,6 +14,7 @@ from transformer_mt.drawing.graph_dot import render_dot
 from transformer_mt.drawing.matrix_svg import render_svg
 from transformer_mt.drawing.numbers import Scale
 from transformer_mt.drawing.shading import shading_for
+from transformer_mt.files import write_output
 from transformer_mt.inspection.graph import adjacency
 from transformer_mt.inspection.matrices import Matrix, explaining_matrix, layer_matrices
 from transformer_mt.inspection.methods import METHODS

@@ -3,20 +3,19 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.errors import InputError
+from transformer_mt.files import bounded_lines, output_file
 from transformer_mt.translation.translator import Translation
 from transformer_mt.views.text import escape_controls, escaped_json
 
 STDIN = Path("-")
 # Bytes of a line to translate; a model takes some hundred subwords. A thousand lines are read ahead.
 LONGEST_SENTENCE = 100_000
-# Bytes after which a line without an end is none, and the file no text.
-LONGEST_SKIPPED = 100_000_000
 
 
 # Raises `InputError` that names the place, its second argument, for a sentence that cannot be translated.
@@ -152,13 +151,9 @@ class OutputFormat:
 
 def _decoded(file: BinaryIO, name: str) -> Iterator[str | InputError]:
     with file:
-        for number in count(1):
-            line = _read(file, name)
-            if not line:
-                return
-            if len(line) > LONGEST_SENTENCE:
-                _skip_line(file, line, place=f"{name}:{number}")
-                yield InputError(f"{name}:{number}: more than {LONGEST_SENTENCE:,} bytes in one line; split it")
+        for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
+            if isinstance(line, InputError):
+                yield line
                 continue
             try:
                 yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
@@ -166,21 +161,14 @@ def _decoded(file: BinaryIO, name: str) -> Iterator[str | InputError]:
                 yield InputError(f"{name}:{number}: not UTF-8 at byte {error.start}; save it as UTF-8")
 
 
-def _read(file: BinaryIO, name: str) -> bytes:
-    """The next line, or its first bytes where it is too long."""
-    try:
-        return file.readline(LONGEST_SENTENCE + 1)
-    except OSError as error:
-        raise MachineError(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
-
-
-def _skip_line(file: BinaryIO, piece: bytes, *, place: str) -> None:
-    """Go to the end of the line that begins with the piece. Raises `InputError` where that is nowhere near."""
-    for _ in range(LONGEST_SKIPPED // LONGEST_SENTENCE):
-        if not piece or piece.endswith(b"\n"):
-            return
-        piece = _read(file, place)
-    raise InputError(f"{place}: more than {LONGEST_SKIPPED:,} bytes in one line; give a file of text")
+@contextmanager
+def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """A function that writes a line to stdout, or to the file that the user named."""
+    if path is None:
+        yield lambda line: print(line, flush=True)  # a signal ends the process without another chance
+        return
+    with output_file(path) as file:
+        yield lambda line: file.writelines((f"{line}\n".encode(),))
 
 
 def _json_object(line: str, *, place: str) -> dict[str, Any]:

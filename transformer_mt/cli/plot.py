@@ -49,10 +49,10 @@ def plot(
     learning_rate and bleu as pairs of step and value; curves, a name and pairs each; or rows, one for each position.
     """
 
-    from transformer_mt.cli.output_file import write_output
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.cli.terminal import literal_console, prints, result
     from transformer_mt.drawing.chart_text import FINE
+    from transformer_mt.files import write_output
 
     if schedule and positions:
         raise InputError("--positions: --schedule plots something else; give one of them")

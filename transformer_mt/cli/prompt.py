@@ -13,7 +13,7 @@ from typing import Any
 from transformer_mt.cli.lines import Source
 from transformer_mt.cli.signals import STOPPING
 from transformer_mt.errors import TmtError
-from transformer_mt.runs.reading import read_regular
+from transformer_mt.files import read_regular
 from transformer_mt.views.text import escape_controls
 
 QUIT = ":quit"

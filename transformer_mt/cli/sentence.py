@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Npz, Quiet
-from transformer_mt.cli.output_file import write_output
 from transformer_mt.cli.search_options import SearchOptions, search_parameters, with_options
 from transformer_mt.cli.terminal import literal_console, result, result_lines
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.files import write_output
 from transformer_mt.registry import HeadName
 from transformer_mt.views.text import escaped_json
 

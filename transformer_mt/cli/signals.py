@@ -2,17 +2,15 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # this is imported before anything else: the sooner a signal is handled, the better
-    from pathlib import Path
     from types import FrameType
 
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has not all of them
-
-_unfinished: "set[Path]" = set()
 
 
 class Stopped(BaseException):
@@ -62,16 +60,6 @@ def graceful_shutdown(may_interrupt: Callable[[], bool]) -> Iterator[StopRequest
             signal.signal(number, handler)
 
 
-@contextmanager
-def removed_on_signals(path: "Path") -> Iterator[None]:
-    """While this is open, a signal that ends the process removes the file first."""
-    _unfinished.add(path)
-    try:
-        yield
-    finally:
-        _unfinished.discard(path)
-
-
 def _install(handler: "Callable[[int, FrameType | None], None]") -> dict[signal.Signals, Any]:
     """Have signals handled so; what handled them before."""
     numbers = [signal.Signals[name] for name in STOPPING if name in signal.Signals.__members__]
@@ -79,9 +67,10 @@ def _install(handler: "Callable[[int, FrameType | None], None]") -> dict[signal.
 
 
 def _leave(number: int, frame: "FrameType | None") -> None:
-    """End the process. Files that are not finished go; a terminal gets its colours and its cursor back."""
+    """End the process: delete temporary files and reset the terminal."""
     del frame
-    for path in _unfinished:
+    files = sys.modules.get("transformer_mt.files")
+    for path in files.unfinished if files else ():
         with suppress(OSError):
             path.unlink()
     if os.isatty(2) and os.environ.get("TERM") != "dumb":

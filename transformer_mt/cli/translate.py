@@ -70,10 +70,9 @@ def translate(
     A line that cannot be translated is named on stderr, an empty line (with --json an object with error) comes out
     for it, the others are translated, and the exit code is 2. At the prompt, :quit or Ctrl-D ends.
     """
-    from transformer_mt.cli.lines import STDIN, OutputFormat, Source, read_lines, read_records
+    from transformer_mt.cli.lines import STDIN, OutputFormat, Source, open_output, read_lines, read_records
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.never_seen import NeverSeen
-    from transformer_mt.cli.output_file import open_output
     from transformer_mt.cli.prompt import prompted
     from transformer_mt.cli.search_views import SearchViews
     from transformer_mt.cli.terminal import note

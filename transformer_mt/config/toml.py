@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, Section
 from transformer_mt.errors import InputError
+from transformer_mt.files import read_input
 from transformer_mt.registry import suggest
 
 _LONGEST = 2**20
@@ -141,17 +142,7 @@ def _comment(text: str) -> list[str]:
 
 
 def _read(path: Path) -> bytes:
-    """What the file, a pipe perhaps, holds, up to a size that no configuration has."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LONGEST + 1)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; give a TOML configuration such as configs/multi30k.toml") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
-    if len(content) > _LONGEST:
-        raise InputError(f"{path}: more than {_LONGEST} bytes, so no configuration; give a TOML file")
-    return content
+    return read_input(path, limit=_LONGEST, remedy="give a TOML configuration such as configs/multi30k.toml")
 
 
 def _parse_toml(content: bytes, place: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 from typing_extensions import override
 
 from transformer_mt.corpus.compressed import opened
-from transformer_mt.corpus.lines import bounded_lines
 from transformer_mt.corpus.selection import (
     NESTED,
     OneFile,
@@ -22,6 +21,7 @@ from transformer_mt.corpus.selection import (
 from transformer_mt.corpus.source import DataFile
 from transformer_mt.corpus.text import not_utf8
 from transformer_mt.errors import InputError
+from transformer_mt.files import bounded_lines
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class JsonLines(OneFile):
     def _objects(self) -> Iterator[tuple[str, dict[str, Any]]]:
         with opened(self.file) as stream:
             for number, line in bounded_lines(stream, name=self.name):
+                if isinstance(line, InputError):
+                    raise line
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 if line.strip():

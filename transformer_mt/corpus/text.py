@@ -8,10 +8,10 @@ from functools import cached_property
 from typing_extensions import override
 
 from transformer_mt.corpus.compressed import digest_of, opened
-from transformer_mt.corpus.lines import bounded_lines
 from transformer_mt.corpus.selection import OneFile, Part, Selection, said_by_columns
 from transformer_mt.corpus.source import DataFile, is_language
 from transformer_mt.errors import InputError
+from transformer_mt.files import bounded_lines
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _MOST_COLUMNS = 4
@@ -21,6 +21,8 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers from 1, without a byte-order mark and without `\\n`."""
     with opened(file) as stream:
         for number, line in bounded_lines(stream, name=str(file.path)):
+            if isinstance(line, InputError):
+                raise line
             if number == 1:
                 if line.startswith(_UTF16):
                     raise InputError(f"{file.path}:1: UTF-16 by its first two bytes; save the file as UTF-8")

@@ -9,8 +9,8 @@ from transformer_mt.errors import InputError, TmtError
 from transformer_mt.experiments.experiment import SPLITS, Experiment, Measurement
 from transformer_mt.experiments.runner import Runner
 from transformer_mt.experiments.table import as_json, caption, groups, table
+from transformer_mt.files import write_atomically
 from transformer_mt.registry import lookup
-from transformer_mt.runs.files import write_atomically
 
 SETTINGS = ("training.validate_every=350", "training.checkpoint_every=350", "training.log_every=10")
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, ValidationError
 
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.files import read_regular
 from transformer_mt.registry import HeadName
-from transformer_mt.runs.reading import read_regular
 
 ALIGNMENT = "alignment.json"
 _LIMIT = 2**20

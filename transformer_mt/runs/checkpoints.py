@@ -17,15 +17,14 @@ from torch import Tensor
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.files import (
-    read_sealed_directory,
+from transformer_mt.files import open_regular, parse_json, read_regular, require_directory, write_errors
+from transformer_mt.runs.checksummed import (
+    checksummed_names,
+    read_checksummed,
+    remove_checksummed,
     remove_leftovers,
-    remove_sealed_directory,
-    sealed_directories,
-    write_sealed_directory,
-    writing,
+    write_checksummed,
 )
-from transformer_mt.runs.reading import open_regular, parse_json, read_regular, require_directory
 from transformer_mt.runs.weights import Layout, layout_of, pack, read_header, size_limit, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
@@ -134,14 +133,14 @@ class Checkpoints:
             return
         progress = json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode()
         tensors = {_file(part): pack(getattr(checkpoint, part)) for part in self.layouts}
-        write_sealed_directory(self.path(checkpoint.progress.step), {_PROGRESS: progress, **tensors})
+        write_checksummed(self.path(checkpoint.progress.step), {_PROGRESS: progress, **tensors})
 
     def load(self, step: int) -> Checkpoint:
         """Read a checkpoint. Raises `MachineError` that names the file that is damaged or of another training."""
         path = self.path(step)
         limits = {_file(part): size_limit(layout) for part, layout in self.layouts.items()}
         limits[_file("random")] = _RANDOM_LIMIT
-        files = read_sealed_directory(path, {_PROGRESS: _PROGRESS_LIMIT, **limits})
+        files = read_checksummed(path, {_PROGRESS: _PROGRESS_LIMIT, **limits})
         progress = _parse_progress(files[_PROGRESS], step=step, path=path / _PROGRESS)
         parts = {}
         for part, layout in self.layouts.items():
@@ -161,9 +160,9 @@ class Checkpoints:
         """Delete all checkpoints but these."""
         if not self.distributed.is_main:
             return
-        with writing(self.directory):
+        with write_errors(self.directory):
             for step in set(self.steps()) - steps:
-                remove_sealed_directory(self.path(step))
+                remove_checksummed(self.path(step))
 
     def remove_leftovers(self) -> None:
         """Delete what crashes have left half-written."""
@@ -189,7 +188,7 @@ def _of_rank(name: str, rank: int) -> str:
 def saved_steps(directory: Path) -> list[int]:
     """The steps that have a checkpoint below a directory, the newest last."""
     return sorted(
-        int(found[1]) for name in sealed_directories(directory) if (found := re.fullmatch(CHECKPOINT_NAME, name))
+        int(found[1]) for name in checksummed_names(directory) if (found := re.fullmatch(CHECKPOINT_NAME, name))
     )
 
 
@@ -214,7 +213,7 @@ def saved_weights(directory: Path, step: int, layout: Layout) -> dict[str, Tenso
     path = directory / f"step-{step}"
     limit = size_limit(layout)
     wanted = {_file("weights"): limit, _file("averaged"): limit + 2**8}
-    files = read_sealed_directory(path, wanted, others={_PROGRESS, _file("optimizer"), _file("random")})
+    files = read_checksummed(path, wanted, unread={_PROGRESS, _file("optimizer"), _file("random")})
     averaged = files[_file("averaged")]
     if read_header(io.BytesIO(averaged), path=path / _file("averaged")).layout:
         counted = {**layout, "n_averaged": (torch.int64, ())}

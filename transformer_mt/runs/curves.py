@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.files import parse_json, read_regular
 from transformer_mt.runs.directory import METRICS, METRICS_LIMIT, Run
-from transformer_mt.runs.reading import parse_json, read_regular
 
 Points = tuple[tuple[int, float], ...]
 

@@ -17,7 +17,7 @@ from transformer_mt.corpus.build import report_record
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.reading import open_regular, parse_json, read_regular
+from transformer_mt.files import open_regular, parse_json, read_regular
 from transformer_mt.runs.weights import pack, read_header, read_tensors
 
 DATA, ROWS = "data.json", "data.safetensors"

@@ -35,13 +35,22 @@ from transformer_mt.config.sections import Config, ModelConfig
 from transformer_mt.config.toml import dump_config, leaves, parse_written_config
 from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.files import (
+    OPEN_FLAGS,
+    make_directory,
+    open_regular,
+    parse_json,
+    read_regular,
+    remove,
+    write_atomically,
+    write_errors,
+)
 from transformer_mt.models.build import Unfilled, build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads, read_alignment
+from transformer_mt.runs.checksummed import remove_leftovers
 from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
-from transformer_mt.runs.files import make_directory, remove, remove_leftovers, write_atomically, writing
 from transformer_mt.runs.lock import LOCK
-from transformer_mt.runs.reading import OPENING, open_regular, parse_json, read_regular
 from transformer_mt.runs.watched import WATCHED, forget_frames_after
 from transformer_mt.runs.weights import (
     Header,
@@ -119,7 +128,7 @@ class Run:
         `words` are those of the training data, as far as they are known.
         """
         run = cls(path)
-        with writing(path):
+        with write_errors(path):
             make_directory(path / CHECKPOINTS)
         write_atomically(path / TOKENIZER, tokenizer.serialized)
         for name, content in data.files().items():
@@ -249,7 +258,10 @@ class Run:
 
     def _append(self, name: str, *lines: str) -> None:
         path = self.path / name
-        with writing(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPENING), "ab") as file:
+        with (
+            write_errors(path),
+            os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS), "ab") as file,
+        ):
             file.write("".join(f"{line}\n" for line in lines).encode())
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -267,7 +279,7 @@ class Run:
 
     def clear(self) -> None:
         """Delete what a run consists of, and nothing else that may lie in the directory."""
-        with writing(self.path):
+        with write_errors(self.path):
             for name in PARTS:  # the configuration first: without it, it is no run
                 if name != LOCK:
                     remove(self.path / name)

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.runs.files import writing
-from transformer_mt.runs.reading import OPENING
+from transformer_mt.files import OPEN_FLAGS, write_errors
 
 LOCK = "training.lock"
 
@@ -30,7 +29,7 @@ def acquire(directory: Path) -> bool:
     place = directory.resolve()
     if place in _held:
         return False
-    with writing(directory / LOCK):
+    with write_errors(directory / LOCK):
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(directory / LOCK, flags, 0o644)
     try:
@@ -52,7 +51,7 @@ def _take(descriptor: int, directory: Path) -> None:
             "with --run-dir"
         )
     ours = {"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
-    with writing(directory / LOCK):
+    with write_errors(directory / LOCK):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(ours).encode(), 0)
 
@@ -67,7 +66,7 @@ def release(directory: Path) -> None:
 def is_held(directory: Path) -> bool:
     """Whether somebody holds the directory's lock. Changes nothing; False on a system without such locks."""
     try:
-        descriptor = os.open(directory / LOCK, os.O_RDONLY | OPENING)
+        descriptor = os.open(directory / LOCK, os.O_RDONLY | OPEN_FLAGS)
     except OSError:
         return False
     try:

@@ -16,8 +16,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.files import write_atomically
-from transformer_mt.runs.reading import parse_json, read_regular
+from transformer_mt.files import parse_json, read_regular, write_atomically
 
 WATCHED = "watched.jsonl"
 

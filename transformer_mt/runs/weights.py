@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ import torch
 from torch import Tensor
 
 from transformer_mt.errors import MachineError
+from transformer_mt.files import parse_json
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.reading import parse_json, size_of
 
 # The type and shape of every tensor by its name.
 Layout = dict[str, tuple[torch.dtype, tuple[int, ...]]]
@@ -109,6 +110,14 @@ def read_tensors(file: BufferedIOBase, header: Header, *, path: Path) -> dict[st
         if not tensor.isfinite().all() or (dtype == torch.int64 and tensor.min() < 0):
             raise MachineError(f"{path}: the weights are not finite ({name}); restore it or train anew")
     return tensors
+
+
+def size_of(file: BufferedIOBase) -> int:
+    """The bytes of an open file, wherever in it we are."""
+    place = file.tell()
+    size = file.seek(0, os.SEEK_END)
+    file.seek(place)
+    return size
 
 
 def digest(tensors: Mapping[str, Tensor]) -> str:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.reading import open_regular
+from transformer_mt.files import open_regular
 from transformer_mt.runs.weights import pack, read_header, read_tensors
 
 WORDS = "words.safetensors"

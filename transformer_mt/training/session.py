@@ -18,10 +18,10 @@ from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
 from transformer_mt.distributed import Distributed, SingleProcess
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
-from transformer_mt.runs.files import make_directory, original_name, writing
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -137,7 +137,7 @@ def _write_start(
     run = session.trainer.run
     if not continuing:
         words = known_words(config, corpora)
-        with writing(run.path):
+        with write_errors(run.path):
             make_directory(run.path)
         acquire(run.path)
         if run.exists() and not began:

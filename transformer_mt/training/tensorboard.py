@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.files import make_directory, writing
-from transformer_mt.runs.reading import require_directory
+from transformer_mt.files import make_directory, require_directory, write_errors
 
 
 def require_tensorboard() -> None:
@@ -29,14 +28,14 @@ class TensorBoard:
         from torch.utils.tensorboard import SummaryWriter
 
         self.directory = directory
-        with writing(directory):
+        with write_errors(directory):
             make_directory(directory)
             require_directory(directory)
             self._writer = SummaryWriter(str(directory), purge_step=after + 1)
 
     def add(self, step: int, record: Mapping[str, Any]) -> None:
         """Write the numbers of a record as `kind/name`; they are in the file when this returns."""
-        with writing(self.directory):
+        with write_errors(self.directory):
             for name, value in record.items():
                 if isinstance(value, float):
                     self._writer.add_scalar(f"{record['kind']}/{name}", value, step)
@@ -44,5 +43,5 @@ class TensorBoard:
 
     def close(self) -> None:
         """Close the file."""
-        with writing(self.directory):
+        with write_errors(self.directory):
             self._writer.close()

@@ -1,0 +1,153 @@
+from pathlib import Path
+
+import pytest
+from support.crashes import crash_everywhere
+
+from transformer_mt.errors import MachineError
+from transformer_mt.runs.checksummed import (
+    MANIFEST,
+    checksummed_names,
+    read_checksummed,
+    remove_checksummed,
+    remove_leftovers,
+    write_checksummed,
+)
+
+OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
+
+
+def limits(files: dict[str, bytes]) -> dict[str, int]:
+    return dict.fromkeys(files, 9)
+
+
+def test_checksummed_directory_holds_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "deeper" / "kept"
+    for files in (OLD, NEW):
+        write_checksummed(path, files)
+        assert read_checksummed(path, limits(files)) == files
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_crash_while_writing_leaves_the_old_directory_or_the_new(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    write_checksummed(path, OLD)
+
+    def check() -> None:
+        assert checksummed_names(tmp_path) == {"kept"}
+        found = path if path.exists() else tmp_path / ".kept.old"
+        files = NEW if (found / "empty.bin").exists() else OLD
+        assert read_checksummed(path, limits(files)) == files
+
+    assert crash_everywhere(lambda: write_checksummed(path, NEW), check) >= 10
+    assert read_checksummed(path, limits(NEW)) == NEW
+    (tmp_path / ".mine.0123456789abcdef.new").touch()
+    remove_leftovers(tmp_path, "kept")
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".mine.0123456789abcdef.new", "kept"]
+
+
+def test_crash_while_writing_the_first_time_leaves_nothing_or_the_whole(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+
+    def check() -> None:
+        if checksummed_names(tmp_path):
+            assert read_checksummed(path, limits(NEW)) == NEW
+
+    assert crash_everywhere(lambda: write_checksummed(path, NEW), check) >= 10
+
+
+def test_removing_a_checksummed_directory_removes_what_was_set_aside_too(tmp_path: Path) -> None:
+    for name in ("kept", ".kept.old"):
+        write_checksummed(tmp_path / name, OLD)
+    remove_checksummed(tmp_path / "kept")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.bin", "empty.bin", MANIFEST])
+def test_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    write_checksummed(tmp_path / "kept", NEW)
+    (tmp_path / "kept" / name).unlink()
+    with pytest.raises(MachineError, match=f"^{tmp_path}/kept/{name}: missing; "):
+        read_checksummed(tmp_path / "kept", limits(NEW))
+
+
+@pytest.mark.parametrize("damage", [b"", b"ne", b"neW", b"new\0"])
+def test_damaged_file_is_named(tmp_path: Path, damage: bytes) -> None:
+    write_checksummed(tmp_path / "kept", NEW)
+    (tmp_path / "kept" / "a.bin").write_bytes(damage)
+    with pytest.raises(MachineError, match=f"^{tmp_path}/kept/a.bin: damaged"):
+        read_checksummed(tmp_path / "kept", limits(NEW))
+
+
+@pytest.mark.parametrize("manifest", [b"", b"{", b"[]x", b"7", b'["a.bin"]', b"\xff", b'{"\\u0000": "x"}'])
+def test_damaged_manifest_is_named(tmp_path: Path, manifest: bytes) -> None:
+    write_checksummed(tmp_path / "kept", NEW)
+    (tmp_path / "kept" / MANIFEST).write_bytes(manifest)
+    with pytest.raises(MachineError, match=f"^{tmp_path}/kept/{MANIFEST}: damaged; "):
+        read_checksummed(tmp_path / "kept", limits(NEW))
+
+
+def test_no_single_changed_byte_of_the_manifest_passes(tmp_path: Path) -> None:
+    write_checksummed(tmp_path / "kept", NEW)
+    manifest = tmp_path / "kept" / MANIFEST
+    sound = manifest.read_bytes()
+    for position in range(len(sound)):
+        manifest.write_bytes(sound[:position] + bytes([sound[position] ^ 1]) + sound[position + 1 :])
+        with pytest.raises(MachineError, match=str(tmp_path / "kept")):
+            read_checksummed(tmp_path / "kept", limits(NEW))
+
+
+def test_a_checksummed_directory_holds_what_is_expected_and_nothing_else(tmp_path: Path) -> None:
+    write_checksummed(tmp_path / "kept", NEW)
+    for expected in (NEW | {"more": b""}, dict(list(NEW.items())[1:])):
+        with pytest.raises(MachineError, match=f"{MANIFEST}: damaged"):
+            read_checksummed(tmp_path / "kept", limits(expected))
+    with pytest.raises(MachineError, match=r"a\.bin: 3 bytes, where at most 2 are expected"):
+        read_checksummed(tmp_path / "kept", limits(NEW) | {"a.bin": 2})
+
+
+def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_checksummed(tmp_path / "kept", OLD)
+
+    def too_deep(_: Path) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("transformer_mt.files.shutil.rmtree", too_deep)
+    with pytest.raises(MachineError, match=r"holds directories too deep to delete; delete it by hand$"):
+        write_checksummed(tmp_path / "kept", NEW)
+    assert read_checksummed(tmp_path / "kept", limits(NEW)) == NEW
+
+
+def test_what_was_set_aside_is_no_leftover_while_nothing_has_taken_its_place(tmp_path: Path) -> None:
+    write_checksummed(tmp_path / "kept", OLD)
+    (tmp_path / "kept").rename(tmp_path / ".kept.old")
+    remove_leftovers(tmp_path, "kept")
+    assert read_checksummed(tmp_path / "kept", limits(OLD)) == OLD
+
+
+def test_checksummed_directories_are_neither_written_nor_looked_for_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "elsewhere")
+    for use in (checksummed_names, lambda path: write_checksummed(path / "kept", NEW)):
+        with pytest.raises(MachineError, match="linked: a symbolic link, where a directory is expected"):
+            use(tmp_path / "linked")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_directory_that_is_deleted_while_it_is_listed_holds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deleted(path: Path) -> list[str]:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr("os.listdir", deleted)
+    assert checksummed_names(tmp_path) == set()
+
+
+def test_a_failure_to_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(MachineError, match="new: cannot be written"):
+        write_checksummed(tmp_path / "new", NEW)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,48 @@
+import io
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_mt.errors import MachineError
+from transformer_mt.runs.weights import digest, layout_of, pack, read_header, unpack
+
+
+def test_packed_tensors_come_back(tmp_path: Path) -> None:
+    tensors = {"x": torch.randn(3, 5).T, "steps": torch.tensor(7), "y": torch.tensor([2, 0], dtype=torch.uint8)}
+    unpacked = unpack(pack(tensors), layout_of(tensors), path=tmp_path)
+    assert unpacked.keys() == tensors.keys()
+    assert all(torch.equal(unpacked[name], tensor) for name, tensor in tensors.items())
+    assert unpack(pack({}), {}, path=tmp_path) == {}
+
+
+@given(content=st.binary(max_size=50) | st.binary(max_size=50).map(lambda tail: pack({"x": torch.ones(3)})[:40] + tail))
+def test_what_is_no_safetensors_file_is_one_line(content: bytes) -> None:
+    with pytest.raises(MachineError, match=r"^model.safetensors: damaged or not a safetensors file; .*anew$"):
+        unpack(content, {}, path=Path("model.safetensors"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"x": torch.ones(2, 3)}, {"y": torch.ones(2, 3)}),
+        ({"x": torch.ones(2, 3)}, {"x": torch.ones(3, 2)}),
+        ({"x": torch.zeros(2)}, {"x": torch.zeros(2, dtype=torch.int32)}),
+        ({"x": torch.zeros(2)}, {"x": torch.tensor([0.0, -0.0])}),
+        ({"x": torch.ones(1), "y": torch.zeros(1)}, {"x": torch.zeros(1), "y": torch.ones(1)}),
+    ],
+)
+def test_the_sum_of_tensors_tells_names_shapes_types_and_bytes_apart(
+    old: dict[str, torch.Tensor], new: dict[str, torch.Tensor]
+) -> None:
+    assert digest(old) != digest(new)
+    assert digest(old) == digest(dict(reversed(old.items())))
+
+
+def test_the_same_tensors_and_sums_are_the_same_file(tmp_path: Path) -> None:
+    sums = {name: name for name in "abcdefgh"}
+    packed = pack({"x": torch.ones(3)}, sums)
+    assert {pack({"x": torch.ones(3)}, sums) for _ in range(9)} == {packed}
+    assert read_header(io.BytesIO(packed), path=tmp_path).sums == sums

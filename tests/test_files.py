@@ -1,0 +1,336 @@
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from support.crashes import crash_everywhere
+
+from transformer_mt.errors import InputError, MachineError
+from transformer_mt.files import (
+    LONGEST_LINE,
+    bounded_lines,
+    output_file,
+    parse_json,
+    read_input,
+    read_regular,
+    require_directory,
+    unfinished,
+    write_atomically,
+    write_output,
+)
+
+
+def listen(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(path))  # the path of a socket must be short
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (Path.mkdir, "a directory"),
+        (os.mkfifo, "a FIFO"),
+        (listen, "a socket"),
+        (lambda path: path.symlink_to("/dev/zero"), "a symbolic link"),
+        (lambda path: path.symlink_to("whole"), "a symbolic link"),
+        (lambda path: path.symlink_to("nowhere"), "a symbolic link"),
+    ],
+)
+def test_only_a_regular_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "whole").write_bytes(b"whole")
+    make(tmp_path / "file")
+    with pytest.raises(MachineError) as caught:
+        read_regular(tmp_path / "file", limit=5)
+    assert str(caught.value) == (
+        f"{tmp_path / 'file'}: {kind}, where a regular file is expected; restore it, or train anew"
+    )
+    assert read_regular(tmp_path / "whole", limit=5) == b"whole"
+
+
+def test_a_device_is_not_read() -> None:
+    with pytest.raises(MachineError, match=r"^/dev/zero: a device, where a regular file is expected; "):
+        read_regular(Path("/dev/zero"), limit=5)
+
+
+def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"whole")
+    real = os.open
+
+    def exchanged(path: Path, flags: int) -> int:
+        (tmp_path / "file").unlink()
+        os.mkfifo(tmp_path / "file")
+        return real(path, flags)
+
+    monkeypatch.setattr(os, "open", exchanged)
+    with pytest.raises(MachineError, match="a FIFO, where a regular file is expected"):
+        read_regular(tmp_path / "file", limit=5)
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_regular(tmp_path / "file", limit=5) == b"12345"
+    with pytest.raises(MachineError, match=r"file: 5 bytes, where at most 4 are expected; "):
+        read_regular(tmp_path / "file", limit=4)
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    for read in (lambda path: read_regular(path, limit=1), require_directory):
+        with pytest.raises(MachineError, match=f"^{tmp_path}/file: missing; restore it, or train anew$"):
+            read(tmp_path / "file")
+
+
+def test_a_directory_is_no_link_to_one(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path)
+    require_directory(tmp_path)
+    with pytest.raises(MachineError, match="linked: a symbolic link, where a directory is expected"):
+        require_directory(tmp_path / "linked")
+
+
+def test_json_is_read_as_written() -> None:
+    assert parse_json(b'{"a": [1, 2.5, null, "\xc3\xbc"]}') == {"a": [1, 2.5, None, "ü"]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"NaN", b"[Infinity]", b"-Infinity", b'{"a": 1, "a": 1}', b"9" * 5_000, b"[" * 10**6, b"\xff", b"1 2"],
+    ids=lambda content: repr(content[:16]),
+)
+def test_json_that_is_not_strict_is_a_value_error(content: bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - whichever it is
+        parse_json(content)
+
+
+def test_a_file_that_the_user_names_may_be_a_link_and_a_pipe_of_bounded_size(tmp_path: Path) -> None:
+    (tmp_path / "whole").write_bytes(b"whole")
+    (tmp_path / "link").symlink_to("whole")
+    assert read_input(tmp_path / "link", limit=5, remedy="do this") == b"whole"
+    for path, limit, problem in (
+        (tmp_path / "link", 4, "more than 4 bytes; do this$"),
+        (Path("/dev/zero"), 9, "more than 9 bytes; do this$"),
+        (tmp_path / "none", 9, "no such file; do this$"),
+        (tmp_path, 9, r"cannot be read \(Is a directory\)"),
+    ):
+        with pytest.raises(InputError, match=f"^{path}: {problem}"):
+            read_input(path, limit=limit, remedy="do this")
+
+
+def test_lines_come_with_their_numbers_and_ends(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"one\r\n\ntwo\x00\x85\nthree")
+    with (tmp_path / "x").open("rb") as file:
+        lines = list(bounded_lines(file, name="x"))
+    assert lines == [(1, b"one\r\n"), (2, b"\n"), (3, b"two\x00\x85\n"), (4, b"three")]
+
+
+@pytest.mark.parametrize("length", [7, 11, 12, 30])
+@pytest.mark.parametrize("end", [b"\n", b"\nafter\n", b""])
+def test_a_line_longer_than_the_limit_is_named_and_skipped(tmp_path: Path, length: int, end: bytes) -> None:
+    (tmp_path / "x").write_bytes(b"abcde\n" + b"a" * length + end)
+    with (tmp_path / "x").open("rb") as file:
+        first, (number, problem), *after = bounded_lines(file, name="x", limit=6)
+    assert first == (1, b"abcde\n")
+    assert (number, str(problem)) == (2, "x:2: more than 6 bytes in one line; split it")
+    assert after == ([(3, b"after\n")] if len(end) > 1 else [])
+
+
+def test_a_file_without_line_breaks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.files.LONGEST_SKIPPED", 2 * LONGEST_LINE)
+    with (
+        open("/dev/zero", "rb") as zeros,
+        pytest.raises(InputError, match=r"^x:1: more than 2,000,000 bytes in one line"),
+    ):
+        next(bounded_lines(zeros, name="x"))
+
+
+def test_a_file_that_fails_while_it_is_read_is_one_line() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    problem = pytest.raises(MachineError, match=r"^x: cannot be read \(Bad file descriptor\); check where it ")
+    with open(writing, "rb") as file, problem:
+        list(bounded_lines(file, name="x"))
+
+
+def test_writing_atomically_replaces_the_content(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for content in (b"old", b"new"):
+        write_atomically(path, content)
+        assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_crash_while_writing_atomically_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def check() -> None:
+        assert path.read_bytes() in (b"old", b"new")
+
+    assert crash_everywhere(lambda: write_atomically(path, b"new"), check) >= 3
+    assert path.read_bytes() == b"new"
+
+
+def test_full_disk_is_one_line_and_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(MachineError) as caught:
+        write_atomically(path, b"new")
+    assert str(caught.value) == (
+        f"{path}: cannot be written (No space left on device); check disk space and permissions"
+    )
+    assert path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["file", ".file.new", ".file.old"])
+def test_writing_follows_no_link(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / name).symlink_to(tmp_path / "mine")
+    write_atomically(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert not (tmp_path / "file").is_symlink()
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+
+
+def test_a_temporary_name_that_is_taken_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.files.secrets.token_hex", lambda _: "0" * 16)
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / f".file.{'0' * 16}.new").symlink_to(tmp_path / "mine")
+    with pytest.raises(MachineError, match=r"file: cannot be written \(File exists\)"):
+        write_atomically(tmp_path / "file", b"new")
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+    assert (tmp_path / f".file.{'0' * 16}.new").is_symlink()
+
+
+def test_of_several_writers_the_last_wins_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    contents = [bytes([65 + number]) * 200_000 for number in range(4)]
+
+    def write(content: bytes) -> None:
+        for _ in range(10):
+            write_atomically(path, content)
+            assert path.read_bytes() in contents
+
+    with ThreadPoolExecutor(len(contents)) as threads:
+        list(threads.map(write, contents))
+    assert path.read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    """Whatever the person's own, new files here are for the owner and the group."""
+    before = os.umask(0o027)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+@pytest.mark.parametrize("mode", [0o600, 0o666, 0o751])
+def test_the_output_keeps_the_mode_of_the_file_that_it_replaces(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    path.chmod(mode)
+    write_output(path, b"new")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
+
+
+@pytest.mark.usefixtures("umask")
+def test_a_new_output_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
+    write_output(tmp_path / "out", b"new")
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("content", ["old", None])
+def test_a_link_stays_and_what_it_points_to_is_replaced(content: str | None, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target = tmp_path / "elsewhere/target"
+    if content is not None:
+        target.write_text(content)
+    (tmp_path / "link").symlink_to("elsewhere/target")
+    write_output(tmp_path / "link", b"new")
+    assert os.readlink(tmp_path / "link") == "elsewhere/target"
+    assert (target.read_text(), target.is_symlink()) == ("new", False)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["elsewhere", "link", "target"]
+
+
+def test_links_in_a_circle_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(MachineError, match=r"link: cannot be written \(Too many levels of symbolic links\);"):
+        write_output(tmp_path / "link", b"new")
+
+
+def test_several_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with output_file(path) as first, output_file(path) as second:
+        first.write(b"first")
+        second.write(b"second")
+        assert len(unfinished) == 2
+        assert not path.exists()
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+    assert not unfinished
+
+
+@pytest.mark.parametrize("raised", [InputError("x: y; z"), KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    with suppress(InputError, KeyboardInterrupt, MachineError), output_file(path) as output:
+        output.write(b"half")
+        raise raised
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_output_needs_a_directory_and_a_name(tmp_path: Path) -> None:
+    for path, problem in (
+        (tmp_path, "is a directory;"),
+        (tmp_path / "none/out", f"{tmp_path}/none is not a directory;"),
+    ):
+        with pytest.raises(InputError, match=f"^{path}: {problem}"):
+            write_output(path, b"")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everything")
+def test_a_file_that_may_not_be_written_is_not_replaced_either(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("old")
+    (tmp_path / "out").chmod(0o400)
+    with pytest.raises(MachineError, match=r"out: cannot be written \(Permission denied\)"):
+        write_output(tmp_path / "out", b"new")
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_fifo_is_written_and_stays(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    read: list[str] = []
+    reader = Thread(target=lambda: read.append((tmp_path / "fifo").read_text()))
+    reader.start()
+    write_output(tmp_path / "fifo", b"new")
+    reader.join()
+    assert read == ["new"]
+    assert (tmp_path / "fifo").is_fifo()
+
+
+def test_a_name_of_an_open_file_is_appended_to(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("old\n")
+    program = "from pathlib import Path; from transformer_mt.files import write_output\n"
+    program += "write_output(Path('/dev/stdout'), b'new')"
+    with (tmp_path / "log").open("a") as log:
+        subprocess.run([sys.executable, "-c", program], stdout=log, check=True)
+    assert (tmp_path / "log").read_text() == "old\nnew"
+    assert list(tmp_path.iterdir()) == [tmp_path / "log"]

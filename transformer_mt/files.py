@@ -1,0 +1,277 @@
+"""Files: read no further than expected, and written whole or not at all.
+
+Files of a run may come from a stranger: `read_regular` follows no link and waits for no pipe. Files that a person
+names, `read_input` and `output_file`, may be links and pipes.
+
+A new file is written under a random temporary name beside its own, flushed to disk and renamed: a crash leaves the old
+content or the new, and a link planted at either name is never followed.
+"""
+
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from io import BufferedReader
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, runtime_checkable
+
+from transformer_mt.errors import InputError, MachineError
+
+# No waiting for a FIFO, no following of a link. Not every system has all of these flags.
+OPEN_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+# Bytes of a line. A sentence has some hundred; the rest is for other fields of a JSON object.
+LONGEST_LINE = 1_000_000
+# Bytes without a line break after which a file is not text.
+LONGEST_SKIPPED = 100_000_000
+
+# Temporary files being written. Who ends the process without unwinding the stack deletes them first.
+unfinished: set[Path] = set()
+
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}\.new")
+_KINDS = {
+    stat.S_IFREG: "a regular file",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_REMEDY = "restore it, or train anew"
+
+
+def read_regular(path: Path, *, limit: int) -> bytes:
+    """The content of a regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
+    with open_regular(path, limit=limit) as file:
+        return file.read(limit)
+
+
+@contextmanager
+def open_regular(path: Path, *, limit: int) -> Iterator[BufferedReader]:
+    """An open regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
+    try:
+        _require_regular(path, os.lstat(path), limit)
+        with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
+            _require_regular(path, os.fstat(file.fileno()), limit)  # the file may have been exchanged
+            yield file
+    except FileNotFoundError:
+        raise MachineError(f"{path}: missing; {_REMEDY}") from None
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def require_directory(path: Path) -> None:
+    """Raise `MachineError` unless `path` is a directory and not a link to one."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        raise MachineError(f"{path}: missing; {_REMEDY}") from None
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+    if not stat.S_ISDIR(mode):
+        raise MachineError(f"{path}: {_kind(mode)}, where a directory is expected; {_REMEDY}")
+
+
+def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
+    """The content of a file or pipe that the user named. Raises `InputError` where there is none, or too much."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; {remedy}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
+    if len(content) > limit:
+        raise InputError(f"{path}: more than {limit} bytes; {remedy}")
+    return content
+
+
+@runtime_checkable
+class Lines(Protocol):
+    """A binary file that can be read line by line."""
+
+    def readline(self, size: int, /) -> bytes:
+        """The rest of a line, but at most `size` bytes."""
+
+
+def bounded_lines(file: Lines, *, name: str, limit: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | InputError]]:
+    """The lines of a file with their numbers from 1; an `InputError` in place of a line of more than `limit` bytes.
+
+    Raises `InputError` where no line break follows for `LONGEST_SKIPPED` bytes.
+    """
+    for number in count(1):
+        line = _read_line(file, limit + 1, name)
+        if not line:
+            return
+        if len(line) <= limit:
+            yield number, line
+            continue
+        skipped, rest = len(line), line
+        while rest and not rest.endswith(b"\n"):
+            if skipped > LONGEST_SKIPPED:
+                raise InputError(f"{name}:{number}: more than {LONGEST_SKIPPED:,} bytes in one line; give a text file")
+            rest = _read_line(file, limit, name)
+            skipped += len(rest)
+        yield number, InputError(f"{name}:{number}: more than {limit:,} bytes in one line; split it")
+
+
+def parse_json(content: bytes | str) -> Any:
+    """JSON without NaN, infinities and duplicate keys. Raises `ValueError` for anything else."""
+    try:
+        return json.loads(content, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file so that a crash at any moment leaves the old content or the new one."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path, *, permissions: int = 0o666) -> Iterator[BinaryIO]:
+    """A new file that replaces `path`, or the link there, when the block ends without an error."""
+    temporary = temporary_name(path)
+    with write_errors(path, temporary):
+        file = open(temporary, "xb", opener=partial(os.open, mode=permissions))  # noqa: SIM115 - closed below
+        unfinished.add(temporary)
+        try:
+            with file:
+                yield file
+                flush(file)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+            unfinished.discard(temporary)
+        flush_directory(path.parent)
+
+
+@contextmanager
+def output_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that the user named for results. Pipes, devices and names of open files (/dev/stdout) are appended to.
+
+    The target of a link is replaced and keeps its permissions.
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; give the name of a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: {path.parent} is not a directory; make it, or write elsewhere")
+    with write_errors(path):
+        try:
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            mode = None
+        target, folder = path.resolve(), path.parent.resolve()
+        if mode is None:
+            with replacing(target) as file:
+                yield file
+        elif not stat.S_ISREG(mode) or folder == Path("/dev") or folder.is_relative_to("/proc"):
+            with path.open("ab") as file:
+                yield file
+        else:
+            target.open("r+b").close()  # a file that may not be written is not replaced either
+            with replacing(target, permissions=stat.S_IMODE(mode)) as file:
+                os.chmod(file.fileno() if os.chmod in os.supports_fd else file.name, stat.S_IMODE(mode))
+                yield file
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """Write a whole file that the user named for results."""
+    with output_file(path) as file:
+        file.write(content)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory with its parents where they are missing; their entries are flushed to disk."""
+    missing = [directory for directory in (path, *path.parents) if not directory.exists()]
+    for directory in reversed(missing):
+        directory.mkdir(exist_ok=True)
+        flush_directory(directory.parent)
+
+
+def remove(path: Path) -> None:
+    """Delete a file, a directory with all its content, or a link; do nothing where nothing stands."""
+    if not os.path.lexists(path):
+        return
+    if stat.S_ISDIR(os.lstat(path).st_mode):
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def temporary_name(path: Path) -> Path:
+    """An unpredictable name beside `path`; `original_name` is its inverse."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+
+
+def original_name(name: str) -> str:
+    """The name for which a temporary one stands; any other name unchanged."""
+    match = _TEMPORARY.fullmatch(name)
+    return match[1] if match else name
+
+
+@contextmanager
+def write_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Turn a failure to write `path`, or its `temporary` stand-in, into a `MachineError` that gives the reason."""
+    try:
+        yield
+    except RecursionError:  # raised by `shutil.rmtree`
+        raise MachineError(f"{path}: holds directories too deep to delete; delete it by hand") from None
+    except OSError as error:
+        place = error.filename or path
+        if temporary is not None and str(place).startswith(str(temporary)):
+            place = path
+        raise MachineError(f"{place}: cannot be written ({error.strerror}); check disk space and permissions") from None
+
+
+def flush(file: BinaryIO) -> None:
+    """Have the system write a file to disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def flush_directory(path: Path) -> None:
+    """Have the system write the names in a directory to disk."""
+    if os.name != "posix":  # Windows cannot open directories
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read_line(file: Lines, size: int, name: str) -> bytes:
+    try:
+        return file.readline(size)
+    except OSError as error:
+        raise MachineError(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
+
+
+def _require_regular(path: Path, status: os.stat_result, limit: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise MachineError(f"{path}: {_kind(status.st_mode)}, where a regular file is expected; {_REMEDY}")
+    if status.st_size > limit:
+        raise MachineError(f"{path}: {status.st_size} bytes, where at most {limit} are expected; {_REMEDY}")
+
+
+def _kind(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "a special file")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a key comes twice")
+    return fields
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
