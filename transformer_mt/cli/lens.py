@@ -35,8 +35,7 @@ def lens(
     words, each with word and decided.
     """
     from transformer_mt.cli.terminal import note
-    from transformer_mt.drawing.lens_text import lens_lines
-    from transformer_mt.inspection.lens import look_through
+    from transformer_mt.views.lens import lens_lines, look_through
 
     loaded = load_sentence(sentence, target, model=model, options=options)
     found = look_through(loaded.model, loaded.tokenizer, loaded.source, loaded.target)

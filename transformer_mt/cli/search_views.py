@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from itertools import tee
 
 from transformer_mt.cli.lines import NO_EXTRA, Extra, Record
-from transformer_mt.cli.terminal import literal_console, prints
-from transformer_mt.drawing.search_text import ASCII, LINES, alternatives_lines, trace_lines
+from transformer_mt.cli.terminal import literal_console
 from transformer_mt.errors import InputError
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.trace import BeamRecorder, observing_search
 from transformer_mt.translation.translator import Translation, Translator
+from transformer_mt.views.search import alternatives_lines, trace_lines
 
 # How many other subwords are shown at each position.
 ALTERNATIVES = 4
@@ -61,6 +61,5 @@ class SearchViews:
             return Extra({"trace": None}, ())
         if self.as_json:
             return Extra({"trace": trace.to_json()}, ())
-        branches = LINES if prints(LINES.follows + LINES.last) else ASCII
         width = literal_console().width - 2
-        return Extra({}, [f"  {line}" for line in trace_lines(trace, width=width, branches=branches)])
+        return Extra({}, [f"  {line}" for line in trace_lines(trace, width=width)])

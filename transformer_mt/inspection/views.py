@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from transformer_mt.inspection.faithfulness import REFERENCE, Scores, compare
 from transformer_mt.inspection.graph import adjacency
 from transformer_mt.inspection.maps import AttentionMaps
 from transformer_mt.inspection.matrices import ALL, Matrix, layer_matrices
@@ -14,6 +13,7 @@ from transformer_mt.inspection.methods import METHODS
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.faithfulness import REFERENCE, Scores, compare
 
 
 @dataclass(frozen=True, slots=True)

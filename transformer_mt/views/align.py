@@ -1,8 +1,7 @@
 """`tmt align`: the words of a sentence and of its translation that belong together, by cross-attention."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -53,17 +52,6 @@ class Alignment:
     shares: Float[np.ndarray, "T S"]
     heads: tuple[str, ...]
     chosen_by: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Every field; links are lists and shares are rounded."""
-        lists = {"links": [list(link) for link in self.links], "shares": np.round(self.shares, 4).tolist()}
-        return asdict(self) | lists
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The texts, links and shares, for `numpy.savez`."""
-        names = ("source", "target", "source_words", "target_words", "shares")
-        links = np.array(self.links, np.int64).reshape(-1, 2)
-        return {name: np.array(getattr(self, name)) for name in names} | {"links": links}
 
 
 def cross_heads(model: Seq2Seq) -> list[HeadName]:

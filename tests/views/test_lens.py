@@ -9,12 +9,12 @@ from support.tiny import sentences, targets, tiny_model
 from support.variants import RECURRENT, VARIANTS, Variant
 
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.lens import GUESSES, Lens, decided_at, look_through
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.words import Tokens
+from transformer_mt.views.data import to_arrays, to_json
+from transformer_mt.views.lens import GUESSES, Lens, decided_at, lens_lines, look_through
 
 SOURCE, TARGET = "Der alte Mann liest ein gutes Buch.", "The old man reads."
 
@@ -58,10 +58,9 @@ def test_probabilities_are_those_of_the_written_pieces(model: Seq2Seq, tokenizer
     following = model(source, read).softmax(dim=-1)
     torch.testing.assert_close(lens.probabilities[-1], following.gather(2, ids[:, :, None])[0, :, 0])
     best, guesses = following[0].topk(GUESSES)
-    torch.testing.assert_close(lens.top_probabilities[-1], best)
+    torch.testing.assert_close(lens.guess_probabilities[-1], best)
     for place, expected in enumerate(guesses.tolist()):
-        assert [guess.piece for guess in lens.guesses[-1][place]] == tokenizer.pieces(expected)
-        assert [guess.probability for guess in lens.guesses[-1][place]] == pytest.approx(best[place].tolist(), rel=1e-5)
+        assert list(lens.guesses[-1][place]) == tokenizer.pieces(expected)
 
 
 def test_looking_leaves_the_model_training(model: Seq2Seq, tokenizer: Tokenizer) -> None:
@@ -77,18 +76,18 @@ def test_a_position_is_decided_where_it_stays_right_to_the_end() -> None:
 
 
 def test_a_word_is_decided_with_the_last_of_its_pieces(lens: Lens) -> None:
-    written = Tokens((5, 6, 7, 8, 9), ("▁a", "b", "c", "▁d", "</s>"), ("abc", "d", "</s>"), (0, 0, 0, 1, 2))
-    assert replace(lens, written=written, decided=(1, 3, 2, None, 2)).words_decided == (3, None, 2)
-    assert replace(lens, written=written, decided=(1, None, 2, 1, 2)).words_decided == (None, 1, 2)
+    lens = replace(lens, words=("abc", "d", "</s>"), word_of_piece=(0, 0, 0, 1, 2))
+    assert replace(lens, decided=(1, 3, 2, None, 2)).words_decided == (3, None, 2)
+    assert replace(lens, decided=(1, None, 2, 1, 2)).words_decided == (None, 1, 2)
 
 
 def test_json_and_arrays_say_the_same(lens: Lens, tmp_path: Path) -> None:
-    found = json.loads(json.dumps(lens.to_json()))
-    np.savez(tmp_path / "lens.npz", **lens.arrays())  # type: ignore[arg-type]
+    found = json.loads(json.dumps(to_json(lens)))
+    np.savez(tmp_path / "lens.npz", **to_arrays(lens))  # type: ignore[arg-type]
     arrays = np.load(tmp_path / "lens.npz")
     assert found["layers"] == 3
     assert [one["piece"] for one in found["positions"]] == arrays["pieces"].tolist()
-    assert [one["decided"] or 0 for one in found["positions"]] == arrays["decided"].tolist()
+    assert [one["decided"] or 0 for one in found["positions"]] == np.nan_to_num(arrays["decided"]).tolist()
     assert [one["word"] for one in found["words"]] == arrays["words"].tolist()
     for place, position in enumerate(found["positions"]):
         for layer, said in enumerate(position["layers"]):
@@ -101,3 +100,58 @@ def test_json_and_arrays_say_the_same(lens: Lens, tmp_path: Path) -> None:
 def test_a_text_that_is_too_long_is_refused(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     with pytest.raises(InputError, match=r"^--target: \d+ tokens, the model takes at most 64; shorten it$"):
         look_through(model, tokenizer, SOURCE, TARGET * 9)
+
+
+LIKELIEST = (("▁of", "▁a", "ing", "?"), ("▁the", "▁dog", "s", "."), ("▁The", "▁dog", "gy", "</s>"))
+PROBABILITIES = ((0.125, 0.5, 0.25, 1.0), (0.5, 0.25, 0.004, 0.5), (0.996, 0.75, 0.5, 0.25))
+
+
+def drawn(*decided: int | None) -> Lens:
+    """Three layers over the pieces of *The doggy*, decided in these layers."""
+    guesses = tuple(tuple((piece, "▁other") for piece in layer) for layer in LIKELIEST)
+    numbers = torch.tensor(PROBABILITIES)[:, :, None] * torch.tensor([1.0, 0.5])
+    pieces, words = ("▁The", "▁dog", "gy", "</s>"), ("The", "doggy", "</s>")
+    return Lens("Das Hündchen", "The doggy", pieces, words, (0, 1, 1, 2), guesses, numbers, numbers[:, :, 0], decided)
+
+
+def test_each_layer_says_what_is_likeliest_with_a_star_from_where_it_stays() -> None:
+    assert [*lens_lines(drawn(3, 2, None, 1), width=80)] == [
+        "writes  layer 1   layer 2    layer 3",
+        "▁The     .12 ▁of   .50 ▁the  *1.0 ▁The",
+        "▁dog     .50 ▁a   *.25 ▁dog  *.75 ▁dog",
+        "gy       .25 ing   .00 s      .50 gy",
+        "</s>    *1.0 ?    *.50 .     *.25 </s>",
+        "",
+        "decided from layer 1 on: </s>",
+        "decided from layer 3 on: The",
+        "not what the model would write: doggy",
+    ]
+
+
+@pytest.mark.parametrize(("width", "blocks"), [(38, 1), (37, 2), (27, 2), (26, 3), (20, 3)])
+def test_layers_that_do_not_fit_stand_in_blocks_below(width: int, blocks: int) -> None:
+    lines = [*lens_lines(drawn(3, 2, 2, 1), width=width)]
+    tables = "\n".join(lines).split("\n\n")[:-1]
+    assert len(tables) == blocks
+    assert "".join(table.split("\n")[0] for table in tables).count("layer") == 3
+    for table in tables:
+        assert [line.split()[0] for line in table.split("\n")] == ["writes", "▁The", "▁dog", "gy", "</s>"]
+        assert max(map(len, table.split("\n"))) <= width
+
+
+def test_what_is_decided_where_goes_on_in_the_next_line() -> None:
+    assert [*lens_lines(drawn(2, 1, 2, None), width=26)][-4:] == [
+        "decided from layer 2 on:",
+        "The doggy",
+        "not what the model would",
+        "write: </s>",
+    ]
+
+
+def test_pieces_and_words_cannot_command_a_terminal() -> None:
+    lens = drawn(1, 1, 1, None)
+    evil = ((("\x9b1m",),) * 4, *lens.guesses[1:])
+    words = {"pieces": ("\x1b[2J", *lens.pieces[1:]), "words": ("\u202eevil", *lens.words[1:])}
+    text = "\n".join(lens_lines(replace(lens, guesses=evil, **words), width=80))
+    assert not {"\x1b", "\u202e", "\x9b"} & set(text)
+    assert {"␛[2J", "⟨U+202E⟩evil", "⟨U+009B⟩1m"} <= set(text.split())

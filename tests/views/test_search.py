@@ -1,6 +1,10 @@
-from transformer_mt.drawing.search_text import ASCII, LINES, alternatives_lines, trace_lines
+import io
+
+import pytest
+
 from transformer_mt.translation.alternatives import Choice, ChosenAmong
 from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamTrace, Node
+from transformer_mt.views.search import alternatives_lines, trace_lines
 
 TREE = BeamTrace(
     ("▁So",),
@@ -17,41 +21,41 @@ TREE = BeamTrace(
 
 
 def test_what_does_not_branch_stands_on_one_line_and_ends_with_its_fate() -> None:
-    assert [*trace_lines(TREE, width=80, branches=LINES)] == [
-        "begins with ▁So",
-        "├─ ▁we ▁go  -0.75",
-        "│  ├─ .  -1.00",
-        "│  │  ├─ </s>  -1.25, score -0.800: the best",
-        "│  │  └─ ␛[2J  -9.00, beaten after step 4",
-        "│  └─ </s>  -1.50, score -0.900",
-        "└─ ▁I  -2.00, dropped after step 1",
+    assert [*trace_lines(TREE, width=80)] == [
+        "<s> ▁So",
+        "├── ▁we ▁go  -0.75",
+        "│   ├── .  -1.00",
+        "│   │   ├── </s>  -1.25, score -0.800: the best",
+        "│   │   └── ␛[2J  -9.00, beaten after step 4",
+        "│   └── </s>  -1.50, score -0.900",
+        "└── ▁I  -2.00, dropped after step 1",
     ]
 
 
-def test_without_line_characters_the_tree_is_ascii() -> None:
-    lines = [*trace_lines(TREE, width=80, branches=ASCII)]
-    assert lines[1] == "+- ▁we ▁go  -0.75"
-    assert lines[-1] == "`- ▁I  -2.00, dropped after step 1"
-    assert not {*"├└│"} & {*"".join(lines)}
+def test_where_stdout_has_no_such_characters_the_tree_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    assert [*trace_lines(TREE, width=80)][-1] == "`-- ▁I  -2.00, dropped after step 1"
 
 
 def test_long_runs_are_folded_under_their_branch() -> None:
     nodes = [Node(i + 1, i - 1 if i else None, f"▁word{i}", -1.0, -1.0, None) for i in range(20)]
     path = BeamTrace((), (*nodes, Node(21, 19, "</s>", -2.0, -1.0, ENDED)))
-    lines = [*trace_lines(path, width=40, branches=LINES)]
+    lines = [*trace_lines(path, width=40)]
     assert max(map(len, lines)) <= 40
-    assert lines[0].startswith("└─ ▁word0 ")
-    assert all(line.startswith("   ") for line in lines[1:])
-    assert " ".join(lines).split()[1:21] == [f"▁word{i}" for i in range(20)]
+    assert lines[1].startswith("└── ▁word0 ")
+    assert all(line.startswith("    ") for line in lines[2:])
+    assert " ".join(lines).split()[2:22] == [f"▁word{i}" for i in range(20)]
 
 
-def test_a_tree_deeper_than_pythons_stack_is_printed() -> None:
+def test_a_tree_too_deep_for_the_width_is_wider() -> None:
     nodes: list[Node] = []
-    for step in range(1, 2_000):
+    for step in range(1, 100):
         parent = len(nodes) - 2 if nodes else None
         nodes += [Node(step, parent, "a", -1.0, -1.0, None), Node(step, parent, "b", -2.0, -2.0, DROPPED)]
-    nodes.append(Node(2_000, len(nodes) - 2, "</s>", -1.0, -1.0, ENDED))
-    assert len([*trace_lines(BeamTrace((), tuple(nodes)), width=80, branches=LINES)]) >= 2_000
+    nodes.append(Node(100, len(nodes) - 2, "</s>", -1.0, -1.0, ENDED))
+    lines = [*trace_lines(BeamTrace((), tuple(nodes)), width=80)]
+    assert sum("├── a" in line for line in lines) == 99
+    assert max(map(len, lines)) <= 4 * 99 + 20
 
 
 def test_alternatives_stand_in_columns_and_command_no_terminal() -> None:

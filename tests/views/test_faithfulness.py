@@ -16,13 +16,22 @@ from typing_extensions import override
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.faithfulness import Faithfulness, compare, faithfulness, kendall
 from transformer_mt.inspection.maps import AttentionMaps
 from transformer_mt.inspection.matrices import layer_matrices
 from transformer_mt.inspection.methods import ALL, METHODS, Gradient
 from transformer_mt.inspection.views import view_attention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.data import to_arrays, to_json
+from transformer_mt.views.estimates import Estimate
+from transformer_mt.views.faithfulness import (
+    Agreement,
+    Faithfulness,
+    compare,
+    faithfulness,
+    faithfulness_lines,
+    kendall,
+)
 
 PAIRS = [
     SentencePair("Der alte Mann liest ein gutes Buch.", "The old man is reading a good book."),
@@ -31,8 +40,7 @@ PAIRS = [
 ]
 
 
-# Integrated gradients take as long as all the others.
-QUICK = ["weights", "values", "rollout", "gradient", "erasure"]
+QUICK = ["weights", "values", "gradient", "erasure"]
 
 
 rows = st.lists(st.sampled_from([0.0, 1.0, 2.0, math.nan]), min_size=5, max_size=5)
@@ -84,20 +92,21 @@ def test_the_first_words_are_compared_where_both_have_numbers() -> None:
 
 def test_a_sentence_of_one_word_does_not_count(trained: Seq2Seq, tokenizer: Tokenizer) -> None:
     for pairs in (PAIRS[:1], [SentencePair("Hund", "dog"), PAIRS[0]]):
-        found = faithfulness(trained, tokenizer, pairs, methods=["rollout"])
-        (row,) = (row for row in found.agreements if row.method == "rollout")
+        found = faithfulness(trained, tokenizer, pairs, methods=["gradient"])
+        (row,) = (row for row in found.agreements if row.method == "gradient")
         assert (found.sentences, row.sentences) == (len(pairs), 1)
         assert row.correlation.low == row.correlation.value == row.correlation.high
-    assert not faithfulness(trained, tokenizer, [SentencePair("Hund", "dog")], methods=["rollout"]).agreements
+    assert not faithfulness(trained, tokenizer, [SentencePair("Hund", "dog")], methods=["gradient"]).agreements
 
 
 def test_unless_methods_are_named_all_that_there_are_now_are_compared(
     trained: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(METHODS, "integrated")  # which takes as long as all the others
-    monkeypatch.setitem(METHODS, "own", METHODS["rollout"])
+    for name in set(METHODS) - set(QUICK):
+        monkeypatch.delitem(METHODS, name)
+    monkeypatch.setitem(METHODS, "own", METHODS["gradient"])
     found = {row.method for row in faithfulness(trained, tokenizer, PAIRS[-1:]).agreements}
-    assert found == {"weights", "values", "rollout", "gradient", "own", "shuffled"}
+    assert found == {"weights", "values", "gradient", "own", "shuffled"}
     assert not faithfulness(trained, tokenizer, PAIRS[-1:], methods=[]).agreements[1:]
 
 
@@ -133,7 +142,7 @@ def found(trained: Seq2Seq, tokenizer: Tokenizer) -> Faithfulness:
 
 
 def test_every_method_layer_and_head_is_compared(found: Faithfulness) -> None:
-    whole = [(name, None, None) for name in ("rollout", "gradient", "shuffled")]
+    whole = [(name, None, None) for name in ("gradient", "shuffled")]
     every = [(layer, head) for layer in (1, 2) for head in (None, 1, 2, 3)]
     names = [(row.method, row.layer, row.head) for row in found.agreements]
     assert len(names) == len(set(names))
@@ -209,14 +218,34 @@ def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer:
 
 
 def test_the_json_and_the_arrays_have_every_agreement(found: Faithfulness) -> None:
-    plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
-    arrays = found.arrays()
+    plain, arrays = json.loads(json.dumps(to_json(found), allow_nan=False)), to_arrays(found)
     assert plain["sentences"] == 3
     assert len(plain["agreements"]) == len(found.agreements) == len(arrays["agreements.layer"])
     for number, (row, data) in enumerate(zip(found.agreements, plain["agreements"], strict=True)):
         assert (data["method"], data["layer"], data["head"]) == (row.method, row.layer, row.head)
-        assert data["first"] == row.first.to_json()
-        assert row.first.numbers == tuple(arrays["agreements.first"][number])
-        assert data["correlation"]["low"] == row.correlation.low == arrays["agreements.correlation"][number, 1]
-        assert arrays["agreements.head"][number] == (row.head or 0)
+        assert data["correlation"]["low"] == row.correlation.low == arrays["agreements.correlation.low"][number]
+        assert np.nan_to_num(arrays["agreements.head"][number]) == (row.head or 0)
     assert not any(array.dtype.hasobject for array in arrays.values())
+
+
+def agreement(method: str, layer: int | None, head: int | None, correlation: float) -> Agreement:
+    first = Estimate(0.5, 0.25, 0.75)
+    return Agreement(method, layer, head, Estimate(correlation, correlation - 0.125, 1.0), first, sentences=7)
+
+
+def test_the_table_has_a_line_for_each_layers_mean_and_for_the_best_head() -> None:
+    of_heads = [("weights", 1, None, 0.25), ("weights", 1, 1, 0.0), ("weights", 1, 2, 0.5), ("weights", 2, None, 0.125)]
+    of_heads += [("weights", 2, 1, 0.25), ("weights", 2, 2, -0.25)]
+    whole = [("gradient", None, None, 0.375), ("shuffled", None, None, -0.5)]
+    rows = tuple(agreement(*one) for one in (*of_heads, *whole))
+    lines = [*faithfulness_lines(Faithfulness(11, rows), width=80)]
+    assert max(map(len, lines)) <= 80
+    assert "in 11 sentences" in lines[0]
+    assert [line.split() for line in lines[lines.index("") + 1 :]] == [
+        ["method", "layer", "head", "tau", "interval", "first", "interval"],
+        ["weights", "1", "mean", "0.25", "0.12", "to", "1.00", "0.50", "0.25", "to", "0.75"],
+        ["weights", "2", "mean", "0.12", "0.00", "to", "1.00", "0.50", "0.25", "to", "0.75"],
+        ["weights", "1", "best:", "2", "0.50", "0.38", "to", "1.00", "0.50", "0.25", "to", "0.75"],
+        ["gradient", "0.38", "0.25", "to", "1.00", "0.50", "0.25", "to", "0.75"],
+        ["shuffled", "-0.50", "-0.62", "to", "1.00", "0.50", "0.25", "to", "0.75"],
+    ]

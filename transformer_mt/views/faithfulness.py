@@ -1,0 +1,177 @@
+"""`tmt heads --faithful`: how far a picture of attention agrees with what happens when words are taken out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer_mt.batching.encoded_pairs import fitting
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.errors import InputError
+from transformer_mt.inspection.maps import StackMaps
+from transformer_mt.inspection.methods import METHODS, Erasure, Method
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.registry import lookup
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.estimates import Estimate, Resampling
+from transformer_mt.views.text import rendered, table, wrapped
+
+REFERENCE = "erasure"
+# The name of the baseline beside the methods: the rows of erasure itself, shuffled.
+SHUFFLED = "shuffled"
+
+_SEED = 1
+
+Matrix = Float[np.ndarray, "W V"]
+# Method, layer (None: of the whole model) and head (None: the mean), from 1.
+Key = tuple[str, int | None, int | None]
+
+
+class Scores(NamedTuple):
+    """Kendall's τ_b between two rows, and whether they have the same column first; or the means of both."""
+
+    correlation: float
+    first: float
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far a method agrees with erasure.
+
+    `correlation` is Kendall's τ_b, from −1 over 0, chance, to 1; `first` the share of target words that have the same
+    source word first. `layer` and `head` count from 1; without a layer the matrix is of the whole model, without a head
+    it is the mean over the layer's. `sentences` are those in which a τ_b is defined.
+    """
+
+    method: str
+    layer: int | None
+    head: int | None
+    correlation: Estimate
+    first: Estimate
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Faithfulness:
+    """The agreement of every method with erasure over a set of sentences; the method `shuffled` is chance."""
+
+    sentences: int
+    agreements: tuple[Agreement, ...]
+
+
+def faithfulness(
+    model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, methods: Sequence[str] | None = None
+) -> Faithfulness:
+    """How far each method's cross-attention matrix agrees with erasure, over pairs of which the target is given.
+
+    Of every target word its row over the source's words, punctuation among both, `</s>` in neither, is compared with
+    the row of erasure by Kendall's τ_b, as Jain and Wallace (2019, §4.1) compare attention weights with the effect of
+    leaving a word out. Their change of the whole distribution has no sign; here it is the fall of ln p of the word that
+    is written, and signs count. The mean over a sentence's words is the sentence's figure. Rows in which all numbers
+    are equal, or that have one word, have no τ.
+
+    The methods are all of `METHODS` unless some are named. Those that do not apply to the model are left out, and so
+    are pairs longer than its `max_length`. Raises `InputError` for an unknown method, and where no pair is left.
+    """
+    names = METHODS if methods is None else methods
+    chosen = {name: lookup(METHODS, name, key="methods")() for name in names if name != REFERENCE}
+    applied = {name: method for name, method in chosen.items() if method.applies_to(model)}
+    kept = fitting(pairs, tokenizer, max_length=model.max_length)
+    if not kept:
+        raise InputError(f"faithfulness: no pair is within the model's {model.max_length} tokens; give shorter ones")
+
+    def maps(method: Method, row: int) -> StackMaps:
+        pair = kept[row]
+        return method.maps(model, tokenizer, pair.source, pair.target, stacks=["cross"]).by_words().stacks["cross"]
+
+    scores: dict[Key, Float[np.ndarray, "N two"]] = {}
+    random = np.random.default_rng(_SEED)
+    for row in range(len(kept)):
+        reference = _without_ends(maps(Erasure(), row), layer=1, head=None)
+        matrices: dict[Key, Matrix] = {}
+        for name, method in applied.items():
+            matrices |= _matrices(name, maps(method, row), whole=method.whole)
+        matrices[SHUFFLED, None, None] = random.permuted(reference, axis=1)
+        for key, matrix in matrices.items():
+            scores.setdefault(key, np.full((len(kept), 2), np.nan))[row] = compare(matrix, reference) or np.nan
+    return Faithfulness(len(kept), tuple(_agreements(scores, Resampling(len(kept)))))
+
+
+def compare(first: Matrix, second: Matrix) -> Scores | None:
+    """The scores of the rows of two matrices, the means over those that have a τ_b; None without any."""
+    correlations = kendall(first, second)
+    rows = ~np.isnan(correlations)
+    if not rows.any():
+        return None
+    firsts = [np.nanargmax(matrix[rows], axis=1) for matrix in (first, second)]
+    return Scores(float(correlations[rows].mean()), float((firsts[0] == firsts[1]).mean()))
+
+
+def kendall(first: Matrix, second: Matrix) -> Float[np.ndarray, " W"]:
+    """Kendall's τ_b of each row: pairs of columns in the same order less those in opposite order, over √(n₁ n₂).
+
+    n₁ and n₂ are the numbers of pairs that differ in the first and in the second, so ties count for neither (Kendall
+    1945). Columns that are NaN in either are left out; a row without pairs that differ is NaN.
+    """
+    left_out = np.isnan(first) | np.isnan(second)
+    # W V V: the order of each pair of columns, 1, 0 or −1; 0 where either is NaN.
+    kept = [np.where(left_out, np.nan, matrix) for matrix in (first, second)]
+    a, b = (np.nan_to_num(np.sign(matrix[:, :, None] - matrix[:, None, :])) for matrix in kept)
+    with np.errstate(invalid="ignore"):
+        return (a * b).sum(axis=(1, 2)) / np.sqrt((a * a).sum(axis=(1, 2)) * (b * b).sum(axis=(1, 2)))
+
+
+def _matrices(method: str, maps: StackMaps, *, whole: bool) -> Iterator[tuple[Key, Matrix]]:
+    """All matrices of a method, the mean over heads of each layer before its heads."""
+    if whole:
+        yield (method, None, None), _without_ends(maps, layer=1, head=None)
+        return
+    layers, heads = maps.weights.shape[:2]
+    for layer in range(1, layers + 1):
+        for head in (None, *range(1, heads + 1)):
+            yield (method, layer, head), _without_ends(maps, layer=layer, head=head)
+
+
+def _without_ends(maps: StackMaps, *, layer: int, head: int | None) -> Matrix:
+    """A matrix over words without the row and the column of `</s>`; NaN where the head is off. Both count from 1."""
+    return np.array(maps.matrix(layer - 1, None if head is None else head - 1), dtype=np.float64)[:-1, :-1]
+
+
+def _agreements(scores: dict[Key, Float[np.ndarray, "N two"]], resampling: Resampling) -> Iterator[Agreement]:
+    """Of each matrix that has a score in any sentence."""
+    for key, numbers in scores.items():
+        is_defined = ~np.isnan(numbers)
+        correlation, first = resampling.estimates(np.nan_to_num(numbers), is_defined.astype(float))
+        if correlation and first:
+            yield Agreement(*key, correlation, first, sentences=int(is_defined[:, 0].sum()))
+
+
+_EXPLANATION = (
+    "Agreement with erasure in {sentences} sentences: a target word's row over the source words, beside the fall of "
+    "its ln p without each of them. tau is Kendall's, 0 is chance; first: how often both have the same word first. "
+    "Intervals of 95 % over sentences; best heads are the best on these very sentences."
+)
+
+
+def faithfulness_lines(found: Faithfulness, *, width: int) -> Iterator[str]:
+    """For each method the mean over the heads of each layer, and its best head."""
+    yield from wrapped(_EXPLANATION.format(sentences=found.sentences), width=width)
+    yield ""
+    rows = []
+    for method in dict.fromkeys(agreement.method for agreement in found.agreements):
+        of_method = [agreement for agreement in found.agreements if agreement.method == method]
+        means = [agreement for agreement in of_method if not agreement.head]
+        heads = [agreement for agreement in of_method if agreement.head]
+        best = sorted(heads, key=lambda agreement: -agreement.correlation.value)[:1]
+        rows += [_cells(agreement) for agreement in (*means, *best)]
+    headings = ("method", "layer", "head", "tau", "interval", "first", "interval")
+    lines = rendered(table(rows, headings=headings, right=(1, 3, 5)), width=width)
+    yield from (line.plain for line in lines)
+
+
+def _cells(row: Agreement) -> list[str]:
+    head = f"best: {row.head}" if row.head else "mean" if row.layer else ""
+    figures = [(f"{one.value:.2f}", f"{one.low:.2f} to {one.high:.2f}") for one in (row.correlation, row.first)]
+    return [row.method, str(row.layer or ""), head, *figures[0], *figures[1]]

@@ -1,0 +1,137 @@
+"""`tmt lens`: what the decoder would say after each of its layers, and the layer that decides each word."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from rich.cells import cell_len
+from torch import Tensor
+
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.text import escape_controls, format_weight, rendered, table, wrapped
+from transformer_mt.views.words import tokenize_pair
+
+# The number of pieces that are kept of each layer.
+GUESSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """What each decoder layer would say at each position of the target (the logit lens, nostalgebraist 2020).
+
+    `guesses[layer][position]` are the likeliest pieces, the likeliest first, with `guess_probabilities`;
+    `probabilities` are those of the target's own `pieces`. `decided` has for each position the first layer, counted
+    from 1, from which on the likeliest piece is the target's, None where it is not so in the last.
+    """
+
+    source: str
+    target: str
+    pieces: tuple[str, ...]
+    words: tuple[str, ...]
+    word_of_piece: tuple[int, ...]
+    guesses: tuple[tuple[tuple[str, ...], ...], ...]
+    guess_probabilities: Float[Tensor, "L T K"]
+    probabilities: Float[Tensor, "L T"]
+    decided: tuple[int | None, ...]
+
+    @property
+    def words_decided(self) -> tuple[int | None, ...]:
+        """For each word of the target the layer from which on all of its pieces are decided."""
+        layers: list[list[int | None]] = [[] for _ in self.words]
+        for word, layer in zip(self.word_of_piece, self.decided, strict=True):
+            layers[word].append(layer)
+        return tuple(None if None in of_word else max(filter(None, of_word)) for of_word in layers)
+
+    def to_json(self) -> dict[str, Any]:
+        """`layers` is their number; `positions` have `layers` with `probability` and `guesses`, pairs of piece and
+        probability; `words` have `word` and `decided`."""
+        positions = [
+            {
+                "piece": piece,
+                "decided": decided,
+                "layers": [
+                    {"probability": own[place], "guesses": list(zip(pieces[place], numbers[place], strict=True))}
+                    for own, pieces, numbers in zip(
+                        self.probabilities, self.guesses, self.guess_probabilities, strict=True
+                    )
+                ],
+            }
+            for place, (piece, decided) in enumerate(zip(self.pieces, self.decided, strict=True))
+        ]
+        words = [{"word": word, "decided": layer} for word, layer in zip(self.words, self.words_decided, strict=True)]
+        texts = {"source": self.source, "target": self.target}
+        return {**texts, "layers": len(self.guesses), "positions": positions, "words": words}
+
+
+def look_through(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> Lens:
+    """The model's guesses after each decoder layer while it is given the target (teacher forcing).
+
+    The final norm and the output matrix are applied to the output of each layer, by `Seq2Seq.layer_logits`; the last
+    layer's probabilities are the model's own. Raises `InputError` for a text longer than `max_length`.
+    """
+    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+    written = tokens.written
+    with evaluating(model):
+        inputs, read = tokens.inputs(next(model.parameters()).device)
+        logits = torch.cat(model.layer_logits(read, model.start(inputs)))  # L times 1 T V -> L T V
+        probabilities = require_finite(logits).float().softmax(dim=-1).cpu()
+    best, ids = probabilities.topk(min(GUESSES, probabilities.shape[2]))
+    return Lens(
+        source,
+        target,
+        pieces=written.pieces,
+        words=written.words,
+        word_of_piece=written.word_of_piece,
+        guesses=tuple(tuple(tuple(tokenizer.pieces(row)) for row in layer) for layer in ids.tolist()),
+        guess_probabilities=best,
+        probabilities=probabilities[:, torch.arange(len(written.ids)), list(written.ids)],
+        decided=decided_at(ids[:, :, 0], torch.tensor(written.ids)),
+    )
+
+
+def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tuple[int | None, ...]:
+    """For each position the first layer, from 1, from which on the likeliest piece is the written one; None: none."""
+    layers = len(likeliest)
+    right = (likeliest == written).flip(0).int().cumprod(dim=0).sum(dim=0)  # the number of last layers that are right
+    return tuple(layers - count + 1 if count else None for count in right.tolist())
+
+
+def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
+    """The likeliest piece of every layer with its probability, `*` from the layer on that decides, then the words.
+
+    A row stands for a piece, a column for a layer. Layers that do not fit into `width` make another block below.
+    """
+    for block in _blocks(lens, width=width):
+        yield from (line.plain for line in rendered(table(zip(*block, strict=True)), width=width))
+        yield ""
+    for layer in (*range(1, len(lens.guesses) + 1), None):
+        words = [word for word, decided in zip(lens.words, lens.words_decided, strict=True) if decided == layer]
+        if words:
+            where = "not what the model would write" if layer is None else f"decided from layer {layer} on"
+            yield from wrapped(f"{where}: {' '.join(words)}", width=width)
+
+
+def _blocks(lens: Lens, *, width: int) -> Iterator[list[Sequence[str]]]:
+    """The columns of layers beside those of the pieces, as many as fit, at least one."""
+    labels = ("writes", *lens.pieces)
+    block: list[Sequence[str]] = [labels]
+    for layer in range(len(lens.guesses)):
+        column = [f"layer {layer + 1}", *_cells(lens, layer)]
+        if len(block) > 1 and sum(map(_width, (*block, column))) + 2 * len(block) > width:
+            yield block
+            block = [labels]
+        block.append(column)
+    yield block
+
+
+def _cells(lens: Lens, layer: int) -> Iterator[str]:
+    numbers = lens.guess_probabilities[layer, :, 0].tolist()
+    for (piece, *_), number, decided in zip(lens.guesses[layer], numbers, lens.decided, strict=True):
+        yield f"{'*' if decided and layer + 1 >= decided else ' '}{format_weight(number)} {piece}"
+
+
+def _width(column: Sequence[str]) -> int:
+    return max(cell_len(escape_controls(cell)) for cell in column)

@@ -1,0 +1,53 @@
+"""`tmt translate --alternatives` and `--trace`: other subwords at each position, and the tree of a beam search."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+from rich.tree import Tree
+
+from transformer_mt.translation.alternatives import Choice, ChosenAmong
+from transformer_mt.translation.trace import ENDED, BeamTrace
+from transformer_mt.views.text import escape_controls, rendered, table
+
+# Labels of a tree are wrapped, but to no fewer cells; rich indents by 4 for every level.
+_NARROWEST, _INDENT = 20, 4
+_ANY_WIDTH = 10_000
+
+
+def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:
+    """A line for each subword of a translation: its probability, then the next best ones with theirs."""
+    rows = [[_cell(position.chosen), *map(_cell, position.others)] for position in positions]
+    return [line.plain for line in rendered(table(rows), width=_ANY_WIDTH)] if rows else []
+
+
+def _cell(choice: Choice) -> str:
+    return f"{choice.probability:.3f} {choice.piece}"
+
+
+def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
+    """The beam's tree: subwords without a branch between them share a line, at whose end it says how that ended.
+
+    Lines are at most `width` cells wide while the tree is not too deep for that.
+    """
+    children, best, deepest = trace.children(), trace.best, 0
+    root = Tree(Text(escape_controls(" ".join(("<s>", *trace.prefix)))))
+    waiting = [(node, root, 1) for node in children.get(None, [])][::-1]
+    while waiting:
+        node, parent, depth = waiting.pop()
+        run = [node]
+        while len(following := children.get(run[-1], [])) == 1:
+            run += following
+        branch = parent.add(Text(escape_controls(_label(trace, run, best=best))))
+        waiting += [(child, branch, depth + 1) for child in following][::-1]
+        deepest = max(deepest, depth)
+    for line in rendered(root, width=max(width, _INDENT * deepest + _NARROWEST)):
+        yield line.plain
+
+
+def _label(trace: BeamTrace, run: Sequence[int], *, best: int) -> str:
+    """The pieces of nodes that follow each other, the log-probability up to the last, and how it ended."""
+    last = trace.nodes[run[-1]]
+    label = f"{' '.join(trace.nodes[node].piece for node in run)}  {last.log_probability:.2f}"
+    if last.end == ENDED:
+        return f"{label}, score {last.score:.3f}{': the best' if run[-1] == best else ''}"
+    return f"{label}, {last.end} after step {last.step}" if last.end else label
