@@ -2,7 +2,7 @@
 
     python scripts/kill_and_resume.py --kills 5
 
-Prints the SHA-256 of both `model.safetensors` and of the last checkpoint's weights; exits with 1 when they differ.
+Prints the SHA-256 of both `model.safetensors` and of the last checkpoint's state; exits with 1 when they differ.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ SETTINGS = (
     "training.log_every=1",
 )
 STEPS = 400
-COMPARED = ("model.safetensors", f"checkpoints/step-{STEPS}/weights.safetensors")
+COMPARED = ("model.safetensors", f"checkpoints/step-{STEPS}/state.safetensors")
 
 
 def main(

@@ -118,7 +118,7 @@ def failing(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseExceptio
     """Call a command in which this is raised."""
 
     def call(raised: BaseException) -> Outcome:
-        def fail(*_: object) -> None:
+        def fail(*_: object, **__: object) -> None:
             raise raised
 
         monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", fail)

@@ -282,7 +282,7 @@ CONTINUED: dict[str, tuple[Damage, str]] = {
     ),
     **{
         f"{name} of a checkpoint is {what}": (in_checkpoints(name, make), rf"step-6/{name}: {says}, where")
-        for name in ("manifest.json", "progress.json", "optimizer.safetensors")
+        for name in ("manifest.json", "progress.json", "state.safetensors")
         for what, make, says in (
             ("a link", link_to("/dev/zero"), "a symbolic link"),
             ("a FIFO", os.mkfifo, "a FIFO"),
@@ -334,16 +334,16 @@ CONTINUED: dict[str, tuple[Damage, str]] = {
     },
     "a progress without a step": (progress(lambda record: record.pop("step")), "progress.json: damaged"),
     **{
-        f"{part} with {what}": (state(part, change), rf"{part}.safetensors: (the weights|damaged or)")
+        f"{part} with {what}": (state(part, change), r"(model|state).safetensors: (the weights|damaged or)")
         for part, what, change in (
             ("weights", "a matrix turned", largest(lambda x: x.T)),
             ("weights", "a matrix cut", largest(lambda x: x[:1])),
             ("weights", "NaN", largest(lambda x: x.fill_(NAN))),
             ("weights", "a tensor too many", put("x", torch.ones(3))),
             ("weights", "nothing", zero),
-            ("averaged", "nothing", zero),
-            ("averaged", "a count below zero", put("n_averaged", torch.tensor(-10))),
-            ("averaged", "a count of fractions", put("n_averaged", torch.tensor(1.5))),
+            ("averaging", "nothing", zero),
+            ("averaging", "a count below zero", put("n_averaged", torch.tensor(-10))),
+            ("averaging", "a count of fractions", put("n_averaged", torch.tensor(1.5))),
             ("optimizer", "a moment of another shape", put("0.exp_avg", torch.ones(7))),
             ("optimizer", "a square of another shape", put("0.exp_avg_sq", torch.ones(1, 1))),
             ("optimizer", "a moment of whole numbers", lambda t: put("0.exp_avg", t["0.exp_avg"].long())(t)),
@@ -363,7 +363,7 @@ CONTINUED: dict[str, tuple[Damage, str]] = {
     },
     "random with a state that no generator has": (
         state("random", put("cpu", torch.full_like(RANDOM, 255))),
-        "random.safetensors: no state of a generator",
+        "state.safetensors: no state of a generator",
     ),
     "metrics.jsonl is a link": (instead("metrics.jsonl", link), "metrics.jsonl: a symbolic link, where"),
     "metrics.jsonl is a FIFO": (instead("metrics.jsonl", os.mkfifo), "metrics.jsonl: a FIFO, where"),
@@ -543,6 +543,8 @@ def test_nothing_is_written_or_deleted_through_links_that_lie_in_wait(
     run, outside = place / "run", place / "outside"
     (outside / "directory").mkdir()
     (outside / "directory" / "step-4").write_text("mine")
+    instead("checkpoints/step-3", link)(run)
+    (outside / "step-3" / "state.safetensors").write_text("mine")
     before = snapshot(outside)
     for name in ("config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"):
         for temporary in (f".{name}.new", f".{name}.0123456789abcdef.new", f"{name}.tmp"):
@@ -552,7 +554,7 @@ def test_nothing_is_written_or_deleted_through_links_that_lie_in_wait(
     assert tmt([*train(place, training__steps="9")]) == 0
     assert snapshot(outside) == before
     names = sorted(path.name for path in (run / "checkpoints").iterdir())
-    assert names == [".step-9.new", "step-8", "step-9"]
+    assert names == [".step-9.new", "step-6", "step-8", "step-9"]
     assert not any((run / "checkpoints" / name).is_symlink() for name in names[1:])
 
 

@@ -9,14 +9,13 @@ import pytest
 import safetensors.torch
 import torch
 from support.hostile import pieces_of
-from support.processes import OneOf
 from support.small_training import opened
 from support.variants import VARIANTS, Variant
 from torch import Tensor
 
 from transformer_mt.config.sections import CHOSEN, TrainingConfig
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.runs.checkpoints import Checkpoint
+from transformer_mt.runs.checkpoints import STATE, Checkpoint, saved_steps
 from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run
 from transformer_mt.runs.weights import digest
 from transformer_mt.training.averaging import AVERAGING
@@ -48,12 +47,7 @@ def state(training: TrainingSession) -> dict[str, Tensor]:
     trainer = training.trainer
     trainer.save()
     saved: Checkpoint = trainer.checkpoints.load(trainer.progress.step)
-    parts = {
-        "weights": saved.weights,
-        "averaged": saved.averaged,
-        "optimizer": saved.optimizer,
-        "random": saved.random,
-    }
+    parts = {"weights": saved.weights, **saved.state}
     return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
 
@@ -155,7 +149,7 @@ def test_finished_training_changes_nothing(tmp_path: Path) -> None:
     assert_same(first, second)
 
 
-def damage(path: Path, name: str = "weights.safetensors") -> None:
+def damage(path: Path, name: str = "model.safetensors") -> None:
     content = (path / name).read_bytes()
     (path / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
@@ -168,7 +162,7 @@ def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -
     damage(damaged / "checkpoints" / "step-8")
     again = opened(damaged)
     assert len(again.notes) >= 2
-    assert f"{damaged}/checkpoints/step-8/weights.safetensors: damaged" in again.notes[-2]
+    assert f"{damaged}/checkpoints/step-8/model.safetensors: damaged" in again.notes[-2]
     assert again.notes[-1] == f"continuing {damaged} from step 6"
     go_on(again)
     assert_same(whole, again)
@@ -192,12 +186,12 @@ def test_what_is_saved_after_damaged_checkpoints_stays(tmp_path: Path) -> None:
 
 def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
     go_on(opened(tmp_path))
-    for path in (tmp_path / "checkpoints").iterdir():
-        damage(path, "optimizer.safetensors")
+    for step in (6, 8):
+        damage(tmp_path / "checkpoints" / f"step-{step}", STATE)
     with pytest.raises(MachineError) as caught:
         opened(tmp_path)
     message = str(caught.value)
-    assert message.startswith(f"{tmp_path}/checkpoints: no sound checkpoint ({tmp_path}/checkpoints/step-8/optimizer")
+    assert message.startswith(f"{tmp_path}/checkpoints: no sound checkpoint ({tmp_path}/checkpoints/step-8/state")
     assert message.endswith("; start anew with --overwrite")
     assert "\n" not in message
     assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
@@ -345,7 +339,7 @@ CHANGED = {
     "precision": "auto",
     "epochs": 2,
     "tensorboard": "true",
-    "keep": "all",
+    "keep_checkpoints": "all",
 }
 
 
@@ -355,7 +349,7 @@ def test_a_continuation_may_change_only_what_no_step_before_depends_on(tmp_path:
     change = f"training.{key}={CHANGED[key]}"
     if key == "tensorboard":
         pytest.importorskip("tensorboard")
-    if key in {"steps", "epochs", "patience", "device", "tensorboard", "keep"}:
+    if key in {"steps", "epochs", "patience", "device", "tensorboard", "keep_checkpoints"}:
         opened(tmp_path, change)
     else:
         with pytest.raises(InputError, match=rf"belongs to another configuration \(training\.{key} is "):
@@ -391,13 +385,23 @@ def test_a_run_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> N
     assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
 
 
-def test_of_several_processes_only_the_first_deletes_checkpoints(tmp_path: Path) -> None:
-    session = opened(tmp_path)
+# Checkpoints are written at 3, 4, 6 and 8; 4 and 8 are validations, of which 8 is the best.
+@pytest.mark.parametrize(
+    ("keep", "steps", "complete"),
+    [("weights", [4, 6, 8], [6, 8]), ("needed", [6, 8], [6, 8]), ("all", [3, 4, 6, 8], [3, 4, 6, 8])],
+)
+def test_the_newest_two_checkpoints_are_complete_and_others_kept_as_configured(
+    tmp_path: Path, keep: str, steps: list[int], complete: list[int]
+) -> None:
+    session = opened(tmp_path, f"training.keep_checkpoints={keep}")
     go_on(session)
-    checkpoints = session.trainer.checkpoints
-    before = checkpoints.steps()
-    for rank, left in ((1, before), (0, [])):
-        checkpoints.distributed = OneOf(2, rank)
-        checkpoints.keep(set())
-        assert checkpoints.steps() == left
-    assert before
+    assert saved_steps(tmp_path / "checkpoints") == steps
+    assert session.trainer.checkpoints.steps() == complete
+
+
+def test_weights_alone_are_not_continued_from(tmp_path: Path) -> None:
+    go_on(opened(tmp_path))
+    for step in (6, 8):
+        (tmp_path / "checkpoints" / f"step-{step}" / STATE).unlink()
+    with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; start anew with --overwrite"):
+        opened(tmp_path)

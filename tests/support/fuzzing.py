@@ -196,10 +196,8 @@ BLESSED = ("config.toml", "tokenizer.model", "model.safetensors")
 CHECKPOINT_FILES: Mapping[str, Damage] = {
     "progress.json": damage_json,
     "manifest.json": damage_json,
-    "weights.safetensors": damage_safetensors,
-    "averaged.safetensors": damage_safetensors,
-    "optimizer.safetensors": damage_safetensors,
-    "random.safetensors": damage_safetensors,
+    "model.safetensors": damage_safetensors,
+    "state.safetensors": damage_safetensors,
 }
 SENTENCE, PAIR = ("Der Hund schläft.",), ("--target", "The dog sleeps.", "Der Hund schläft.")
 LISTERS = (("plot", "run"), ("runs", "."), ("runs", "--json", "."), ("attend", "--history", "--model", "run"))

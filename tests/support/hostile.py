@@ -11,6 +11,7 @@ from typing import Any
 import safetensors.torch
 from torch import Tensor
 
+from transformer_mt.runs.checkpoints import STATE
 from transformer_mt.runs.checksummed import MANIFEST
 from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER
 from transformer_mt.runs.lock import LOCK
@@ -20,8 +21,8 @@ Damage = Callable[[Path], object]
 
 
 def checkpoints(run: Path) -> list[Path]:
-    """The checkpoints of a run."""
-    return sorted((run / "checkpoints").glob("step-*"))
+    """The complete checkpoints of a run."""
+    return sorted(path.parent for path in (run / "checkpoints").glob(f"step-*/{STATE}"))
 
 
 def bless(run: Path) -> None:
@@ -121,14 +122,18 @@ def tensors(change: Callable[[dict[str, Tensor]], object]) -> Damage:
 
 
 def state(part: str, change: Callable[[dict[str, Tensor]], object]) -> Damage:
-    """Another part of every checkpoint, with the right sums."""
+    """Another part of every complete checkpoint, `weights` or one of its state, with the right sums."""
 
     def damage(run: Path) -> None:
+        sums = {name: hashlib.sha256((run / name).read_bytes()).hexdigest() for name in (CONFIG, TOKENIZER)}
         for checkpoint in checkpoints(run):
-            path = checkpoint / f"{part}.safetensors"
-            found = safetensors.torch.load(path.read_bytes())
-            change(found)
-            path.write_bytes(safetensors.torch.save(found))
+            path = checkpoint / (MODEL if part == "weights" else STATE)
+            tensors = safetensors.torch.load(path.read_bytes())
+            prefix = "" if part == "weights" else f"{part}."
+            own = {name.removeprefix(prefix): tensors.pop(name) for name in [*tensors] if name.startswith(prefix)}
+            change(own)
+            tensors |= {f"{prefix}{name}": tensor for name, tensor in own.items()}
+            path.write_bytes(pack(tensors, None if prefix else sums | {"tensors": digest(tensors)}))
             seal(checkpoint)
 
     return damage

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from transformer_mt.distributed import Number, SingleProcess
 
@@ -21,3 +21,7 @@ class OneOf(SingleProcess):
     def all_gather(self, make: Callable[[], T]) -> list[T]:
         value = make()
         return [value, *(deepcopy(value) for _ in range(1, self.world_size))]
+
+    def broadcast_from_main(self, make: Callable[[], T]) -> T:
+        """Of other processes than the main one, nothing is made and nothing received."""
+        return make() if self.is_main else cast(T, None)

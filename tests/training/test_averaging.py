@@ -6,6 +6,7 @@ import torch
 from support.small_training import opened
 from torch import Tensor
 
+from transformer_mt.runs.checkpoints import saved_steps
 from transformer_mt.runs.directory import MODEL, Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.averaging import AVERAGING, mean_weights
@@ -20,7 +21,13 @@ class Walk:
     """A training run whose validations have given scores: the weights after every step, and what came out."""
 
     def __init__(self, path: Path, scores: Sequence[float], *overrides: str) -> None:
-        trainer = opened(path, "training.validate_every=1", "training.average_checkpoints=2", *overrides).trainer
+        trainer = opened(
+            path,
+            "training.keep_checkpoints=needed",
+            "training.validate_every=1",
+            "training.average_checkpoints=2",
+            *overrides,
+        ).trainer
         given = iter(scores)
         trainer.validate = lambda model: Validation(-next(given), 0.0, 0.0, ())
         self.weights: list[dict[str, Tensor]] = [copied(weights_of(trainer.model))]
@@ -32,7 +39,7 @@ class Walk:
                 self.candidates.append(copied(weights_of(trainer.averaging.candidate())))
             self.finish = report
         self.used = copied(weights_of(Run(path).load().model))
-        self.kept = trainer.checkpoints.steps()
+        self.kept = saved_steps(path / "checkpoints")
 
 
 def assert_equal(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:

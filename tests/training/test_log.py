@@ -5,8 +5,7 @@ from support.processes import OneOf
 
 from transformer_mt.distributed import SingleProcess
 from transformer_mt.runs.directory import Run
-from transformer_mt.training.log import MetricsLog, summarise
-from transformer_mt.training.reports import StepReport, Validation, ValidationReport
+from transformer_mt.training.reports import MetricsLog, StepReport, Validation, ValidationReport, WindowReport
 
 VALIDATION = Validation(1.5, 20.0, 30.0, (("ein\u2028Haus", "a house", "a\x85mouse"),))
 
@@ -16,7 +15,7 @@ def step(number: int, *, loss: float, tokens: int) -> StepReport:
 
 
 def test_a_window_is_the_mean_over_tokens() -> None:
-    window = summarise([step(3, loss=2.0, tokens=30), step(4, loss=6.0, tokens=10)])
+    window = WindowReport.of([step(3, loss=2.0, tokens=30), step(4, loss=6.0, tokens=10)])
     assert (window.step, window.epoch, window.learning_rate) == (4, 2, 0.4)
     assert window.loss == pytest.approx(3.0)
     assert window.tokens_per_second == pytest.approx(40)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.tokenizer.symbols import EOS, PAD, SPECIAL
-from transformer_mt.training.masking import MASK, mask_tokens
+from transformer_mt.training.trainer import MASK, mask_tokens
 
 
 def test_subwords_are_hidden_as_often_as_asked_for_and_nothing_else_changes() -> None:

@@ -10,9 +10,8 @@ from support.small_training import opened
 from transformer_mt.distributed import SingleProcess
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import TENSORBOARD, Run
-from transformer_mt.training.log import MetricsLog
+from transformer_mt.training.reports import MetricsLog
 from transformer_mt.training.session import TrainingSession
-from transformer_mt.training.tensorboard import TensorBoard
 
 ASKED = "training.tensorboard=true"
 OVERRIDES = (ASKED, "training.steps=8", "training.log_every=2")
@@ -93,7 +92,8 @@ def test_overwriting_deletes_it(tmp_path: Path) -> None:
 @installed
 def test_a_link_in_the_directorys_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / TENSORBOARD).symlink_to(tmp_path / "elsewhere")
+    opened(tmp_path / "run", *OVERRIDES)
+    (tmp_path / "run" / TENSORBOARD).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(MachineError, match="a symbolic link, where a directory is expected"):
-        TensorBoard(tmp_path / TENSORBOARD, after=0)
+        list(opened(tmp_path / "run", *OVERRIDES).train())
     assert not list((tmp_path / "elsewhere").iterdir())

@@ -263,11 +263,11 @@ def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -
 def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.log_every=1").trainer
     trainer.step()
-    before = {name: tensor.clone() for name, tensor in trainer.averaging.state().items()}
+    before = {name: tensor.clone() for name, tensor in weights_of(trainer.averaging.candidate()).items()}
     trainer.optimizer.schedule = lambda step: 1e39
     with pytest.raises(Diverged, match=r"the weights diverged at step 2, at a learning rate of 1\.0e"):
         trainer.step()
-    assert all(torch.equal(tensor, before[name]) for name, tensor in trainer.averaging.state().items())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in weights_of(trainer.averaging.candidate()).items())
     assert trainer.progress.step == 1
     assert not trainer.checkpoints.steps()
 
@@ -390,7 +390,7 @@ def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_
         precision=torch.float32,
         distributed=SingleProcess(),
     )
-    assert (trainer.look_every, on_gpu.look_every) == (1, 7)
+    assert (trainer.check_every, on_gpu.check_every) == (1, 7)
 
 
 def test_a_step_on_a_gpu_never_waits_for_a_number(tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_a_step_on_a_gpu_never_waits_for_a_number(tmp_path: Path) -> None:
 
 def with_weights_that_are_not_finite(trainer: Trainer) -> Trainer:
     """A trainer that looks at its numbers as seldom as on a GPU."""
-    trainer.look_every = 3
+    trainer.check_every = 3
     with torch.no_grad():
         next(trainer.model.parameters()).fill_(math.nan)
     return trainer

@@ -71,8 +71,7 @@ def choices(key: str) -> Mapping[str, Any]:
     from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
     from transformer_mt.models.recurrent import FinalStates
     from transformer_mt.training.averaging import AVERAGING
-    from transformer_mt.training.keeping import KEEPING
-    from transformer_mt.training.reports import VALIDATION_SCORES
+    from transformer_mt.training.reports import VALIDATION_METRICS
 
     tables: dict[str, Mapping[str, Any]] = {
         "model.attention.kind": ATTENTION,
@@ -87,8 +86,7 @@ def choices(key: str) -> Mapping[str, Any]:
         "model.residual": RESIDUALS,
         "model.activation": ACTIVATIONS,
         "training.averaging": AVERAGING,
-        "training.keep": {usage(name, entry): entry for name, entry in KEEPING.items()},
-        "training.best_metric": VALIDATION_SCORES,
+        "training.best_metric": VALIDATION_METRICS,
         "training.precision": PRECISIONS,
     }
     tables |= {f"{field}.{choice.key}": sections for field, (choice, sections) in CHOSEN.items()}

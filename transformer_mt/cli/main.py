@@ -31,6 +31,12 @@ def main() -> None:
         if stream is not None:  # as it is where the descriptor is closed
             stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")  # type: ignore[union-attr]
     code = run(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:  # or Python, which flushes again, ends with a code of its own
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     gc.freeze()  # or Python looks through all of torch for garbage before it ends, for most of a second
     sys.exit(code)
 
@@ -51,17 +57,10 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _discard_output()
         return PIPE_CLOSED
     except BaseException as error:  # libraries in Rust derive theirs from this
         return _unexpected(error)
     return code
-
-
-def _discard_output() -> None:
-    """Send the rest of stdout nowhere, so that Python's own flush at the end does not fail again."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unexpected(error: BaseException) -> int:
@@ -71,8 +70,6 @@ def _unexpected(error: BaseException) -> int:
     if is_out_of_memory(error):
         return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
     if isinstance(error, OSError) and error.errno is not None:
-        if error.filename is None:
-            _discard_output()
         return _fail(f"{error.filename or 'standard output'}: {error.strerror}; check disk and permissions")
     is_ours = isinstance(error, ImportError) and (error.name or "").startswith("transformer_mt")
     if isinstance(error, ImportError | OSError) and not is_ours:

@@ -333,8 +333,8 @@ class TrainingConfig(Section):
     """Optimizer steps between two validations; there is always one at the end."""
     checkpoint_every: Steps = 200
     """Optimizer steps between two checkpoints; every validation writes one too."""
-    keep: str = "needed"
-    """Which checkpoints stay, besides those that training may need again."""
+    keep_checkpoints: Literal["weights", "needed", "all"] = "weights"
+    """Beside the newest two checkpoints: the `weights` of every validation, only those `needed` later, or `all`."""
     log_every: Steps = 50
     """Optimizer steps that one line of the log sums up."""
     patience: Steps = 10

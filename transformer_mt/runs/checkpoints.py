@@ -1,4 +1,12 @@
-"""Checkpoints from which training goes on bit for bit: weights, optimizer, averages, random states, data position."""
+"""The checkpoints of a run: `checkpoints/step-N/`, from the weights alone to everything that exact resumption needs.
+
+    model.safetensors     the weights that are validated and used at that step, as in the run itself
+    progress.json         where training stood
+    state.safetensors     all other tensors: optimizer, random states, and the trained weights behind an average
+    manifest.json         the SHA-256 sums of the three
+
+A checkpoint is complete, and training can continue from it, as long as it has its state.
+"""
 
 import dataclasses
 import io
@@ -15,9 +23,8 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
-from transformer_mt.files import open_regular, parse_json, read_regular, require_directory, write_errors
+from transformer_mt.files import parse_json, read_regular, remove, require_directory, write_errors
 from transformer_mt.runs.checksummed import (
     checksummed_names,
     read_checksummed,
@@ -25,23 +32,23 @@ from transformer_mt.runs.checksummed import (
     remove_leftovers,
     write_checksummed,
 )
+from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run
 from transformer_mt.runs.weights import Layout, layout_of, pack, read_header, size_limit, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 CHECKPOINT_NAME = r"step-(0|[1-9][0-9]{0,15})"
-_PROGRESS = "progress.json"
+PROGRESS, STATE = "progress.json", "state.safetensors"
 _PROGRESS_LIMIT = 2**24
-# Beside the first process's generator of the CPU: those of other devices, and those of the other processes.
+# Beside the main process's generator of the CPU: those of other devices, and those of the other processes.
 GENERATORS = ("cpu", "cuda", "mps")
-_GENERATOR = re.compile(rf"({'|'.join(GENERATORS)})(\.[1-9][0-9]{{0,5}})?")
-_WEIGHTS_LIMIT = 2**42
-_RANDOM_LIMIT = 2**26  # more than ten thousand processes need
+_GENERATOR = re.compile(rf"random\.({'|'.join(GENERATORS)})(\.[1-9][0-9]{{0,5}})?")
+_RANDOM_LIMIT = 2**26  # enough for more than ten thousand processes
 
 
 @dataclass
 class Progress:
-    """Where training stands: the next batch, and what validations have found (score: higher is better)."""
+    """Where training stands: the next batch, and the results of validations (score: higher is better)."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
@@ -55,8 +62,7 @@ class Progress:
     best_score: float | None = None
     validations_without_improvement: Count = 0
     history: list[tuple[Count, float]] = dataclasses.field(default_factory=list)
-    machine: Annotated[str, Field(max_length=500)] = ""  # on which the steps so far were made
-    sums: dict[str, str] = dataclasses.field(default_factory=dict)  # of the run's files that they belong to
+    machine: Annotated[str, Field(max_length=500)] = ""  # that made the steps so far
     loss_scale: Annotated[float | None, Field(gt=0.0)] = None  # where the loss is scaled
     steps_at_scale: Annotated[int, Field(ge=0, lt=2**31)] = 0  # without overflow, after which it grows
 
@@ -73,7 +79,7 @@ class Progress:
         return None
 
     def is_consistent(self) -> bool:
-        """Whether training could have come here."""
+        """Whether training can lead here."""
         steps = [0, *(step for step, _ in self.history)]
         rising = all(before < after for before, after in zip(steps, [*steps[1:], self.step + 1], strict=True))
         validated = (self.validated_step == steps[-1]) and (self.best_step in steps[1:] or not self.history)
@@ -82,97 +88,102 @@ class Progress:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One moment of training. `averaged` is empty where no running average is kept.
-
-    `random` holds the states of the generators of all processes, by their names from `states_by_name`.
-    """
+    """One moment of training: the weights to validate and use, and the other tensors by part, as `optimizer`."""
 
     progress: Progress
     weights: dict[str, Tensor]
-    averaged: dict[str, Tensor]
-    optimizer: dict[str, Tensor]
-    random: dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Layouts:
-    """Which tensors a checkpoint of a training consists of."""
-
-    weights: Layout
-    averaged: Layout
-    optimizer: Layout
+    state: dict[str, dict[str, Tensor]]
 
 
 class Checkpoints:
-    """The checkpoints of a run, `step-N` each, below one directory. Of several processes, only the first writes.
+    """The checkpoints of a run. A checkpoint that is read fits `weights` and `state`, or nothing of it is used."""
 
-    What is read fits `layouts`, or is refused before any of it is used.
-    """
-
-    def __init__(self, directory: Path, layouts: Layouts, *, distributed: Distributed) -> None:
-        self.directory = directory
-        self.layouts = {
-            "weights": layouts.weights,
-            "averaged": layouts.averaged,
-            "optimizer": layouts.optimizer,
-            "random": layout_of({"cpu": torch.get_rng_state()}),
-        }
-        self.distributed = distributed
+    def __init__(self, run: Run, *, weights: Layout, state: Mapping[str, Layout]) -> None:
+        """The tensors of the model, and those of each part but `random`, whose names depend on the processes."""
+        self.run = run
+        self.directory = run.path / CHECKPOINTS
+        self.weights = weights
+        parts = {**state, "random": layout_of({"cpu": torch.get_rng_state()})}
+        self.state = {f"{part}.{name}": spec for part, layout in parts.items() for name, spec in layout.items()}
 
     def path(self, step: int) -> Path:
-        """Where the checkpoint of a step stands."""
+        """The directory of a step's checkpoint."""
         return self.directory / f"step-{step}"
 
     def steps(self) -> list[int]:
-        """The steps that have a checkpoint, the newest last."""
-        return saved_steps(self.directory)
+        """The steps with a complete checkpoint, the newest last."""
+        return [step for step in saved_steps(self.directory) if self._is_complete(step)]
+
+    def _is_complete(self, step: int) -> bool:
+        """Without a directory, a crash has set it aside, or something else stands there, which `load` refuses."""
+        return os.path.lexists(self.path(step) / STATE) or not self.path(step).is_dir()
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint; it is there whole or not at all."""
-        if not self.distributed.is_main:
-            return
-        progress = json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode()
-        tensors = {_file(part): pack(getattr(checkpoint, part)) for part in self.layouts}
-        write_checksummed(self.path(checkpoint.progress.step), {_PROGRESS: progress, **tensors})
+        tensors = {f"{part}.{name}": value for part, own in checkpoint.state.items() for name, value in own.items()}
+        content = {
+            MODEL: self.run.pack_model(checkpoint.weights),
+            PROGRESS: json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode(),
+            STATE: pack(tensors),
+        }
+        write_checksummed(self.path(checkpoint.progress.step), content)
 
     def load(self, step: int) -> Checkpoint:
-        """Read a checkpoint. Raises `MachineError` that names the file that is damaged or of another training."""
+        """Read a complete checkpoint. Raises `MachineError` that names the damaged or foreign file."""
         path = self.path(step)
-        limits = {_file(part): size_limit(layout) for part, layout in self.layouts.items()}
-        limits[_file("random")] = _RANDOM_LIMIT
-        files = read_checksummed(path, {_PROGRESS: _PROGRESS_LIMIT, **limits})
-        progress = _parse_progress(files[_PROGRESS], step=step, path=path / _PROGRESS)
-        parts = {}
-        for part, layout in self.layouts.items():
-            file = path / _file(part)
-            free = _GENERATOR if part == "random" else None
-            parts[part] = unpack(files[file.name], layout, path=file, free=free)
-        for name, state in parts["random"].items():
-            if name.startswith("cpu"):
-                _require_generator(state, path=path)
-        return Checkpoint(progress, **parts)
+        limits = {
+            MODEL: size_limit(self.weights),
+            PROGRESS: _PROGRESS_LIMIT,
+            STATE: size_limit(self.state) + _RANDOM_LIMIT,
+        }
+        files = read_checksummed(path, limits)
+        sums = read_header(io.BytesIO(files[MODEL]), path=path / MODEL).sums
+        if foreign := [name for name, own in self.run.sums.items() if sums.get(name) != own]:
+            raise MachineError(f"{path}: was saved with another {foreign[0]}; restore that file, or train anew")
+        state: dict[str, dict[str, Tensor]] = {}
+        for name, tensor in unpack(files[STATE], self.state, path=path / STATE, free=_GENERATOR).items():
+            part, _, own = name.partition(".")
+            state.setdefault(part, {})[own] = tensor
+            if name.startswith("random.cpu"):
+                _require_generator(tensor, path=path / STATE)
+        progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
+        return Checkpoint(progress, unpack(files[MODEL], self.weights, path=path / MODEL), state)
 
-    def weights(self, step: int) -> dict[str, Tensor]:
-        """Only the weights of a checkpoint."""
-        return self.load(step).weights
+    def read_weights(self, step: int) -> dict[str, Tensor]:
+        """The weights alone of a checkpoint, complete or not."""
+        return Run(self.run.path, step).read_weights(self.weights)
 
-    def keep(self, steps: set[int]) -> None:
-        """Delete all checkpoints but these."""
-        if not self.distributed.is_main:
-            return
+    def keep(self, *, complete: set[int], weights: set[int]) -> None:
+        """Reduce all checkpoints but the complete ones to their weights, and delete those of other steps."""
         with write_errors(self.directory):
-            for step in set(self.steps()) - steps:
-                remove_checksummed(self.path(step))
+            for step in saved_steps(self.directory):
+                path = self.path(step)
+                if step in weights - complete and not path.is_symlink():
+                    remove(path / STATE)
+                elif step not in complete:
+                    remove_checksummed(path)
 
     def remove_leftovers(self) -> None:
-        """Delete what crashes have left half-written."""
+        """Delete half-written files of a crash."""
         if os.path.lexists(self.directory):
             require_directory(self.directory)
             remove_leftovers(self.directory, CHECKPOINT_NAME)
 
 
+def saved_steps(directory: Path) -> list[int]:
+    """The steps that have a checkpoint below a directory, complete or the weights alone, the newest last."""
+    names = checksummed_names(directory)
+    return sorted(int(match[1]) for name in names if (match := re.fullmatch(CHECKPOINT_NAME, name)))
+
+
+def saved_progress(directory: Path, step: int) -> Progress:
+    """Where training stood at the checkpoint of a step; of its other files nothing is read."""
+    path = directory / f"step-{step}" / PROGRESS
+    return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=step, path=path)
+
+
 def states_by_name(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The states of every process's generators: `cpu` is the first process's, `cpu.1` the next one's."""
+    """The states of every process's generators: `cpu` is the main process's, `cpu.1` the next one's."""
     return {_of_rank(name, rank): state for rank, own in enumerate(states) for name, state in own.items()}
 
 
@@ -183,43 +194,6 @@ def states_of(random: Mapping[str, Tensor], rank: int) -> dict[str, Tensor]:
 
 def _of_rank(name: str, rank: int) -> str:
     return f"{name}.{rank}" if rank else name
-
-
-def saved_steps(directory: Path) -> list[int]:
-    """The steps that have a checkpoint below a directory, the newest last."""
-    return sorted(
-        int(found[1]) for name in checksummed_names(directory) if (found := re.fullmatch(CHECKPOINT_NAME, name))
-    )
-
-
-def saved_progress(directory: Path, step: int) -> Progress:
-    """Where the checkpoint of a step stands, without its tensors and their sums."""
-    path = directory / f"step-{step}" / _PROGRESS
-    return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=step, path=path)
-
-
-def saved_layout(directory: Path, step: int) -> Layout:
-    """The tensors that the file of weights in the checkpoint of a step claims to hold."""
-    path = directory / f"step-{step}" / _file("weights")
-    with open_regular(path, limit=_WEIGHTS_LIMIT) as file:
-        return read_header(file, path=path).layout
-
-
-def saved_weights(directory: Path, step: int, layout: Layout) -> dict[str, Tensor]:
-    """The weights of a checkpoint that were validated: its running average where it has one, else those in training.
-
-    Raises `MachineError` for a file that is damaged, or holds other tensors than the model of that layout has.
-    """
-    path = directory / f"step-{step}"
-    limit = size_limit(layout)
-    wanted = {_file("weights"): limit, _file("averaged"): limit + 2**8}
-    files = read_checksummed(path, wanted, unread={_PROGRESS, _file("optimizer"), _file("random")})
-    averaged = files[_file("averaged")]
-    if read_header(io.BytesIO(averaged), path=path / _file("averaged")).layout:
-        counted = {**layout, "n_averaged": (torch.int64, ())}
-        found = unpack(averaged, counted, path=path / _file("averaged"))
-        return {name: found[name] for name in layout}
-    return unpack(files[_file("weights")], layout, path=path / _file("weights"))
 
 
 def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
@@ -238,11 +212,7 @@ def _require_generator(state: Tensor, *, path: Path) -> None:
     try:
         torch.Generator().set_state(state)
     except RuntimeError:
-        raise MachineError(f"{path / _file('random')}: no state of a generator; restore it") from None
-
-
-def _file(part: str) -> str:
-    return f"{part}.safetensors"
+        raise MachineError(f"{path}: no state of a generator; restore it") from None
 
 
 _PROGRESS_TYPE = TypeAdapter(Progress)

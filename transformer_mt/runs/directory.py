@@ -10,7 +10,7 @@
     metrics.jsonl        one JSON object a line: what training measured
     tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
     train.log            one line each, with the time: what training said
-    checkpoints/step-N/  all that exact resumption needs
+    checkpoints/step-N/  the weights of a step, and of the newest two all that exact resumption needs
     training.lock        who trains here, held as long as that lasts
 
 Only safetensors, JSON, TOML and sentencepiece: nothing in it can execute.
@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,10 @@ class Run:
     moments, also without a lock and while another process overwrites the run.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, step: int | None = None) -> None:
+        """With a step, the run as it was there: `load` gives the weights of that step's checkpoint."""
         self.path = path
+        self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
 
     @classmethod
     def create(
@@ -154,7 +157,7 @@ class Run:
 
     def has_model(self) -> bool:
         """Whether there are weights to use."""
-        return os.path.lexists(self.path / MODEL)
+        return os.path.lexists(self.model_path)
 
     def config(self) -> Config:
         """The configuration that the run was started with."""
@@ -164,8 +167,8 @@ class Run:
         """The run's vocabulary. Raises `MachineError` when the weights, if there are any, belong to another."""
         content = self._read(TOKENIZER)
         if self.has_model():
-            with open_regular(self.path / MODEL, limit=_MODEL_LIMIT) as file:
-                self._require_own(TOKENIZER, content, read_header(file, path=self.path / MODEL))
+            with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
+                self._read_own_header(file, _sums_of({TOKENIZER: content}))
         return Tokenizer.parse(content, place=str(self.path / TOKENIZER))
 
     def data(self) -> DataRecord:
@@ -202,46 +205,67 @@ class Run:
 
     def _load(self) -> TrainedModel:
         contents = {name: self._read(name) for name in (CONFIG, TOKENIZER)}
-        path = self.path / MODEL
         if not self.has_model():
-            raise InputError(f"{path}: missing; training has not yet reached a validation: continue it with tmt train")
-        with open_regular(path, limit=_MODEL_LIMIT) as file:
-            header = read_header(file, path=path)
-            for name, content in contents.items():
-                self._require_own(name, content, header)
+            raise InputError(
+                f"{self.model_path}: missing; training has not yet reached a validation: continue it with tmt train"
+            )
+        with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
+            header = self._read_own_header(file, _sums_of(contents))
             config = parse_written_config(contents[CONFIG], place=str(self.path / CONFIG))
             tokenizer = Tokenizer.parse(contents[TOKENIZER], place=str(self.path / TOKENIZER))
             build = partial(build_model, config.model, vocabulary_size=tokenizer.size)
-            require_layout(header.layout, model_layout(config.model, build, most=len(header.layout)), path=path)
-            weights = read_tensors(file, header, path=path)
-        if digest(weights) != header.sums[_TENSORS]:
-            raise MachineError(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
+            layout = model_layout(config.model, build, most=len(header.layout))
+            weights = self._read_tensors(file, header, layout)
         with Unfilled():
             model = build()
         load_weights(model, weights)
         return TrainedModel(config, tokenizer, model.eval())
 
+    def read_weights(self, layout: Layout) -> dict[str, Tensor]:
+        """The weights alone. Raises `MachineError` unless they are undamaged, the run's own, and fit the layout."""
+        with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
+            return self._read_tensors(file, self._read_own_header(file, self.sums), layout)
+
+    def _read_own_header(self, file: BufferedIOBase, sums: Mapping[str, str]) -> Header:
+        """Raises `ForeignFileError` unless the weights were saved with the files that have these sums."""
+        header = read_header(file, path=self.model_path)
+        for name, own in sums.items():
+            self._require_own(name, own, header)
+        return header
+
+    def _read_tensors(self, file: BufferedIOBase, header: Header, layout: Layout) -> dict[str, Tensor]:
+        require_layout(header.layout, layout, path=self.model_path)
+        weights = read_tensors(file, header, path=self.model_path)
+        if digest(weights) != header.sums[_TENSORS]:
+            raise MachineError(
+                f"{self.model_path}: damaged (its SHA-256 is not the one in it); restore it or train anew"
+            )
+        return weights
+
     def save_model(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights to use. They say what configuration and vocabulary they belong to."""
-        write_atomically(self.path / MODEL, pack(weights, {**self.sums, _TENSORS: digest(weights)}))
+        """Replace the weights to use."""
+        write_atomically(self.path / MODEL, self.pack_model(weights))
+
+    def pack_model(self, weights: Mapping[str, Tensor]) -> bytes:
+        """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
+        return pack(weights, {**self.sums, _TENSORS: digest(weights)})
 
     @cached_property
     def sums(self) -> dict[str, str]:
         """The sums of the files that weights belong to, as they were first asked for: later damage is noticed."""
-        return {name: hashlib.sha256(self._read(name)).hexdigest() for name in (CONFIG, TOKENIZER)}
+        return _sums_of({name: self._read(name) for name in (CONFIG, TOKENIZER)})
 
     def _read(self, name: str) -> bytes:
         limit = _CONFIG_LIMIT if name == CONFIG else _TOKENIZER_LIMIT
         return read_regular(self.path / name, limit=limit)
 
-    def _require_own(self, name: str, content: bytes, header: Header) -> None:
-        """Raise `ForeignFileError` unless the weights were saved with this content of the file."""
+    def _require_own(self, name: str, own: str, header: Header) -> None:
         if not header.sums.keys() >= {CONFIG, TOKENIZER, _TENSORS}:
             raise MachineError(
-                f"{self.path / MODEL}: says nothing of the files it belongs to, as another version of tmt writes it; "
+                f"{self.model_path}: says nothing of the files it belongs to, as another version of tmt writes it; "
                 "train the run anew"
             )
-        if header.sums[name] != hashlib.sha256(content).hexdigest():
+        if header.sums[name] != own:
             raise ForeignFileError(
                 f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, or "
                 "train anew"
@@ -287,6 +311,10 @@ class Run:
     def remove_leftovers(self) -> None:
         """Delete what crashes have left half-written. Only for who alone trains here."""
         remove_leftovers(self.path, "|".join(map(re.escape, PARTS)))
+
+
+def _sums_of(contents: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
 
 
 def newest_run(root: Path) -> Run:

@@ -1,7 +1,7 @@
 """Which weights come out of training: the best, a running average, or a mean over checkpoints."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -12,59 +12,46 @@ from typing_extensions import override
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
-from transformer_mt.runs.weights import weights_of
+from transformer_mt.runs.weights import load_weights, weights_of
 
+# The validated steps with their scores (higher is better), the present one last.
+History = Sequence[tuple[int, float]]
 # Reads the weights of an earlier validated step.
 ReadWeights = Callable[[int], Mapping[str, Tensor]]
 
 
-class Averaging(ABC):
-    """Decides which weights are validated during training, and which are used afterwards."""
+class Averaging:
+    """`none`: the weights being trained are validated, and the best of them are used afterwards."""
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
         self.model = model
         self.config = config
 
     def update(self) -> None:
-        """Take note of the weights after a step; only a running average does."""
-        return
+        """Take the weights after a step into a running average."""
 
     def candidate(self) -> Seq2Seq:
         """The model to validate."""
         return self.model
 
-    @abstractmethod
-    def select_weights(
-        self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
-    ) -> dict[str, Tensor] | None:
-        """The weights to use after a validation, None where they stay what they were.
+    def select_weights(self, history: History, *, best: bool, read: ReadWeights) -> dict[str, Tensor] | None:
+        """The weights to use after a validation, None where they stay as they were."""
+        del history, read
+        return weights_of(self.candidate()) if best else None
 
-        History holds the validated steps with their scores (higher is better), the present one last.
-        """
-
-    def steps_to_keep(self, history: Sequence[tuple[int, float]]) -> set[int]:
-        """The steps whose checkpoints later averages may need."""
+    def steps_to_keep(self, history: History) -> set[int]:
+        """The steps whose weights later averages may need."""
         del history
         return set()
 
     def state(self) -> dict[str, Tensor]:
-        """What the average consists of so far."""
+        """The tensors beside the candidate's weights from which training continues."""
         return {}
 
-    def load(self, state: Mapping[str, Tensor]) -> None:
-        """Continue from a state that `state` gave."""
-        assert not state
-
-
-class NoAveraging(Averaging):
-    """`none`: the weights with the best validation score."""
-
-    @override
-    def select_weights(
-        self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
-    ) -> dict[str, Tensor] | None:
-        del history, read
-        return weights_of(self.candidate()) if best else None
+    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
+        """Continue from the candidate's weights and from what `state` gave."""
+        del state
+        load_weights(self.candidate(), weights)
 
 
 class ExponentialMovingAverage(Averaging):
@@ -78,7 +65,7 @@ class ExponentialMovingAverage(Averaging):
         self.averaged = AveragedModel(model, multi_avg_fn=self._average, use_buffers=True)
 
     def _average(self, averaged: Any, current: Any, on_device: Tensor | int) -> None:
-        del on_device  # to read the number there would wait for a GPU
+        del on_device  # reading the number there would wait for a GPU
         count = int(self.averaged.n_averaged)
         decay = min(self.config.ema_decay, (1 + count) / (10 + count))
         get_ema_multi_avg_fn(decay)(averaged, current, count)  # type: ignore[no-untyped-call]
@@ -94,42 +81,33 @@ class ExponentialMovingAverage(Averaging):
         return module
 
     @override
-    def select_weights(
-        self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
-    ) -> dict[str, Tensor] | None:
-        del history, read
-        return weights_of(self.candidate()) if best else None
-
-    @override
     def state(self) -> dict[str, Tensor]:
-        return weights_of(self.candidate()) | {"n_averaged": self.averaged.n_averaged}
+        return weights_of(self.model) | {"n_averaged": self.averaged.n_averaged}
 
     @override
-    def load(self, state: Mapping[str, Tensor]) -> None:
+    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
+        super().load(weights, state)
+        load_weights(self.model, state)
         self.averaged.n_averaged.copy_(state["n_averaged"])
-        for name, tensor in weights_of(self.candidate()).items():
-            tensor.copy_(state[name])
 
 
 class LastCheckpoints(Averaging):
     """`last`: the mean of the last validated weights (Vaswani et al. 2017, §6.1)."""
 
-    def chosen(self, history: Sequence[tuple[int, float]], count: int) -> list[int]:
-        """The steps to average."""
-        return [step for step, _ in history[-count:]]
+    rank: Callable[[tuple[int, float]], float] = itemgetter(0)
+
+    def chosen(self, history: History, count: int) -> list[int]:
+        """The validated steps of the highest rank, in order of training."""
+        return sorted(step for step, _ in sorted(history, key=self.rank, reverse=True)[:count])
 
     @override
-    def select_weights(
-        self, history: Sequence[tuple[int, float]], *, best: bool, read: ReadWeights
-    ) -> dict[str, Tensor] | None:
-        """The mean over the chosen checkpoints, which changes with every validation."""
-        del best
+    def select_weights(self, history: History, *, best: bool, read: ReadWeights) -> dict[str, Tensor] | None:
         present = history[-1][0]
         steps = self.chosen(history, self.config.average_checkpoints)
         return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
 
     @override
-    def steps_to_keep(self, history: Sequence[tuple[int, float]]) -> set[int]:
+    def steps_to_keep(self, history: History) -> set[int]:
         """One step more than is averaged, in case the newest checkpoint gets damaged."""
         return set(self.chosen(history, self.config.average_checkpoints + 1))
 
@@ -137,15 +115,11 @@ class LastCheckpoints(Averaging):
 class BestCheckpoints(LastCheckpoints):
     """`best`: the mean of the validated weights with the best scores."""
 
-    @override
-    def chosen(self, history: Sequence[tuple[int, float]], count: int) -> list[int]:
-        """The steps with the best scores, in order of training."""
-        best = sorted(history, key=lambda entry: entry[1], reverse=True)[:count]
-        return sorted(step for step, _ in best)
+    rank = itemgetter(1)
 
 
 AVERAGING: dict[str, type[Averaging]] = {
-    "none": NoAveraging,
+    "none": Averaging,
     "ema": ExponentialMovingAverage,
     "last": LastCheckpoints,
     "best": BestCheckpoints,

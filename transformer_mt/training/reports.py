@@ -1,15 +1,25 @@
-"""What the training loop tells whoever drives it."""
+"""The reports of the training loop, and where they are written: `metrics.jsonl`, and TensorBoard where asked for."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import SupportsFloat
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+from transformer_mt.distributed import Distributed
+from transformer_mt.errors import MachineError
+from transformer_mt.files import make_directory, require_directory, write_errors
+from transformer_mt.runs.directory import TENSORBOARD, Run
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One optimizer step. The loss is the objective in nats a target token; `seconds` is the step's own time.
+    """One optimizer step: the objective in nats a target token, and the step's own time in seconds.
 
-    On a GPU, loss and norm may be tensors that it still computes: `float` waits for them.
+    On a GPU, loss and norm may be tensors that are still being computed: `float` waits for them.
     """
 
     step: int
@@ -23,10 +33,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """The steps since the last report of this kind together, the present one last.
-
-    Loss in nats a target token, the learning rate of the last step, target tokens a second.
-    """
+    """The steps since the last report of this kind: mean loss in nats a target token, the last learning rate."""
 
     step: int
     epoch: int
@@ -34,10 +41,18 @@ class WindowReport:
     learning_rate: float
     tokens_per_second: float
 
+    @classmethod
+    def of(cls, steps: Sequence[StepReport]) -> "WindowReport":
+        """The mean of consecutive steps, at least one, weighted by their target tokens."""
+        tokens = sum(step.target_tokens for step in steps)
+        loss = sum(float(step.loss) * step.target_tokens for step in steps) / tokens
+        seconds = sum(step.seconds for step in steps)
+        return cls(steps[-1].step, steps[-1].epoch, loss, steps[-1].learning_rate, tokens / seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """How good the candidate weights are: cross-entropy in nats a target token (no smoothing), BLEU, chrF, and samples.
+    """The quality of the candidate weights: cross-entropy in nats a target token (no smoothing), BLEU, chrF, samples.
 
     A sample is a source sentence, its reference and the present translation.
     """
@@ -48,8 +63,8 @@ class Validation:
     samples: tuple[tuple[str, str, str], ...]
 
 
-# What can say which weights are best, turned so that higher is better.
-VALIDATION_SCORES: dict[str, Callable[[Validation], float]] = {
+# The metrics by which the best weights can be chosen, turned so that higher is better.
+VALIDATION_METRICS: dict[str, Callable[[Validation], float]] = {
     "loss": lambda validation: -validation.loss,
     "bleu": lambda validation: validation.bleu,
     "chrf": lambda validation: validation.chrf,
@@ -70,7 +85,7 @@ class ValidationReport:
 
 @dataclass(frozen=True, slots=True)
 class FinishReport:
-    """The end of training and its reason: all steps or epochs done, or no improvement any more."""
+    """The end of training and its reason: all steps or epochs done, or no more improvement."""
 
     step: int
     reason: str
@@ -79,3 +94,76 @@ class FinishReport:
 
 
 Report = StepReport | WindowReport | ValidationReport | FinishReport
+
+
+class MetricsLog:
+    """A run's metrics, written by the main process: every validation, and the mean of every `every` steps."""
+
+    def __init__(self, run: Run, *, every: int, distributed: Distributed, tensorboard: bool) -> None:
+        self.run, self.every, self.distributed = run, every, distributed
+        self.steps: list[StepReport] = []
+        self._wants_tensorboard = tensorboard and distributed.is_main
+        self._tensorboard: SummaryWriter | None = None
+
+    @contextmanager
+    def training_from(self, step: int) -> Iterator[None]:
+        """Keep TensorBoard's file open while training continues from this step, if it is asked for.
+
+        Points of later steps, which are repeated now, are purged, so that TensorBoard shows each of them once.
+        """
+        directory = self.run.path / TENSORBOARD
+        if self._wants_tensorboard:
+            from torch.utils.tensorboard import SummaryWriter
+
+            with write_errors(directory):
+                make_directory(directory)
+                require_directory(directory)
+                self._tensorboard = SummaryWriter(str(directory), purge_step=step + 1)
+        try:
+            yield
+        finally:
+            if self._tensorboard:
+                with write_errors(directory):
+                    self._tensorboard.close()
+                self._tensorboard = None
+
+    def step(self, report: StepReport) -> WindowReport | None:
+        """Log a step; returns the report of the window that it completes, if it does."""
+        self.steps.append(report)
+        if report.step % self.every:
+            return None
+        window = WindowReport.of(self.steps)
+        self.steps = []
+        record = asdict(window)
+        self._write(
+            record.pop("step"), {"kind": "training", **record, "tokens_per_second": round(window.tokens_per_second, 1)}
+        )
+        return window
+
+    def validation(self, report: ValidationReport) -> None:
+        """Log a validation."""
+        scores = asdict(report.validation)
+        names = ("source", "reference", "translation")
+        samples = [dict(zip(names, sample, strict=True)) for sample in scores.pop("samples")]
+        seconds = round(report.seconds, 3)
+        record = {"epoch": report.epoch, **scores, "best": report.best, "seconds": seconds, "samples": samples}
+        self._write(report.step, {"kind": "validation", **record})
+
+    def _write(self, step: int, record: Mapping[str, Any]) -> None:
+        if self.distributed.is_main:
+            self.run.log(step, record)
+        if self._tensorboard:
+            with write_errors(self.run.path / TENSORBOARD):
+                for name, value in record.items():
+                    if isinstance(value, float):
+                        self._tensorboard.add_scalar(f"{record['kind']}/{name}", value, step)
+                self._tensorboard.flush()
+
+
+def require_tensorboard() -> None:
+    """Raise `MachineError` where the package is not installed."""
+    if importlib.util.find_spec("tensorboard") is None:
+        raise MachineError(
+            "training.tensorboard: the package tensorboard is not installed; install it with: pip install "
+            "'transformer_mt[tensorboard]'"
+        )

@@ -21,16 +21,16 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
+from transformer_mt.runs.checkpoints import saved_steps
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer, training_words
 from transformer_mt.training.parent import load_parent, parent_notes
-from transformer_mt.training.reports import FinishReport, Report
+from transformer_mt.training.reports import FinishReport, Report, require_tensorboard
 from transformer_mt.training.schedules import configured_schedule, depends_on_steps
 from transformer_mt.training.stream import BatchStream
-from transformer_mt.training.tensorboard import require_tensorboard
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
 from transformer_mt.views.align import choose_heads
@@ -38,7 +38,7 @@ from transformer_mt.views.align import choose_heads
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = (
     "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
-    "training.keep", "search.", "init_from.weights",
+    "training.keep_checkpoints", "search.", "init_from.weights",
 )  # fmt: skip
 
 
@@ -300,6 +300,8 @@ def resume_newest(trainer: Trainer) -> list[str]:
         if there != here:
             notes.append(f"not bit for bit what it would have been without the stop: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
+    if not damaged and trainer.distributed.broadcast_from_main(lambda: saved_steps(trainer.checkpoints.directory)):
+        raise MachineError(f"{trainer.checkpoints.directory}: no complete checkpoint; start anew with --overwrite")
     if damaged:
         raise MachineError(
             f"{trainer.run.path / CHECKPOINTS}: no sound checkpoint ({damaged[0]}); start anew with --overwrite"

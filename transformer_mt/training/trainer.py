@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import torch
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch, derive_seed
@@ -16,18 +17,17 @@ from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
-from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Layouts, Progress, states_by_name, states_of
-from transformer_mt.runs.directory import CHECKPOINTS, Run
-from transformer_mt.runs.weights import layout_of, load_weights, weights_of
+from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress, states_by_name, states_of
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import layout_of, weights_of
+from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 from transformer_mt.training.averaging import build_averaging
-from transformer_mt.training.keeping import build_keep
-from transformer_mt.training.log import MetricsLog
-from transformer_mt.training.masking import mask_tokens
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import build_optimizer
 from transformer_mt.training.reports import (
-    VALIDATION_SCORES,
+    VALIDATION_METRICS,
     FinishReport,
+    MetricsLog,
     Report,
     StepReport,
     Validation,
@@ -38,12 +38,15 @@ from transformer_mt.training.stream import BatchStream
 
 Validate = Callable[[Seq2Seq], Validation]
 
+# With byte fallback no text has unknown subwords, so their symbol is free to stand for a masked one.
+MASK = UNK
+
 
 class Trainer:
-    """Trains a model in a run directory, and writes its metrics there.
+    """Trains a model in a run directory, and writes its metrics and checkpoints there.
 
-    Between two reports, and wherever `can_interrupt` is true, what `save` writes is whole: training goes on from there
-    bit for bit.
+    Between two reports, and wherever `can_interrupt` is true, `save` writes a consistent state, from which training
+    continues bit for bit.
     """
 
     def __init__(
@@ -61,37 +64,38 @@ class Trainer:
         self.config = config.training
         self.run = run
         self.model = model.to(device)
-        self.joined = distributed.wrap(self.model)
+        self.wrapped = distributed.wrap(self.model)
         self.stream = stream
         self.validate = validate
         self.device, self.precision = device, precision
         self.distributed = distributed
         self.objective = build_objective(config.objective)
-        self.score = lookup(VALIDATION_SCORES, config.training.best_metric, key="training.best_metric")
+        self.metric = lookup(VALIDATION_METRICS, config.training.best_metric, key="training.best_metric")
         self.max_grad_norm = config.optimizer.max_grad_norm
-        schedule = configured_schedule(config)
-        # What a person turns down when the loss diverges.
+        # The setting to lower when training diverges.
         is_by_factor = isinstance(config.schedule, NoamConfig) and not config.schedule.learning_rate
         self.rate_key = f"schedule.{'factor' if is_by_factor else 'learning_rate'}"
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(device.type, enabled=precision == torch.float16)
-        self.optimizer = build_optimizer(config.optimizer, model, schedule, self.scaler)
+        self.optimizer = build_optimizer(config.optimizer, model, configured_schedule(config), self.scaler)
         self.averaging = build_averaging(config.training, model)
-        self.keep = build_keep(config.training.keep)
-        layouts = Layouts(layout_of(weights_of(model)), layout_of(self.averaging.state()), self.optimizer.layout())
-        self.checkpoints = Checkpoints(run.path / CHECKPOINTS, layouts, distributed=distributed)
+        self.checkpoints = Checkpoints(
+            run,
+            weights=layout_of(weights_of(self.averaging.candidate())),
+            state={"averaging": layout_of(self.averaging.state()), "optimizer": self.optimizer.layout()},
+        )
         self.log = MetricsLog(
             run, every=config.training.log_every, distributed=distributed, tensorboard=config.training.tensorboard
         )
-        # To look at a number that a GPU computes is to wait for it, and for all that it still has to do before.
-        self.look_every = 1 if device.type == "cpu" else config.training.log_every
-        self._seen = True
+        # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
+        self.check_every = 1 if device.type == "cpu" else config.training.log_every
+        self._is_checked = True
         self.progress = Progress()
         self._can_interrupt = False
 
     @property
     def can_interrupt(self) -> bool:
-        """Whether an exception may end this now, and `save` then writes what is whole."""
+        """Whether an exception may end training now, such that `save` then writes a consistent state."""
         return self._can_interrupt and self.distributed.can_interrupt
 
     def train(self) -> Iterator[Report]:
@@ -118,72 +122,10 @@ class Trainer:
                 yield window
 
     def share_done(self) -> float:
-        """How much of the training lies behind, from 0 to 1, unless validations end it before."""
+        """The fraction of the training that is done, from 0 to 1, unless validations end it before."""
         if not self.config.epochs:
             return min(1.0, self.progress.step / self.config.steps)
         return min(1.0, (self.progress.epoch + self.progress.batch / len(self.stream.plan)) / self.config.epochs)
-
-    def save(self) -> None:
-        """Write a checkpoint of this moment, and delete those that nothing needs any more.
-
-        Those of later steps go too: a resumption that started before them has found them damaged.
-        """
-        self._look_at_weights()
-        states = self.distributed.all_gather(lambda: random_states(self.device))
-        self.progress.machine = describe_machine(self.device, processes=self.distributed.world_size)
-        self.progress.sums = self.run.sums if self.distributed.is_main else {}
-        self.progress.loss_scale, self.progress.steps_at_scale = self.optimizer.loss_scale()
-        checkpoint = Checkpoint(
-            progress=self.progress,
-            weights=weights_of(self.model),
-            averaged=self.averaging.state(),
-            optimizer=self.optimizer.state(),
-            random=states_by_name(states),
-        )
-        self.distributed.broadcast_from_main(lambda: self._write(checkpoint))
-
-    def _write(self, checkpoint: Checkpoint) -> None:
-        self.checkpoints.save(checkpoint)
-        needed = self.averaging.steps_to_keep(self.progress.history) | {self.progress.best_step}
-        sound = [step for step in self.checkpoints.steps() if step <= self.progress.step]
-        self.checkpoints.keep(needed | set(sound[-2:]) | self.keep(sound))
-
-    def resume(self, step: int) -> None:
-        """Continue from the checkpoint of a step. Raises `MachineError` where that is not sound."""
-        checkpoint = self.distributed.broadcast_from_main(lambda: self._load_own(step))
-        with torch.no_grad():
-            load_weights(self.model, checkpoint.weights)
-            self.averaging.load(checkpoint.averaged)
-        self.optimizer.load(checkpoint.optimizer)
-        self.progress = checkpoint.progress
-        self.optimizer.load_loss_scale(self.progress.loss_scale, self.progress.steps_at_scale)
-        self.stream.seek(self.progress.epoch, self.progress.batch)
-        self.distributed.all_gather(
-            lambda: self._restore_random_states(states_of(checkpoint.random, self.distributed.rank))
-        )
-        if self.distributed.is_main:
-            self.run.forget_metrics_after(step)
-
-    def _restore_random_states(self, states: dict[str, Tensor]) -> None:
-        """Go on with these random numbers; with new ones where another number of processes has saved none for us."""
-        step = self.progress.step
-        if not states:
-            torch.manual_seed(derive_seed(self.config.seed, self.distributed.rank, step))
-            return
-        try:
-            restore_random_states(states, self.device)
-        except (RuntimeError, TypeError):
-            path = self.checkpoints.path(step)
-            raise MachineError(f"{path}: a random state is not one of {self.device.type}; restore it") from None
-
-    def _load_own(self, step: int) -> Checkpoint:
-        """Raises `MachineError` for one that belongs to another configuration or vocabulary than the run."""
-        checkpoint = self.checkpoints.load(step)
-        found = checkpoint.progress.sums
-        if other := [name for name, own in self.run.sums.items() if found.get(name) != own]:
-            path = self.checkpoints.path(checkpoint.progress.step)
-            raise MachineError(f"{path}: was saved with another {other[0]}; restore that file, or train anew")
-        return checkpoint
 
     def step(self) -> StepReport:
         """Accumulate the gradient of the mean loss over several batches, then let the optimizer take a step.
@@ -201,12 +143,12 @@ class Trainer:
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
             self.optimizer.unscale()
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
-            self._seen = (self.progress.step + 1) % self.look_every == 0
-            if self._seen:
+            self._is_checked = (self.progress.step + 1) % self.check_every == 0
+            if self._is_checked:
                 loss, norm = float(loss), float(norm)
                 self._require_finite(loss, norm)
             learning_rate = self.optimizer.step()
-        if self._seen:
+        if self._is_checked:
             self._require_finite_weights()  # before an average takes them in, or a checkpoint
         self.averaging.update()
         seconds = time.perf_counter() - start
@@ -216,47 +158,47 @@ class Trainer:
         self.progress.seconds += seconds
         return StepReport(self.progress.step, epoch, loss, learning_rate, norm, tokens, seconds)
 
-    def backward(self, batch: Batch, tokens: int) -> Tensor:
-        """Add the gradient of a batch's share of the mean loss over `tokens` tokens; return that share."""
-        batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
-        with self._naming(batch):
-            with compute_in(self.precision, self.device):
-                loss = self.objective(self.joined, batch) / tokens
-            self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-        return loss.detach()
-
     def _take(self, batches: list[Batch]) -> int:
-        """Add the batches of a step; how many tokens their losses are sums over."""
+        """Add the batches of a step to the list; returns the number of tokens that their losses are sums over."""
         batches.extend(self.stream.take() for _ in range(self.config.accumulation_steps))
         return sum(self.objective.tokens(batch) for batch in batches)
 
     def _accumulate(self, batches: list[Batch], tokens: int) -> float | Tensor:
         """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
         losses = []
-        for number, batch in enumerate(batches, start=1):
-            with nullcontext() if number == len(batches) else self.distributed.no_sync(self.joined):
+        for index, batch in enumerate(batches, start=1):
+            with nullcontext() if index == len(batches) else self.distributed.no_sync(self.wrapped):
                 losses.append(self.backward(batch.to(self.device), tokens))
         if self.device.type == "cpu":
             return self.distributed.all_reduce(math.fsum(map(float, losses)))
         return self.distributed.all_reduce(torch.stack(losses).sum())
 
+    def backward(self, batch: Batch, tokens: int) -> Tensor:
+        """Add the gradient of a batch's share of the mean loss over `tokens` tokens; returns that share."""
+        batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
+        with self._naming(batch):
+            with compute_in(self.precision, self.device):
+                loss = self.objective(self.wrapped, batch) / tokens
+            self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
+
     def _validated(self) -> ValidationReport:
         """Validate the candidate weights, and store the weights to use if that changes them."""
         start = time.perf_counter()
         progress = self.progress
-        self._look_at_weights()
+        self._check_weights()
         with self._interruptible():
             validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss")
-        score = self.score(validation)
+        score = self.metric(validation)
         best = progress.best_score is None or score > progress.best_score
         if best:
             progress.best_step, progress.best_score = progress.step, score
         progress.validations_without_improvement = 0 if best else progress.validations_without_improvement + 1
         progress.history.append((progress.step, score))
         if self.distributed.is_main:
-            weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.weights)
+            weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.read_weights)
             if weights is not None:
                 self.run.save_model(weights)
         progress.validated_step = progress.step
@@ -265,13 +207,68 @@ class Trainer:
         report = ValidationReport(
             progress.step, progress.epoch, validation, best, progress.validations_without_improvement, seconds
         )
-        self.log.validation(report)  # before the checkpoint, from which no validation would be made again
+        self.log.validation(report)  # before the checkpoint, after which this validation is not made again
         self.save()
         return report
 
+    def save(self) -> None:
+        """Write a checkpoint of this moment, and delete what is no longer needed of others."""
+        self._check_weights()
+        states = self.distributed.all_gather(lambda: random_states(self.device))
+        self.progress.machine = describe_machine(self.device, processes=self.distributed.world_size)
+        self.progress.loss_scale, self.progress.steps_at_scale = self.optimizer.loss_scale()
+        checkpoint = Checkpoint(
+            self.progress,
+            weights_of(self.averaging.candidate()),
+            {
+                "averaging": self.averaging.state(),
+                "optimizer": self.optimizer.state(),
+                "random": states_by_name(states),
+            },
+        )
+        self.distributed.broadcast_from_main(lambda: self._write(checkpoint))
+
+    def _write(self, checkpoint: Checkpoint) -> None:
+        """Checkpoints of later steps go too: a resumption that started before them has found them damaged."""
+        self.checkpoints.save(checkpoint)
+        history = self.progress.history
+        complete = [step for step in self.checkpoints.steps() if step <= self.progress.step]
+        weights = {self.progress.best_step} | self.averaging.steps_to_keep(history)
+        if self.config.keep_checkpoints == "weights":
+            weights |= {step for step, _ in history}
+        self.checkpoints.keep(
+            complete=set(complete if self.config.keep_checkpoints == "all" else complete[-2:]), weights=weights
+        )
+
+    def resume(self, step: int) -> None:
+        """Continue from the checkpoint of a step. Raises `MachineError` where it is damaged or another run's."""
+        checkpoint = self.distributed.broadcast_from_main(lambda: self.checkpoints.load(step))
+        with torch.no_grad():
+            self.averaging.load(checkpoint.weights, checkpoint.state.get("averaging", {}))
+        self.optimizer.load(checkpoint.state["optimizer"])
+        self.progress = checkpoint.progress
+        self.optimizer.load_loss_scale(self.progress.loss_scale, self.progress.steps_at_scale)
+        self.stream.seek(self.progress.epoch, self.progress.batch)
+        random = states_of(checkpoint.state["random"], self.distributed.rank)
+        self.distributed.all_gather(lambda: self._restore_random_states(random))
+        if self.distributed.is_main:
+            self.run.forget_metrics_after(step)
+
+    def _restore_random_states(self, states: dict[str, Tensor]) -> None:
+        """Continue with these random numbers; with new ones where another number of processes has saved none for us."""
+        step = self.progress.step
+        if not states:
+            torch.manual_seed(derive_seed(self.config.seed, self.distributed.rank, step))
+            return
+        try:
+            restore_random_states(states, self.device)
+        except (RuntimeError, TypeError):
+            path = self.checkpoints.path(step)
+            raise MachineError(f"{path}: a random state is not one of {self.device.type}; restore it") from None
+
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """What happens inside changes nothing that `save` writes."""
+        """Nothing inside changes what `save` writes."""
         self._can_interrupt = True
         try:
             yield
@@ -280,7 +277,7 @@ class Trainer:
 
     @contextmanager
     def _naming(self, batch: Batch) -> Iterator[None]:
-        """Where memory runs out inside, the batch is named with what to do."""
+        """Where memory runs out inside, the error names the batch and the remedy."""
         try:
             yield
         except (RuntimeError, MemoryError) as error:
@@ -293,11 +290,11 @@ class Trainer:
                 "training.accumulation_steps in proportion, or lower model.max_length or model.width"
             ) from None
 
-    def _look_at_weights(self) -> None:
-        """Before weights of which nobody has looked at the last steps are validated or saved."""
-        if not self._seen:
+    def _check_weights(self) -> None:
+        """Check for numbers that are not finite before weights are validated or saved that no step has checked."""
+        if not self._is_checked:
             self._require_finite_weights()
-            self._seen = True
+            self._is_checked = True
 
     def _require_finite(self, loss: float, norm: float) -> None:
         """Raise `Diverged` for a loss or a gradient that is not finite.
@@ -315,15 +312,14 @@ class Trainer:
             raise self._diverged("weights")
 
     def _diverged(self, what: str) -> Diverged:
-        """What to say of numbers that are not finite, and what is left."""
-        step = self.optimizer.steps
-        step += what == "loss"  # of which the optimizer has not heard
-        when = "at" if self.look_every == 1 else "by"
-        kept = self.checkpoints.steps()
+        """The error for numbers that are not finite: what to change, and which checkpoint is left."""
+        step = self.optimizer.steps + (what == "loss")  # which the optimizer has not taken
+        when = "at" if self.check_every == 1 else "by"
+        saved = self.checkpoints.steps()
         return Diverged(
             f"training: the {what} diverged {when} step {step}, at a learning rate of "
             f"{self.optimizer.schedule(step):.1e}; lower {self.rate_key} or raise schedule.warmup and start anew; "
-            + (f"the checkpoint of step {kept[-1]} is sound and stays" if kept else "there is no checkpoint yet")
+            + (f"the checkpoint of step {saved[-1]} is sound and stays" if saved else "there is no checkpoint yet")
         )
 
     def _validation_is_due(self) -> bool:
@@ -334,3 +330,15 @@ class Trainer:
     def _checkpoint_is_due(self) -> bool:
         step = self.progress.step
         return step % self.config.checkpoint_every == 0 and step != self.progress.validated_step
+
+
+def mask_tokens(source: Int[Tensor, "B S"], *, share: float) -> Int[Tensor, "B S"]:
+    """The sentences with each subword replaced by `MASK` with probability `share`, never `EOS` or padding.
+
+    As in BERT (Devlin et al. 2019, §3.1), but without a loss of its own: the decoder's is enough. Random numbers come
+    from torch's default generator.
+    """
+    if share == 0.0:
+        return source
+    hidden = (torch.rand(source.shape, device=source.device) < share) & (source != EOS) & (source != PAD)
+    return source.masked_fill(hidden, MASK)
