@@ -5,7 +5,7 @@ from support.experiments import VARIANTS
 
 from transformer_mt.config.toml import load_config
 from transformer_mt.experiments.experiment import Experiment
-from transformer_mt.experiments.table import BASELINE, GROUPS
+from transformer_mt.experiments.table import BASELINE
 
 
 @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
@@ -19,8 +19,3 @@ def test_a_variant_states_what_differs_from_the_defaults_and_nothing_of_data_and
     description = Experiment(path, 1, (), Path()).description
     assert path.read_text("utf-8").startswith(f"# {description}\n")
     assert description
-
-
-def test_every_listed_variant_has_a_file_and_every_file_is_listed() -> None:
-    listed = [variant for variants in GROUPS.values() for variant in variants]
-    assert sorted(listed) == sorted(path.stem for path in VARIANTS)

@@ -1,6 +1,6 @@
 from support.experiments import VARIANTS, measured
 
-from transformer_mt.experiments.table import caption, groups, table
+from transformer_mt.experiments.table import caption, table
 
 DESCRIPTIONS = {path.stem: f"What {path.stem} is" for path in VARIANTS}
 
@@ -9,32 +9,25 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_a_variant_that_someone_adds_comes_last() -> None:
-    found = groups(["mine", "rotary", "another", "baseline"])
-    expected = {"baseline": "Baseline", "rotary": "Positions", "another": "Others", "mine": "Others"}
-    assert list(found.items()) == list(expected.items())
-
-
-def test_the_table_shows_the_numbers_under_their_group_baseline_first() -> None:
-    lines = table([measured("linear", aer=None), measured("baseline")])
+def test_the_table_shows_the_numbers_baseline_first_then_by_name() -> None:
+    lines = table([measured("linear", aer=None), measured("another"), measured("baseline")])
     assert cells(lines[0])[:4] == ["variant", "params", "BLEU", "exact"]
     numbers = ["1,234,567", *["91.3", "50"] * 3]
     assert [cells(line) for line in lines[2:]] == [
-        ["**Baseline**", *[""] * 10],
         ["baseline", *numbers, "11.4", "812", "101"],
-        ["**Scores**", *[""] * 10],
+        ["another", *numbers, "11.4", "812", "101"],
         ["linear", *numbers, "–", "812", "101"],
     ]
 
 
 def test_several_seeds_give_mean_and_half_range() -> None:
     runs = [measured("baseline", seed=seed, bleu=bleu) for seed, bleu in ((1, 90.0), (2, 93.0), (3, 91.5))]
-    row = cells(table(runs)[3])
+    row = cells(table(runs)[2])
     assert row[1:4] == ["1,234,567", "91.5±1.5", "50"]
 
 
 def test_a_number_that_one_seed_lacks_is_a_dash() -> None:
-    row = cells(table([measured("baseline", seed=1), measured("baseline", seed=2, aer=None)])[3])
+    row = cells(table([measured("baseline", seed=1), measured("baseline", seed=2, aer=None)])[2])
     assert row[8] == "–"
 
 

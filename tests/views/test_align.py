@@ -17,7 +17,8 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import align as module
 from transformer_mt.views.align import align, alignment_lines, choose_heads, cross_heads, guess_heads, link_counts
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.links import linked, piece_words, real_words, shares, supported, word_weights
+from transformer_mt.views.links import linked, shares, supported, word_membership
+from transformer_mt.views.words import over_words
 
 PAIRS = [
     SentencePair(
@@ -41,9 +42,8 @@ def links_by_hand(
     """From the maps of the pair alone, which are neither batched nor padded."""
     cross = attend_pair(model, tokenizer, pair.source, pair.target).stacks["cross"].weights
     mean = torch.stack([cross[head.layer - 1, head.head - 1] for head in heads.heads]).mean(dim=0)
-    source, target = (piece_words(tokenizer, text) for text in (pair.source, pair.target))
-    sides = {"sources": real_words(pair.source), "targets": real_words(pair.target)}
-    (weights,) = word_weights(mean[None], source, target, **sides)
+    target, source = (word_membership(tokenizer, text) for text in (pair.target, pair.source))
+    weights = over_words(mean.numpy(), target, source)
     mask = linked(supported(shares(weights)))
     return {(s, t) for t, s in zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True)}
 
@@ -90,7 +90,7 @@ def test_counts_are_those_of_the_pairs_with_links_that_fit(model: Seq2Seq, token
 def test_a_word_that_shares_its_piece_with_another_has_no_share(
     model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "piece_words", lambda _, text: [0] * len(tokenizer.encode(text)) + [-1])
+    monkeypatch.setattr(type(tokenizer), "word_of_piece", lambda self, text: [0] * len(self.encode(text)))
     (found,) = align(model, tokenizer, PAIRS[1:2], given(*HEADS))
     assert found.shares.shape == (5, 5)
     assert found.shares.sum() == found.shares[0, 0] == 1.0
@@ -109,7 +109,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, planted: list[int]) -> None:
 
     def head_weights(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> Iterator[tuple[list[int], Tensor]]:
         for position, pair in enumerate(pairs):
-            source, target = piece_words(tokenizer, pair.source), piece_words(tokenizer, pair.target)
+            source, target = ([*tokenizer.word_of_piece(text), -1] for text in (pair.source, pair.target))
             weights = torch.zeros(1, len(cross_heads(model)), len(target), len(source))
             weights[0, :, range(len(target)), [3 * row % (len(source) - 2) for row in range(len(target))]] = 1.0
             for row, word in enumerate(target[:-1]):

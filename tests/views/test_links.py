@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -14,15 +13,13 @@ from transformer_mt.corpus.pairs import Link
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.links import (
     COLUMN,
-    NO_WORD,
     ROW,
     LinkCounts,
     between_words,
     linked,
-    piece_words,
     shares,
     supported,
-    word_weights,
+    word_membership,
 )
 
 links = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
@@ -37,23 +34,9 @@ def cells(mask: np.ndarray) -> set[tuple[int, int]]:
     return set(zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True))
 
 
-def test_a_source_word_gets_the_sum_of_its_pieces_and_a_target_word_the_mean() -> None:
-    pieces = torch.tensor([[[0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]])
-    found = word_weights(pieces, [0, 1, 1], [4, 4, 7], sources=[0, 1], targets=[4, 7])
-    np.testing.assert_allclose(found, [[[0.25, 0.75], [1.0, 0.0]]])
-
-
-def test_pieces_of_no_word_count_nowhere_and_words_without_pieces_have_zeros() -> None:
-    pieces = torch.tensor([[[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]]])
-    found = word_weights(pieces, [0, 2, NO_WORD], [0, NO_WORD], sources=[0, 1, 2], targets=[0, 3])
-    np.testing.assert_allclose(found, [[[0.1, 0.0, 0.2], [0.0, 0.0, 0.0]]])
-
-
-@pytest.mark.parametrize(("sources", "targets"), [([], [0]), ([0], []), ([], [])])
-def test_without_words_there_are_no_links(sources: list[int], targets: list[int]) -> None:
-    found = word_weights(torch.ones(2, 1, 1), [0], [0], sources=sources, targets=targets)
-    assert found.shape == (2, len(targets), len(sources))
-    assert not linked(supported(shares(found))).any()
+@pytest.mark.parametrize("shape", [(0, 1), (1, 0), (0, 0)])
+def test_without_words_there_are_no_links(shape: tuple[int, int]) -> None:
+    assert not linked(supported(shares(np.zeros((2, *shape))))).any()
 
 
 @given(weights)
@@ -145,9 +128,10 @@ def test_links_of_punctuation_do_not_count() -> None:
     assert between_words([(0, 0), (1, 2), (2, 1), (3, 3)], "Ja , das .", "Yes , it !") == {(0, 0)}
 
 
-def test_pieces_know_their_words_and_punctuation_is_none(tokenizer: Tokenizer) -> None:
+def test_pieces_belong_to_words_and_those_of_punctuation_and_the_end_to_none(tokenizer: Tokenizer) -> None:
     text = "Kannst du mir helfen, diesen Satz zu übersetzen?"
-    belongs = piece_words(tokenizer, text)
-    assert len(belongs) == len(tokenizer.encode(text)) + 1
-    assert belongs[-1] == NO_WORD
-    assert sorted(set(belongs)) == [NO_WORD, 0, 1, 2, 3, 5, 6, 7, 8]
+    belongs = word_membership(tokenizer, text)
+    assert belongs.shape == (8, len(tokenizer.encode(text)) + 1)
+    assert (belongs.sum(axis=1) >= 1).all()
+    pieces = [*tokenizer.pieces(tokenizer.encode(text)), "</s>"]
+    assert {piece for piece, words in zip(pieces, belongs.sum(axis=0), strict=True) if not words} == {",", "?", "</s>"}

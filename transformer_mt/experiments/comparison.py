@@ -1,14 +1,13 @@
-"""Variants side by side: which experiments there are, measuring them all, and writing what was found."""
+"""Variants side by side: the plan of the experiments, all measurements, and the table."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
 from pathlib import Path
 
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.experiments.experiment import SPLITS, Experiment, Measurement
 from transformer_mt.experiments.runner import Runner
-from transformer_mt.experiments.table import as_json, caption, groups, table
+from transformer_mt.experiments.table import as_json, caption, ordered, table
 from transformer_mt.files import write_atomically
 from transformer_mt.registry import lookup
 
@@ -30,7 +29,7 @@ def plan(
     experiments = [
         Experiment(files[variant], seed, (*common, f"training.seed={seed}", *overrides), runs)
         for seed in range(1, seeds + 1)
-        for variant in groups(variants or files)
+        for variant in ordered(variants or files)
     ]
     for experiment in experiments:
         experiment.config()
@@ -53,24 +52,24 @@ def compare(experiments: Sequence[Experiment], runner: Runner, *, stem: Path) ->
 
 def measure_all(experiments: Sequence[Experiment], runner: Runner) -> tuple[list[Measurement], list[str]]:
     """The measurements in the order of the experiments, and the names of those that failed; prints a line for each."""
+
+    def attempt(experiment: Experiment) -> Measurement | None:
+        try:
+            measurement = measure(experiment, runner)
+        except TmtError as error:
+            print(f"{experiment.name}: failed: {error}", flush=True)
+            return None
+        bleu = ", ".join(f"{measurement.scores[split]['bleu']:.1f} {split}" for split in SPLITS)
+        print(f"{experiment.name}: BLEU {bleu}; {measurement.trained.target_tokens:,} target tokens", flush=True)
+        return measurement
+
     pool = ThreadPoolExecutor(runner.jobs)
     try:
-        found = list(pool.map(_attempt, experiments, repeat(runner)))
+        measurements = list(pool.map(attempt, experiments))
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing new is begun
-    failed = sorted(experiment.name for experiment, one in zip(experiments, found, strict=True) if one is None)
-    return [one for one in found if one is not None], failed
-
-
-def _attempt(experiment: Experiment, runner: Runner) -> Measurement | None:
-    try:
-        found = measure(experiment, runner)
-    except TmtError as error:
-        print(f"{experiment.name}: failed: {error}", flush=True)
-        return None
-    bleu = ", ".join(f"{found.scores[split]['bleu']:.1f} {split}" for split in SPLITS)
-    print(f"{experiment.name}: BLEU {bleu}; {found.trained.target_tokens:,} target tokens", flush=True)
-    return found
+    failed = [experiment.name for experiment, one in zip(experiments, measurements, strict=True) if one is None]
+    return [one for one in measurements if one is not None], sorted(failed)
 
 
 def measure(experiment: Experiment, runner: Runner) -> Measurement:
@@ -79,7 +78,7 @@ def measure(experiment: Experiment, runner: Runner) -> Measurement:
     path = experiment.runs / f"{experiment.name}.json"
     if path.is_file() and (stored := Measurement.model_validate_json(path.read_bytes())).config == config:
         return stored
-    found = Measurement(
+    measurement = Measurement(
         variant=experiment.variant,
         seed=experiment.seed,
         config=config,
@@ -88,8 +87,8 @@ def measure(experiment: Experiment, runner: Runner) -> Measurement:
         jobs=runner.jobs,
         threads=runner.threads,
     )
-    write_atomically(path, found.model_dump_json(indent=1).encode())
-    return found
+    write_atomically(path, measurement.model_dump_json(indent=1).encode())
+    return measurement
 
 
 def require_equal_tokens(measurements: Sequence[Measurement]) -> None:

@@ -1,4 +1,4 @@
-"""One experiment, a variant trained with one seed, and what is measured of it."""
+"""One experiment, a variant trained with one seed, and its measurement."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,22 +24,19 @@ class Experiment:
 
     @property
     def variant(self) -> str:
-        """The variant's name in the table."""
         return self.file.stem
 
     @property
     def description(self) -> str:
-        """What the variant is: the first line of its file, a comment."""
+        """The first line of the file, a comment."""
         return self.file.read_text("utf-8").splitlines()[0].removeprefix("# ")
 
     @property
     def name(self) -> str:
-        """What the experiment is called in file names and messages."""
         return f"{self.variant}-seed{self.seed}"
 
     @property
     def run(self) -> Path:
-        """The run directory."""
         return self.runs / self.name
 
     def config(self) -> Config:
@@ -59,7 +56,7 @@ class TrainingSummary(BaseModel):
 
 
 class Measurement(BaseModel):
-    """All that is known of an experiment: `scores` holds what `tmt evaluate --json` printed for each split."""
+    """The results of an experiment: `scores` holds the output of `tmt evaluate --json` for each split."""
 
     variant: str
     seed: int

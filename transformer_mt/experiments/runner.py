@@ -1,4 +1,4 @@
-"""Where experiments are carried out: in processes of their own, several side by side."""
+"""Running experiments, each in a process of its own, several side by side."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class Runner:
     running: set["subprocess.Popen[str]"] = field(default_factory=set)
 
     def train(self, experiment: Experiment) -> TrainingSummary:
-        """Train to the end, from wherever an earlier start came to."""
+        """Train to the end, from wherever an earlier start stopped."""
         print(f"{experiment.name}: training, notes in {experiment.run}.log", file=sys.stderr, flush=True)
         settings = [part for setting in experiment.settings for part in ("--set", setting)]
         self._tmt(experiment, "train", str(experiment.file), "--run-dir", str(experiment.run), *settings)
@@ -40,7 +40,7 @@ class Runner:
         )
 
     def evaluate(self, experiment: Experiment, split: str) -> dict[str, Any]:
-        """What `tmt evaluate --json` prints for a split, on the device of the training."""
+        """The output of `tmt evaluate --json` for a split, on the device of the training."""
         print(f"{experiment.name}: evaluating on {split}", file=sys.stderr, flush=True)
         device = ("--device", experiment.config().training.device)
         printed = self._tmt(experiment, "evaluate", "--model", str(experiment.run), "--split", split, *device, "--json")
@@ -53,7 +53,7 @@ class Runner:
         raise KeyboardInterrupt
 
     def _tmt(self, experiment: Experiment, *arguments: str) -> str:
-        """What a command writes to stdout."""
+        """Run a command; its stdout."""
         path = experiment.runs / f"{experiment.name}.log"
         with path.open("a", encoding="utf-8") as log:
             before = log.tell()

@@ -4,27 +4,15 @@ import json
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 
 from transformer_mt.experiments.experiment import Measurement
 
 BASELINE = "baseline"
-GROUPS = {
-    "Baseline": (BASELINE,),
-    "Scores": ("dot", "bilinear", "additive", "cosine", "euclidean", "collaborative", "linear"),
-    "Positions": ("no_positions", "relative", "rotary", "alibi"),
-    "Graphs": ("band", "strided", "fixed"),
-    "Blocks": ("post_norm", "batch_norm", "rms_norm", "no_norm", "gelu", "swiglu"),
-    "Recurrent": ("gru_none", "gru_dot", "gru_bilinear", "gru_additive"),
-}
 
 
-def groups(variants: Iterable[str]) -> dict[str, str]:
-    """The group of each variant, in the order of the table; what no group lists comes last."""
-    found = set(variants)
-    listed = {variant: group for group, names in GROUPS.items() for variant in names if variant in found}
-    return listed | dict.fromkeys(sorted(found - set(listed)), "Others")
+def ordered(variants: Iterable[str]) -> list[str]:
+    """The variants in the order of the table: the baseline, then by name."""
+    return sorted(set(variants), key=lambda variant: (variant != BASELINE, variant))
 
 
 def score(split: str, name: str) -> Callable[[Measurement], float | None]:
@@ -34,7 +22,7 @@ def score(split: str, name: str) -> Callable[[Measurement], float | None]:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table: its heading, the number of a measurement, and how it is written."""
+    """A column of the table: its heading, the number of a measurement, and its format."""
 
     heading: str
     number: Callable[[Measurement], float | None]
@@ -67,23 +55,18 @@ COLUMNS = (
 
 
 def table(measurements: Sequence[Measurement]) -> list[str]:
-    """The lines of a Markdown table, its columns aligned: a row for each variant, under the name of its group."""
+    """The lines of a Markdown table, its columns aligned: a row for each variant."""
     rows = [["variant", *(column.heading for column in COLUMNS)]]
-    for group, variants in groupby(_rows(measurements), key=itemgetter(0)):
-        rows.append([f"**{group}**", *("" for _ in COLUMNS)])
-        rows += [[variant, *(column.cell(seeds) for column in COLUMNS)] for _, variant, seeds in variants]
+    rows += [[variant, *(column.cell(seeds) for column in COLUMNS)] for variant, seeds in _rows(measurements)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    rule = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
-    return [
-        "| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |"
-        for row in (rows[0], rule, *rows[1:])
-    ]
+    rows.insert(1, ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])])
+    return ["| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |" for row in rows]
 
 
 def caption(
     measurements: Sequence[Measurement], failed: Sequence[str], descriptions: Mapping[str, str]
 ) -> Iterator[str]:
-    """What the table shows and under which conditions, in lines."""
+    """The meaning of the columns and the conditions of the measurements, in lines."""
     tokens = {one.seed: one.trained.target_tokens for one in measurements}
     counts = ", ".join(f"{count:,} with seed {seed}" for seed, count in tokens.items())
     steps = measurements[0].config["training"]["steps"]
@@ -103,14 +86,14 @@ def caption(
 
 def as_json(measurements: Sequence[Measurement], failed: Sequence[str], descriptions: Mapping[str, str]) -> str:
     """Everything measured, in the order of the table."""
-    found = []
-    for group, variant, seeds in _rows(measurements):
-        runs = [one.model_dump() for one in seeds]
-        found.append({"variant": variant, "group": group, "description": descriptions[variant], "runs": runs})
-    return json.dumps({"variants": found, "failed": list(failed)}, ensure_ascii=False, indent=1) + "\n"
+    variants = [
+        {"variant": variant, "description": descriptions[variant], "runs": [seed.model_dump() for seed in seeds]}
+        for variant, seeds in _rows(measurements)
+    ]
+    return json.dumps({"variants": variants, "failed": list(failed)}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _rows(measurements: Sequence[Measurement]) -> Iterator[tuple[str, str, list[Measurement]]]:
-    """Group, variant and the measurements of all its seeds, in the order of the table."""
-    for variant, group in groups(one.variant for one in measurements).items():
-        yield group, variant, [one for one in measurements if one.variant == variant]
+def _rows(measurements: Sequence[Measurement]) -> Iterator[tuple[str, list[Measurement]]]:
+    """Each variant with the measurements of all its seeds, in the order of the table."""
+    for variant in ordered(one.variant for one in measurements):
+        yield variant, [one for one in measurements if one.variant == variant]

@@ -23,12 +23,12 @@ from transformer_mt.views.links import (
     LinkCounts,
     between_words,
     linked,
-    piece_words,
     real_words,
     shares,
     supported,
-    word_weights,
+    word_membership,
 )
+from transformer_mt.views.words import over_words
 
 # Validation pairs that heads are chosen on.
 CHOICE_PAIRS = 1_000
@@ -160,10 +160,9 @@ def _mean_weights(
             means = torch.einsum("nh,bhqk->bnqk", mixture.to(weights), weights).cpu()
             for row, matrices in zip(rows, means, strict=True):
                 pair = part[row]
-                source, target = piece_words(tokenizer, pair.source), piece_words(tokenizer, pair.target)
-                cut = matrices[:, : len(target), : len(source)]  # without padding
-                sides = {"sources": real_words(pair.source), "targets": real_words(pair.target)}
-                found[row] = word_weights(cut, source, target, **sides)
+                target, source = (word_membership(tokenizer, text) for text in (pair.target, pair.source))
+                cut = matrices[:, : target.shape[1], : source.shape[1]]  # without padding
+                found[row] = over_words(cut.numpy(force=True), target, source)
         for row in range(len(part)):
             if row not in found:
                 raise InputError(f"pair {first + row + 1}: more than {model.max_length} tokens; shorten it")

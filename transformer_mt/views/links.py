@@ -2,7 +2,7 @@
 
 A matrix of weights becomes links in these steps:
 
-1. Pieces become words; columns of no word are left out (`word_weights`).
+1. Pieces become words; rows and columns of no word are left out (`word_membership`, `words.over_words`).
 2. x_ts = w_ts / (Σ_t' w_t's + c), then each row is divided by its sum: target words compete for a source word, so that
    a word that every row looks at explains none (`shares`).
 3. Neighbours support each other, 0.1 (x_t−1,s−1 + x_t+1,s+1), because translations mostly keep the order of words
@@ -11,18 +11,15 @@ A matrix of weights becomes links in these steps:
    that has most of it, if that is enough of it (`linked`).
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
-from torch import Tensor
 
 from transformer_mt.corpus.pairs import Link, words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-
-# The word of special symbols and punctuation.
-NO_WORD = -1
+from transformer_mt.views.words import is_word, membership
 
 # c: without it the only word of a target would have the whole of every source word.
 _FLOOR = 0.2
@@ -72,7 +69,7 @@ class LinkCounts:
 
 def real_words(text: str) -> list[int]:
     """The indices in `words(text)` of all but the punctuation marks."""
-    return [i for i, word in enumerate(words(text)) if any(letter.isalnum() for letter in word)]
+    return [i for i, word in enumerate(words(text)) if is_word(word)]
 
 
 def between_words(links: Iterable[Link], source: str, target: str) -> frozenset[Link]:
@@ -81,30 +78,12 @@ def between_words(links: Iterable[Link], source: str, target: str) -> frozenset[
     return frozenset((i, j) for i, j in links if i in sources and j in targets)
 
 
-def piece_words(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The index in `words(text)` of each piece of the text, `NO_WORD` for punctuation and for `</s>` at the end."""
-    real = set(real_words(text))
-    return [word if word in real else NO_WORD for word in tokenizer.word_of_piece(text)] + [NO_WORD]
+def word_membership(tokenizer: Tokenizer, text: str) -> Float[np.ndarray, "W N"]:
+    """A row for each of `real_words`, a column for each piece and for `</s>` after them: 1 where it is part of it.
 
-
-def word_weights(
-    weights: Float[Tensor, "N Q K"],
-    source_pieces: Sequence[int],
-    target_pieces: Sequence[int],
-    *,
-    sources: Sequence[int],
-    targets: Sequence[int],
-) -> Float[np.ndarray, "N T S"]:
-    """Weights of pieces as weights of the words `sources` and `targets`; the pieces are those of `piece_words`.
-
-    A source word gets the sum over its pieces, a target word the mean (Clark et al. 2019, §4.1). Rows and columns of no
-    word are left out: heads put their weight there where they find no word that matters (§3.2). A word without a piece
-    of its own has zeros.
+    Heads put their weight on punctuation and `</s>` where they find no word that matters (Clark et al. 2019, §3.2).
     """
-    rows, columns = _membership(targets, target_pieces), _membership(sources, source_pieces)
-    rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
-    # In NumPy: for matrices this small, torch's threads cost more than they gain.
-    return rows @ weights.numpy(force=True) @ columns.T
+    return membership(real_words(text), [*tokenizer.word_of_piece(text), -1])
 
 
 def shares(weights: Matrices) -> Matrices:
@@ -141,8 +120,3 @@ def _is_first_maximum(numbers: Matrices, *, axis: int) -> Bool[np.ndarray, "*N T
     marks = np.zeros(numbers.shape, bool)
     np.put_along_axis(marks, np.expand_dims(numbers.argmax(axis=axis), axis), True, axis=axis)
     return marks
-
-
-def _membership(chosen: Sequence[int], of_pieces: Sequence[int]) -> Float[np.ndarray, "W N"]:
-    """W words, N pieces: 1 where a piece belongs to the word."""
-    return np.equal.outer(np.array(chosen, int), np.array(of_pieces, int)).astype(np.float32)
