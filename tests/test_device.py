@@ -1,7 +1,4 @@
-import platform
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -123,79 +120,3 @@ def test_a_system_that_does_not_say_refuses_nothing(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Path, "read_text", missing)
     require_memory(10**15, CPU, what="model", remedy="lower it")
-
-
-with_large_pages = pytest.mark.skipif(
-    platform.libc_ver()[0] != "glibc" or not Path("/sys/kernel/mm/transparent_hugepage").exists(),
-    reason="needs Linux with large pages, and glibc",
-)
-
-
-def run_python(code: str) -> None:
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False)
-    assert process.returncode == 0, process.stderr
-
-
-@with_large_pages
-def test_what_is_allocated_for_training_lies_in_large_pages_and_stays_when_it_is_freed() -> None:
-    code = """
-import platform
-import re
-import subprocess
-import sys
-import torch
-from transformer_mt.device import keep_freed_memory
-
-def place(address):
-    for part in re.split(r"\\n(?=[0-9a-f]+-[0-9a-f]+ )", open("/proc/self/smaps").read()):
-        first, last = (int(end, 16) for end in part.split()[0].split("-"))
-        if first <= address < last:
-            return part
-
-keep_freed_memory()
-keep_freed_memory()  # as in a process that trains and translates
-for _ in range(2):
-    tensor = torch.ones(17_000_003)
-    address = tensor.data_ptr()
-    del tensor
-    found = place(address + 2**25)
-    assert "[heap]" in found, found
-    assert " hg" in re.search("VmFlags.*", found)[0], found
-"""
-    run_python(code)
-
-
-@with_large_pages
-def test_no_more_than_half_of_the_free_memory_is_asked_for_in_large_pages() -> None:
-    code = """
-import resource
-from pathlib import Path
-from transformer_mt import device
-
-def size():
-    return resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[0])
-
-device._free_memory = lambda _: 2**28
-before = size()
-device.keep_freed_memory()
-assert abs(size() - before - 2**27) < 2**22, size() - before
-"""
-    run_python(code)
-
-
-@with_large_pages
-def test_where_addresses_are_limited_none_are_taken_in_advance() -> None:
-    code = """
-import resource
-from pathlib import Path
-from transformer_mt import device
-
-def size():
-    return resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[0])
-
-before = size()
-resource.setrlimit(resource.RLIMIT_AS, (before + 2**33, resource.getrlimit(resource.RLIMIT_AS)[1]))
-device.keep_freed_memory()
-assert size() - before < 2**22, size() - before
-"""
-    run_python(code)

@@ -1,10 +1,7 @@
 """Where a model runs and how precisely: the processor, and the number format of its matrix products."""
 
-import ctypes
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,11 +10,6 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.registry import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
-
-_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # from glibc's malloc.h
-_MADV_HUGEPAGE, _LARGE_PAGE = 14, 2**21  # from Linux's mman.h
-# So many bytes of memory are asked for in large pages. None of it is taken before it is used.
-LARGE_PAGES = 2**32
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -29,7 +21,7 @@ def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
     `MachineError` when this machine has no such device.
     """
     if name == "auto":
-        has_mps = local_rank is None and torch.backends.mps.is_available()  # which several processes cannot share
+        has_mps = local_rank is None and torch.backends.mps.is_available()  # several processes cannot share it
         name = "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
         if local_rank is None:
             return torch.device(name)
@@ -54,10 +46,7 @@ def _exists(name: str) -> bool:
 
 
 def require_memory(needed: int, device: torch.device, *, what: str, remedy: str) -> None:
-    """Raise `InputError` where so many bytes, at the least, are more than the device has left.
-
-    An estimate from below: what it lets pass may still not fit, but what it refuses never would.
-    """
+    """Raise `InputError` where `needed` bytes, a lower bound, are more than the device has free."""
     free = _free_memory(device)
     if free is not None and needed > free:
         raise InputError(
@@ -66,7 +55,7 @@ def require_memory(needed: int, device: torch.device, *, what: str, remedy: str)
 
 
 def _free_memory(device: torch.device) -> int | None:
-    """Bytes that are left for us; None where the system does not say."""
+    """Free bytes; None where the system does not say."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     try:
@@ -77,44 +66,11 @@ def _free_memory(device: torch.device) -> int | None:
     return 1024 * int(amounts["MemAvailable"].removesuffix("kB")) if "MemAvailable" in amounts else None
 
 
-def keep_freed_memory() -> None:
-    """Let glibc keep what a step frees, in large pages, because the next step needs it again; elsewhere do nothing.
-
-    By default every large tensor is a fresh mapping, whose pages the system must find and clear, and a processor looks
-    up the addresses of small pages again and again.
-    """
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if mallopt := getattr(library, "mallopt", None):
-        mallopt(_M_MMAP_MAX, 0)
-        mallopt(_M_TRIM_THRESHOLD, -1)
-        if not _addresses_are_limited():
-            _grow_in_large_pages(library, min(LARGE_PAGES, (_free_memory(torch.device("cpu")) or 0) // 2))
-
-
-def _addresses_are_limited() -> bool:
-    """Whether this process may have only so much address space (ulimit -v), which unused room would take too."""
-    import resource  # which Windows has not
-
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-
-
-def _grow_in_large_pages(library: Any, size: int) -> None:
-    """Have the next so many bytes of the heap in large pages, if it can grow by them: they are taken and given back."""
-    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-    library.free.argtypes = [ctypes.c_void_p]
-    library.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    if start := library.malloc(size):
-        first = -(-start // _LARGE_PAGE) * _LARGE_PAGE
-        library.madvise(first, max(0, start + size - first), _MADV_HUGEPAGE)
-        library.free(start)
-
-
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
     """The number format of that name; `auto` takes bfloat16 where the processor multiplies it faster than float32.
 
-    That is where it has matrix units for it: Nvidia since Ampere, Intel with AMX. Without them bfloat16 is emulated
-    or gains too little to pay for the conversions. Nvidia's Volta and Turing have them for float16, which needs its
-    loss scaled.
+    These have matrix units for it: Nvidia since Ampere, Intel with AMX; elsewhere it is emulated or gains less than the
+    conversions cost. Nvidia's Volta and Turing have them for float16, which needs loss scaling.
     """
     if name != "auto":
         return lookup(PRECISIONS, name, key="training.precision")
@@ -133,20 +89,20 @@ def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextM
 
 
 def as_computed(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Tensors in the number format that `compute_in` has chosen here for their product."""
+    """The tensors in the number format of the surrounding `compute_in`."""
     precision = computed_in(tensors[0].device)
     return tensors if precision is None else tuple(tensor.to(precision) for tensor in tensors)
 
 
 def computed_in(device: torch.device) -> torch.dtype | None:
-    """The number format that `compute_in` has chosen here; None outside of it."""
+    """The number format of the surrounding `compute_in`; None outside of one."""
     if device.type not in DEVICES or not torch.is_autocast_enabled(device.type):
         return None
     return torch.get_autocast_dtype(device.type)
 
 
 def describe_machine(device: torch.device, *, processes: int) -> str:
-    """What the last bits of a training depend on besides its configuration: build, processor, threads, processes."""
+    """Build, processor, threads and processes, on which the last bits of training depend besides the configuration."""
     processor = torch.backends.cpu.get_cpu_capability()
     if device.type == "cuda":
         processor = torch.cuda.get_device_name(device)
@@ -155,7 +111,7 @@ def describe_machine(device: torch.device, *, processes: int) -> str:
 
 
 def random_states(device: torch.device) -> dict[str, Tensor]:
-    """The states of torch's default generators that training on this device draws from."""
+    """The states of torch's default generators for training on this device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
@@ -165,7 +121,7 @@ def random_states(device: torch.device) -> dict[str, Tensor]:
 
 
 def restore_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    """Set the generators to states that `random_states` gave."""
+    """Set the generators to states from `random_states`."""
     torch.set_rng_state(states["cpu"])
     if "cuda" in states and device.type == "cuda":
         torch.cuda.set_rng_state(states["cuda"], device)

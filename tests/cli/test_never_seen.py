@@ -113,7 +113,7 @@ def test_quiet_silences_doubt_and_the_hint_of_the_prompt(
 
 @pytest.mark.parametrize("command", ["translate", "attend"])
 def test_a_run_that_does_not_know_its_words_claims_nothing(command: str, own_run: Path, tmt: Tmt) -> None:
-    (own_run / "words.safetensors").unlink()
+    (own_run / "words.tsv").unlink()
     assert "never seen" not in tmt(command, "--model", str(own_run), UNKNOWN).err
     assert json.loads(tmt(command, "--model", str(own_run), UNKNOWN, "--json").out)["never_seen"] is None
 
@@ -135,12 +135,12 @@ def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: T
 
 
 def test_the_child_of_a_run_that_does_not_know_its_words_claims_nothing(own_run: Path, tmt: Tmt) -> None:
-    (own_run / "words.safetensors").unlink()
+    (own_run / "words.tsv").unlink()
     for language in ("de", "en"):
         Path(f"own.{language}").write_text("Ärger.\nÄrger!\n" * 8, "utf-8")
     options = ("--data", "own.de,own.en", "--steps", "1", "--learning-rate", "1e-9", "--run-dir", "child")
     assert tmt("train", "--from", str(own_run), *options).code == 0
-    assert not Path("child/words.safetensors").exists()
+    assert not Path("child/words.tsv").exists()
     assert translate(tmt, "child", UNKNOWN)[1] == ""
 
 
@@ -167,6 +167,6 @@ def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt, monkeypatch: pyt
 
 
 def test_a_training_that_continues_leaves_its_words_as_they_are(own_run: Path, data: str, tmt: Tmt) -> None:
-    before = (own_run / "words.safetensors").stat().st_mtime_ns
+    before = (own_run / "words.tsv").stat().st_mtime_ns
     assert tmt("train", "--data", data, "--run-dir", str(own_run), *settings(training__steps="8")).code == 0
-    assert (own_run / "words.safetensors").stat().st_mtime_ns == before
+    assert (own_run / "words.tsv").stat().st_mtime_ns == before

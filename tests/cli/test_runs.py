@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Tmt
 
-from transformer_mt.runs.lock import acquire, is_held, release
+from transformer_mt.runs.lock import acquire, release
 
 
 @pytest.fixture
@@ -73,16 +73,6 @@ def test_a_run_that_is_being_trained_is_said_so(listed: Path, tmt: Tmt) -> None:
     finally:
         release(listed / "one")
     assert described(tmt)["runs/one"]["state"] == "finished"
-
-
-def test_who_looks_whether_a_lock_is_held_changes_nothing(tmp_path: Path) -> None:
-    assert not is_held(tmp_path)
-    assert not list(tmp_path.iterdir())
-    (tmp_path / "training.lock").mkdir()
-    assert not is_held(tmp_path)
-    (tmp_path / "training.lock").rmdir()
-    os.mkfifo(tmp_path / "training.lock")
-    assert not is_held(tmp_path)
 
 
 def test_the_newest_comes_first(listed: Path, tmt: Tmt) -> None:

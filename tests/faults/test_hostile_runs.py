@@ -99,7 +99,7 @@ def zero(found: dict[str, torch.Tensor]) -> None:
 TRANSLATED: dict[str, tuple[Damage, str]] = {
     **{
         f"{name} is {what}": (instead(name, make), rf"{name}: {says}, where a regular file is expected")
-        for name in ("config.toml", "tokenizer.model", "model.safetensors", "words.safetensors")
+        for name in ("config.toml", "tokenizer.model", "model.safetensors", "words.tsv")
         for what, make, says in (
             ("a link to the real one", link, "a symbolic link"),
             ("a link to endless zeros", link_to("/dev/zero"), "a symbolic link"),
@@ -110,7 +110,7 @@ TRANSLATED: dict[str, tuple[Damage, str]] = {
     },
     "config.toml of 10 GB": (instead("config.toml", sparse), "10000000000 bytes, where at most 1048576"),
     "tokenizer.model of 10 GB": (instead("tokenizer.model", sparse), "10000000000 bytes, where at most"),
-    "words.safetensors of 10 GB": (instead("words.safetensors", sparse), "10000000000 bytes, where at most"),
+    "words.tsv of 10 GB": (instead("words.tsv", sparse), "10000000000 bytes, where at most"),
     "model.safetensors of 10 GB": (instead("model.safetensors", sparse), "damaged or not a safetensors file"),
     "10 GB behind a sound header": (
         lambda run: os.truncate(run / "model.safetensors", 10**10),

@@ -245,7 +245,7 @@ def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
         "notes.txt",
         "tokenizer.model",
         "training.lock",
-        "words.safetensors",
+        "words.tsv",
     ]
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert not list((tmp_path / "checkpoints").iterdir())

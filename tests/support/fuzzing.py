@@ -179,7 +179,7 @@ RUN_FILES: Mapping[str, Damage] = {
     "alignment.json": damage_json,
     "data.json": damage_json,
     "watched.jsonl": damage_json,
-    "words.safetensors": damage_safetensors,
+    "words.tsv": damage_bytes,
     "data.safetensors": damage_safetensors,
 }
 # The commands that read a file, where not all do.
@@ -190,7 +190,7 @@ READ_BY: Mapping[str, tuple[str, ...]] = {
     "data.json": ("align", "evaluate", "heads", "train"),
     "data.safetensors": ("train",),
     "watched.jsonl": ("attend", "train"),
-    "words.safetensors": ("translate", "align"),
+    "words.tsv": ("translate", "align"),
 }
 BLESSED = ("config.toml", "tokenizer.model", "model.safetensors")
 CHECKPOINT_FILES: Mapping[str, Damage] = {
@@ -210,7 +210,7 @@ READERS: tuple[tuple[str, ...], ...] = LISTERS + tuple(
         ("translate", ("--alternatives", "--json", *SENTENCE)),
         ("attend", SENTENCE),
         ("attend", ("--compact", *PAIR)),
-        *(("attend", ("--method", method, "--json", *PAIR)) for method in ("values", "rollout", "erasure")),
+        *(("attend", ("--method", method, "--json", *PAIR)) for method in ("values", "gradient", "erasure")),
         ("explain", SENTENCE),
         ("explain", ("--json", *PAIR)),
         ("lens", PAIR),

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.tokenizer.sentencepiece_model import rewritten
+from transformer_mt.tokenizer.learning import learn
+from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL, UNK
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer, _learn
 
@@ -312,11 +313,10 @@ def test_a_character_that_stands_once_in_a_corpus_is_a_subword_and_no_bytes(kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_we_rewrite_segments_as_what_sentencepiece_wrote(kind: str) -> None:
+def test_a_model_written_with_the_same_subwords_segments_alike(kind: str) -> None:
     original = _learn(list(sentences()), kind=kind, size=310)
-    theirs, ours = (sentencepiece.SentencePieceProcessor() for _ in range(2))
-    theirs.LoadFromSerializedProto(original)
-    ours.LoadFromSerializedProto(rewritten(original))
+    theirs = load_model(original)
+    ours = load_model(write_model(learned_scores(theirs), kind))
     corpus = [*sentences(), *SYMBOLS[:-1], "Žižek 😀 ½", ""]
     for read in (
         lambda processor, text: processor.Encode(text, out_type=int),
@@ -326,9 +326,29 @@ def test_what_we_rewrite_segments_as_what_sentencepiece_wrote(kind: str) -> None
         lambda processor, text: processor.NBestEncode(text, nbest_size=5, out_type=int) if kind == "unigram" else [],
     ):
         assert [read(ours, text) for text in corpus] == [read(theirs, text) for text in corpus]
-    pieces = [(ours.IdToPiece(i), ours.GetScore(i)) for i in range(ours.GetPieceSize())]
-    assert pieces == [(theirs.IdToPiece(i), theirs.GetScore(i)) for i in range(theirs.GetPieceSize())]
-    assert rewritten(rewritten(original)) == rewritten(original)
+    assert learned_scores(ours) == learned_scores(theirs)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"pad_id": 3, "eos_id": 0},
+        {"byte_fallback": False, "vocab_size": 200},
+        {"control_symbols": "mine"},
+        {"bos_piece": "<b>"},
+    ],
+)
+def test_other_models_of_sentencepiece_are_refused(options: dict[str, object]) -> None:
+    ours = {"byte_fallback": True, "pad_id": PAD, "unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "minloglevel": 2}
+    with pytest.raises(MachineError, match=r"^x: not a vocabulary that tmt trained, or damaged"):
+        Tokenizer.parse(learn(list(sentences()), {"vocab_size": 320, **ours, **options}), place="x")
+
+
+def test_scores_whose_sums_could_overflow_are_refused() -> None:
+    scores = learned_scores(load_model(TOKENIZERS["unigram"].serialized))
+    for score in (2.0**21, -(2.0**21)):
+        with pytest.raises(MachineError, match=r"^x: not a vocabulary that tmt trained"):
+            Tokenizer.parse(write_model(scores | {"der": score}, "unigram"), place="x")
 
 
 FUZZING = """

@@ -13,7 +13,7 @@ from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair, words
 from transformer_mt.corpus.word_counts import count_words
 from transformer_mt.tokenizer.segmentation import score_of_parts
-from transformer_mt.tokenizer.sentencepiece_model import FIRST, NORMAL, UNIGRAM, read_model, rewritten, write_model
+from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.tokenizer.whole_words import with_whole_words
 from transformer_mt.training.data import WeightedCorpus, train_tokenizer
@@ -48,7 +48,7 @@ def plain(pairs: list[SentencePair], kind: str, size: int = SIZE) -> Tokenizer:
 
 
 def scores_of(tokenizer: Tokenizer) -> dict[str, float]:
-    return {text: score for text, score, kind in read_model(tokenizer.serialized)[0] if kind == 1}
+    return learned_scores(load_model(tokenizer.serialized))
 
 
 def test_the_commonest_words_of_each_side_are_one_subword_wherever_they_begin_a_string(
@@ -86,11 +86,11 @@ def test_without_whole_words_common_words_are_cut(pairs: list[SentencePair]) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_pairs_give_the_same_vocabulary_which_our_reader_takes(
+def test_the_same_pairs_give_the_same_vocabulary(
     kind: str, pairs: list[SentencePair], tokenizers: dict[str, Tokenizer]
 ) -> None:
     again = trained(pairs, kind=kind)
-    assert again.serialized == tokenizers[kind].serialized == rewritten(again.serialized)
+    assert again.serialized == tokenizers[kind].serialized
 
 
 def test_a_longer_word_is_cut_as_a_unigram_model_finds_best(
@@ -176,23 +176,23 @@ def test_where_the_text_has_few_subwords_whole_words_are_added(kind: str) -> Non
     assert after.note == f"tokenizer.vocabulary_size: {after.size} instead of 9999; the text has no more"
 
 
-CHARACTERS = [(character, -9.0, NORMAL) for character in "▁inot"]
+CHARACTERS = dict.fromkeys("▁inot", -9.0)
 
 
 def test_a_whole_word_has_the_score_of_its_share_and_at_least_more_than_its_parts() -> None:
-    learned = write_model([*((text, 0.0, kind) for text, kind in FIRST), *CHARACTERS], UNIGRAM)
-    model, held = with_whole_words(learned, {"not": 0.5, "in": 1e-30}, size=300)
+    learned = write_model(CHARACTERS, "unigram")
+    model, held = with_whole_words(learned, {"not": 0.5, "in": 1e-30}, kind="unigram", size=300)
     scores = scores_of(Tokenizer(model))
     assert held == 2
     assert scores["▁not"] == pytest.approx(math.log(0.5))
     assert -27 < scores["▁in"] < -26.5
-    assert {text: scores[text] for text in "▁inot"} == dict.fromkeys("▁inot", -9.0)
+    assert {text: scores[text] for text in "▁inot"} == CHARACTERS
 
 
 def test_words_within_words_stay_whole_in_whatever_order_they_are_given() -> None:
-    learned = write_model([*((text, 0.0, kind) for text, kind in FIRST), ("to", -1.0, NORMAL), *CHARACTERS], UNIGRAM)
+    learned = write_model({"to": -1.0, **CHARACTERS}, "unigram")
     for chosen in ({"into": 1e-6, "in": 0.9}, {"in": 0.9, "into": 1e-6}):
-        model, _ = with_whole_words(learned, chosen, size=300)
+        model, _ = with_whole_words(learned, chosen, kind="unigram", size=300)
         assert [len(Tokenizer(model).encode(word)) for word in chosen] == [1, 1]
 
 

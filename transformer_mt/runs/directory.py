@@ -4,7 +4,7 @@
     tokenizer.model      the sentencepiece vocabulary
     data.json            fingerprints of the data, and what cleaning found
     data.safetensors     the digests of its rows
-    words.safetensors    the words of the training data, with their counts
+    words.tsv            the words of the training data, with their counts
     model.safetensors    the weights to use
     alignment.json       the cross-attention heads that link words
     metrics.jsonl        one JSON object a line: what training measured

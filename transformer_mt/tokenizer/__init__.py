@@ -1,1 +1,11 @@
-"""Subwords: the vocabulary that both languages share, and the symbols that no text can produce."""
+"""Subwords: one vocabulary for both languages.
+
+Read in this order:
+
+- `symbols`: the ids of padding, unknown, begin and end, the same in every vocabulary.
+- `tokenizer`: `Tokenizer`, from text to subwords and back, and subword sampling.
+- `segmentation`: how BPE and unigram models cut a word, for sampling.
+- `learning`: learning a sentencepiece model.
+- `whole_words`: making the commonest words one subword each.
+- `sentencepiece_model`: reading a model file from a stranger, writing one.
+"""

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-import sentencepiece
-
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.cleaning import compose
 from transformer_mt.corpus.cleaning import normalize as clean
@@ -19,7 +17,7 @@ from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.tokenizer.learning import Options, learn
 from transformer_mt.tokenizer.segmentation import merged
-from transformer_mt.tokenizer.sentencepiece_model import rewritten
+from transformer_mt.tokenizer.sentencepiece_model import load_model
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL, UNK
 from transformer_mt.tokenizer.whole_words import with_whole_words
 
@@ -27,14 +25,13 @@ _TOO_MANY = re.compile(r"set it to a value <= (\d+)")
 _TOO_FEW = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 _NO_TEXT = ("!sentences_.empty()", "(all_chars_count) > (0)")
 _ATTEMPTS = 8
-# Kudo (2018, §4) draws from the 64 best segmentations where alpha is 0.1; from all of them, with that alpha, a sentence
-# gets twice as many subwords.
+# As in Kudo (2018, §4) for alpha = 0.1; over all segmentations, sentences would have twice as many subwords.
 _BEST_SEGMENTATIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Subword sampling: another segmentation for every seed, the same in every process.
+    """Subword sampling: a segmentation that depends on the seed alone, the same in every process.
 
     `alpha` is the smoothing of Kudo (2018, §3.2) for a unigram vocabulary (smaller is more uniform, over the 64 best
     segmentations) and the dropout probability of Provilkov et al. (2020, §3) for a BPE vocabulary.
@@ -47,14 +44,13 @@ class Sampling:
 class Tokenizer:
     """A sentencepiece model with byte fallback: every text has subwords, and they give the normalised text back.
 
-    `serialized` is the model as the content of a plain sentencepiece file, which `load` reads. `note` says, for a
-    person to read, where training had to depart from the configuration.
+    `serialized` is the content of its sentencepiece file. `note` tells the user where training had to depart from the
+    configuration.
     """
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
-        self.serialized = rewritten(model)
-        self._processor = sentencepiece.SentencePieceProcessor()
-        self._processor.LoadFromSerializedProto(self.serialized)
+        self.serialized = model
+        self._processor = load_model(model)
         self.note = note
 
     @classmethod
@@ -63,10 +59,9 @@ class Tokenizer:
     ) -> "Tokenizer":
         """Learn a vocabulary; the same sentences give the same vocabulary.
 
-        The words of `whole`, the most important first, are one subword each; with each stands its share of all words.
-        A size that the sentences cannot fill, or that their characters overfill, is moved to the nearest possible one,
-        and where whole words would take more than half of its subwords, the rest of them are left as they are; `note`
-        says so. Raises `InputError` when there is no text to learn from.
+        The words of `whole`, the most important first, each with its share of all words, are one subword each, as far
+        as they take no more than half of the subwords. A size that the sentences cannot fill, or that their characters
+        overfill, is moved to the nearest possible one. `note` says so. Raises `InputError` when there is no text.
         """
         corpus = [_encodable(sentence) for sentence in sentences]
         size = config.vocabulary_size
@@ -76,7 +71,7 @@ class Tokenizer:
             except RuntimeError as error:
                 size = _possible_size(str(error))
                 continue
-            model, held = with_whole_words(learned, whole, size=config.vocabulary_size)
+            model, held = with_whole_words(learned, whole, kind=config.kind, size=config.vocabulary_size)
             tokenizer = cls(model)
             notes = [_size_note(config.vocabulary_size, tokenizer.size), _words_note(len(whole), held)]
             tokenizer.note = "; ".join(filter(None, notes)) or None
@@ -90,7 +85,7 @@ class Tokenizer:
     def parse(cls, content: bytes, *, place: str) -> "Tokenizer":
         """The vocabulary in the content of a file, which `place` names in errors.
 
-        Raises `MachineError` for one that is damaged or that we do not train; it cannot take the process down.
+        Raises `MachineError` for one that is damaged or of a kind that we do not train.
         """
         try:
             return cls(content)
@@ -111,7 +106,7 @@ class Tokenizer:
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The subwords of each text; sampled ones are a function of both arguments.
 
-        We draw ourselves: what sentencepiece draws for one seed differs from process to process.
+        sentencepiece's own sampling draws other segmentations in every process, for the same seed.
         """
         texts = [_encodable(text) for text in sentences]
         if sampling is None:
@@ -121,7 +116,7 @@ class Tokenizer:
         return [sample(text, sampling.alpha, draw) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of the subwords; special symbols are skipped, bytes that are no UTF-8 become U+FFFD."""
+        """The text of the subwords; special symbols are skipped, bytes that are not UTF-8 become U+FFFD."""
         return self._processor.Decode([index for index in ids if index not in SPECIAL])
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
@@ -142,10 +137,7 @@ class Tokenizer:
         for text in texts:
             counts.update(_encodable(text))
         del counts[" "]
-        for character in list(counts):
-            if self._processor.PieceToId(character) != UNK:
-                del counts[character]
-        return counts
+        return Counter({c: count for c, count in counts.items() if self._processor.PieceToId(c) == UNK})
 
     def word_of_piece(self, text: str) -> list[int]:
         """For each subword of `encode(text)`, the word of `corpus.pairs.words(text)` that it belongs to, or -1.
@@ -182,7 +174,7 @@ class Tokenizer:
 
     @cached_property
     def _merges(self) -> dict[str, float] | None:
-        """What BPE may merge to, each with its score: minus the number of the merge. None for a unigram vocabulary."""
+        """The results of BPE merges, each with its score: minus the number of the merge. None for unigram."""
         scores = {
             self._processor.IdToPiece(index): score
             for index, score in enumerate(self._scores)
@@ -237,7 +229,7 @@ def _words_note(wanted: int, held: int) -> str | None:
 
 
 def _encodable(text: str) -> str:
-    """The text in NFC, blanks as in a cleaned corpus, lone surrogates, which UTF-8 does not know, replaced by `?`."""
+    """The text in NFC, with blanks as in a cleaned corpus and `?` for lone surrogates, which UTF-8 cannot encode."""
     text = clean(text.replace("▁", " "))  # sentencepiece would take it for a space, and not fold it
     if text.isascii():
         return text

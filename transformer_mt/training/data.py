@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from io import BytesIO
 from operator import add
 from pathlib import Path
 
@@ -160,7 +159,7 @@ def _words_of(corpus: WeightedCorpus, config: TokenizerConfig) -> TrainingWords:
         return count_words(corpus.pairs)
     counted = (pa.record_batch([[pack_words(count_words(pairs))]], schema=_WORDS) for pairs in (corpus.pairs,))
     row = kept_table(f"words-{corpus.digest}", _WORDS, counted).to_pylist()[0]
-    return unpack_words(BytesIO(row["content"]), path=Path(WORDS))
+    return unpack_words(row["content"], path=Path(WORDS))
 
 
 def sample(pairs: Pairs, count: int) -> Iterator[SentencePair]:

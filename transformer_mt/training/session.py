@@ -15,7 +15,7 @@ from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolv
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
-from transformer_mt.device import choose_device, choose_precision, describe_machine, keep_freed_memory, require_memory
+from transformer_mt.device import choose_device, choose_precision, describe_machine, require_memory
 from transformer_mt.distributed import Distributed, SingleProcess
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import make_directory, original_name, write_errors
@@ -207,7 +207,6 @@ def build_trainer(
     weights: Mapping[str, Tensor] | None = None,
 ) -> Trainer:
     """A trainer at its first step. Its weights, if none are given, depend on the configuration's seed alone."""
-    keep_freed_memory()
     device = choose_device(
         config.training.device, local_rank=distributed.local_rank if distributed.world_size > 1 else None
     )

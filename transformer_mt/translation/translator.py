@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.batching.batches import derive_seed
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.device import choose_device, compute_in, keep_freed_memory, require_memory
+from transformer_mt.device import choose_device, compute_in, require_memory
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import NOT_FINITE, Seq2Seq, evaluating
 from transformer_mt.runs.directory import TrainedModel
@@ -78,7 +78,6 @@ class Translator:
         """
         run = find_run(Path(directory))
         place = choose_device(device)
-        keep_freed_memory()
         return cls.of(run.load(), device=place)
 
     @classmethod
