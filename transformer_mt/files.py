@@ -49,7 +49,7 @@ _REMEDY = "restore it, or train anew"
 def read_regular(path: Path, *, limit: int) -> bytes:
     """The content of a regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
     with open_regular(path, limit=limit) as file:
-        return file.read(limit)
+        return file.read(os.fstat(file.fileno()).st_size)  # `limit` bytes would be allocated in advance
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def test_a_run_can_be_moved(trained: Path, tmp_path: Path) -> None:
 
 def test_nothing_in_a_run_can_execute(trained: Path) -> None:
     kinds = {path.suffix for path in trained.rglob("*") if path.is_file()}
-    assert kinds == {".toml", ".model", ".safetensors", ".jsonl", ".json", ".lock"}
+    assert kinds == {".toml", ".model", ".safetensors", ".jsonl", ".json", ".lock", ".tsv"}
     assert not [path for path in trained.rglob("*") if path.is_file() and path.read_bytes()[:2] in (b"PK", b"\x80\x02")]
 
 

@@ -30,14 +30,14 @@ def acquire(directory: Path) -> bool:
     if os.path.lexists(path) and not (stat.S_ISREG((status := path.lstat()).st_mode) and status.st_nlink == 1):
         raise MachineError(f"{path}: is a link or not a regular file; delete it")
     lock = FileLock(path, timeout=_TIMEOUT)
-    try:
-        with write_errors(path):
+    with write_errors(path):
+        try:
             lock.acquire()
-    except Timeout:
-        raise InputError(
-            f"{directory}: is being trained by another process; wait for that, stop it, or choose another directory "
-            "with --run-dir"
-        ) from None
+        except Timeout:  # an `OSError` too
+            raise InputError(
+                f"{directory}: is being trained by another process; wait for that, stop it, or choose another "
+                "directory with --run-dir"
+            ) from None
     _held[place] = lock
     return True
 
