@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 # In this order: a room imports only from rooms before it.
 # fmt: off
 ROOMS = (
-    "errors", "registry", "files", "cache", "config", "corpus", "tokenizer", "batching", "device", "distributed",
+    "errors", "registry", "files", "config", "corpus", "tokenizer", "batching", "device", "distributed",
     "dropout", "attention", "models", "runs", "translation", "views", "evaluation", "training", "experiments",
     "cli", "__main__",
 )

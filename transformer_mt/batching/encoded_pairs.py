@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.batching.batches import Batch, Indices, Lengths, derive_seed
-from transformer_mt.cache import kept_table, passing_table
+from transformer_mt.corpus.cache import cached, temporary_table
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
@@ -104,10 +104,10 @@ def encode_pairs(
     if len(pairs) <= IN_MEMORY:
         table = pa.Table.from_batches(parts, schema)
     elif sampling or digest is None:
-        table = passing_table(schema, parts)
+        table = temporary_table(parts)
     else:
         vocabulary = hashlib.sha256(tokenizer.serialized).hexdigest()
-        table = kept_table(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts)
+        table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", parts, lambda table: table.select(schema.names))
     if not len(table):
         raise InputError(
             f"model.max_length, training.batch_tokens: all {len(pairs)} pairs have more than {max_length} tokens; "

@@ -23,7 +23,7 @@ def check_training(config: Config) -> None:
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
     note(*session.notes)
     result(f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
-    result(f"corpus      {corpus.name}: {corpus.sizes} pairs, {corpus.report.removed} left out")
+    result(f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.report.left_out.values())} left out")
     result(f"vocabulary  {tokenizer.size} subwords")
     plan = trainer.stream.plan
     result(f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side")

@@ -1,1 +1,13 @@
-"""Where sentence pairs come from: the built-in grammar, hub data sets, local files; cleaning and its report."""
+"""Where sentence pairs come from, and what is done to them before training. Read in this order:
+
+pairs       a sentence pair with its word links and trees; what counts as a word
+source      what `--data` can name, and what the name of a file says
+load        from that name to a `Corpus` of cleaned splits
+builtin/    the built-in corpus, as data
+files, text, tables, hub, folder    plain text and TSV of our own; CSV, JSON, Parquet and the hub by `datasets`
+split_source    the interface of all of these; the choice of languages and columns
+cleaning, clean_corpus    counting and leaving out pairs; splits in memory or in the cache
+cache       Arrow tables on disk that are mapped into memory
+stream      training data that is never stored
+fingerprint, statistics, word_counts, pharaoh    a digest of a split; `tmt data`; known words; files of word links
+"""

@@ -1,6 +1,6 @@
-"""What is done to every corpus before training: white space is normalised, pairs with a problem are counted.
+"""Cleaning: white space is normalised, and pairs with a problem are counted and, if configured, left out.
 
-The problems, in the order in which they are looked for; which of them leave a pair out says the configuration:
+The problems, in the order in which they are looked for:
 
     empty      a side without any text
     long       more than `max_words` words on a side
@@ -17,23 +17,24 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.corpus.fingerprint import Hashes, pair_hash
+from transformer_mt.corpus.pairs import SentencePair
 
 Mask = npt.NDArray[np.bool_]
 
 PROBLEMS: tuple[Problem, ...] = get_args(Problem)
-# What leaves pairs out of validation and test splits too; what else they hold is for their makers to say.
-ALWAYS_LOOKED_AT: frozenset[Problem] = frozenset(("empty", "long"))
-# What can be told only when all pairs have been seen.
+# Left out of validation and test splits too; all else that these hold is for their makers to say.
+ALWAYS_REMOVED: frozenset[Problem] = frozenset(("empty", "long"))
+# Problems that show only when all pairs have been seen.
 OF_THE_WHOLE: tuple[Problem, ...] = ("script", "duplicate", "overlap")
 EXAMPLES, _LONGEST_EXAMPLE = 3, 200
 
@@ -43,12 +44,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 # Without another character, all letters are Latin.
 _BEYOND_LATIN = re.compile(r"[^\x00-\u024f\u2000-\u206f\u20a0-\u20cf]")
 
-# No language's words have more on average; without blanks, as in Chinese, it is the limit of a sentence. Some of what
-# is done to a sentence takes time that grows with the square of its length.
+# Characters; no language's words have more on average. Without blanks, as in Chinese, it limits a sentence: some of the
+# work on a sentence takes time that grows with the square of its length.
 LONGEST_WORD = 100
-# Unicode's Stream-Safe Text Format (UAX #15, §13): after so many marks in a row comes a joiner that shows nothing.
+# Unicode's Stream-Safe Text Format (UAX #15, §13): after this many marks in a row comes an invisible joiner.
 _MARKS, _JOINER = 30, "\u034f"
-_SHORT = 1_000  # characters; whatever marks they are, composing them is quick
+_SHORT = 1_000  # characters, composed quickly whatever marks they are
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Rules:
 
     @classmethod
     def of(cls, config: DataConfig) -> "Rules":
-        """Those of a configuration."""
+        """The rules of a configuration."""
         return cls(frozenset(config.remove), config.max_words, config.max_ratio)
 
 
@@ -78,37 +79,32 @@ class Example:
 class SplitReport:
     """How many pairs of a split were read and kept, and how many had each problem.
 
-    A pair that is left out is counted with the problem for which it was, and with those before that; `removed` says
-    which problems left pairs out. So `read` is `kept` and what was found of `removed`.
+    A pair that is left out counts for the problem that left it out and for those before that in `PROBLEMS`. `removed`
+    are the problems that leave pairs out, so `read` is `kept` and the `found` of all `removed`.
     """
 
     read: int
     kept: int
     found: Mapping[Problem, int]
-    removed: frozenset[Problem]
+    removed: tuple[Problem, ...]
     examples: Mapping[Problem, Sequence[Example]] = field(default_factory=dict)
 
     @property
     def left_out(self) -> dict[Problem, int]:
         """The problems for which pairs were left out, and how many."""
-        return {problem: self.found[problem] for problem in PROBLEMS if problem in self.removed}
+        return {problem: self.found[problem] for problem in self.removed}
 
 
 @dataclass(frozen=True)
 class CleaningReport:
-    """What cleaning found in each split, and the limits beyond which a pair was too long or too uneven."""
+    """The reports of all splits, and the limits beyond which a pair was too long or too uneven."""
 
     splits: Mapping[str, SplitReport]
     rules: Rules
 
     @property
-    def removed(self) -> int:
-        """The pairs that were left out, over all splits."""
-        return sum(sum(split.left_out.values()) for split in self.splits.values())
-
-    @property
     def left_out(self) -> dict[Problem, int]:
-        """The same by problem."""
+        """How many pairs were left out for each problem, over all splits."""
         total: Counter[Problem] = Counter()
         for split in self.splits.values():
             total.update(split.left_out)
@@ -148,107 +144,115 @@ def compose(text: str) -> str:
 
 
 class Cleaner:
-    """Looks at the pairs of a split one by one, then at all of them; takes ten bytes a pair."""
+    """Looks at the pairs of a split one by one, then at all of them; takes 18 bytes a pair."""
 
     def __init__(self, rules: Rules, *, training: bool) -> None:
         self._rules, self._training = rules, training
-        self._remove = rules.remove if training else rules.remove & ALWAYS_LOOKED_AT
+        self._remove = rules.remove if training else rules.remove & ALWAYS_REMOVED
         self.read = 0
         self._found: Counter[Problem] = Counter()
         self._examples: dict[Problem, list[Example]] = {}
-        self._dropped = array("q")
+        self._numbers = array("q")
         self._hashes = array("Q")
         self._scripts = (array("B"), array("B"))
 
-    def take(self, source: str, target: str) -> tuple[str, str] | None:
-        """The next pair, with blanks normalised; None where it is left out."""
-        self.read += 1
-        clean = normalize(source), normalize(target)
-        for problem in _problems((source, target), clean, self._rules):
-            self._note(problem, self.read, clean)
-            if problem in self._remove:
-                self._dropped.append(self.read)
-                return None
-        self._hashes.append(pair_hash(*clean))
-        for scripts, text in zip(self._scripts, clean, strict=True):
-            scripts.append(_script(text))
-        return clean
+    def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+        """Those of the pairs that are not left out for a problem of their own, with blanks normalised."""
+        for pair in pairs:
+            self.read += 1
+            clean = normalized(pair)
+            for problem in _problems(pair, clean, self._rules):
+                self._found[problem] += 1
+                self._show(problem, self.read, clean)
+                if problem in self._remove:
+                    break
+            else:
+                self._numbers.append(self.read)
+                self._hashes.append(pair_hash(clean.source, clean.target))
+                for scripts, text in zip(self._scripts, (clean.source, clean.target), strict=True):
+                    scripts.append(_script(text))
+                yield clean
 
     @property
     def hashes(self) -> Hashes:
-        """What `pair_hash` says of every pair taken and not left out yet."""
-        return np.frombuffer(self._hashes, np.uint64) if self._hashes else np.empty(0, np.uint64)
+        """The `pair_hash` of every pair taken."""
+        return np.array(self._hashes, np.uint64)
 
     def main_scripts(self) -> tuple[int, int]:
         """The script of most sentences, on either side."""
         source, target = (_most(scripts) for scripts in self._scripts)
         return source, target
 
-    def finish(self, pairs: Sequence[Any], scripts: tuple[int, int], elsewhere: Hashes) -> Mask:
-        """Which of the taken pairs are kept when all are seen. `pairs` are they, to show examples.
+    def finish(self, pairs: Sequence[SentencePair], scripts: tuple[int, int], elsewhere: Hashes) -> Mask:
+        """Which of the pairs taken are kept when all are seen; `pairs` are all of them.
 
-        `scripts` are those expected on either side, `elsewhere` the sorted hashes of the pairs of all other splits.
+        `scripts` are those expected on either side, `elsewhere` the hashes of the pairs of all other splits.
         """
-        kept = np.ones(len(self._hashes), dtype=bool)
+        hashes = self.hashes
+        kept = np.ones(len(hashes), dtype=bool)
         for problem in OF_THE_WHOLE:
             if problem == "script":
                 hit = self._in_other_script(scripts)
             elif problem == "duplicate":
-                hit = _repeated(self.hashes, kept)
+                hit = _repeated(hashes, kept)
             else:
-                hit = _among(self.hashes, elsewhere) if self._training else np.zeros_like(kept)
+                hit = np.isin(hashes, elsewhere) & self._training
             hit &= kept
             self._found[problem] = int(hit.sum())
             for index in np.flatnonzero(hit)[:EXAMPLES].tolist():
-                pair = pairs[index]
-                self._note(problem, self._number(index), (pair.source, pair.target), count=0)
+                self._show(problem, self._numbers[index], pairs[index])
             if problem in self._remove:
                 kept &= ~hit
         return kept
 
     def report(self, kept: int, *, moved: int = 0) -> SplitReport:
-        """What was found, where so many pairs were kept and so many went to another split."""
+        """The problems of the split, where `kept` pairs were kept and `moved` went to another split."""
         found = {problem: self._found[problem] for problem in PROBLEMS}
-        return SplitReport(self.read - moved, kept, found, self._remove, self._examples)
+        removed = tuple(problem for problem in PROBLEMS if problem in self._remove)
+        return SplitReport(self.read - moved, kept, found, removed, self._examples)
 
-    def _note(self, problem: Problem, number: int, texts: tuple[str, str], *, count: int = 1) -> None:
-        self._found[problem] += count
+    def _show(self, problem: Problem, number: int, pair: SentencePair) -> None:
         examples = self._examples.setdefault(problem, [])
         if len(examples) < EXAMPLES:
-            examples.append(Example(number, *(text[:_LONGEST_EXAMPLE] for text in texts)))
-
-    def _number(self, index: int) -> int:
-        """The number in the split of the pair that is at this place among those taken."""
-        dropped = np.array(self._dropped, dtype=np.int64) - np.arange(1, len(self._dropped) + 1)
-        return index + 1 + int(np.searchsorted(dropped, index, side="right"))
+            examples.append(Example(number, pair.source[:_LONGEST_EXAMPLE], pair.target[:_LONGEST_EXAMPLE]))
 
     def _in_other_script(self, expected: tuple[int, int]) -> Mask:
-        other = np.zeros(len(self._hashes), dtype=bool)
-        for scripts, main in zip(self._scripts, expected, strict=True):
-            if scripts:
-                found = np.frombuffer(scripts, np.uint8)
-                other |= (found != main) & (found != 0)
-        return other
+        """Which pairs have a side with letters, most of them of another script."""
+        both = zip((np.array(scripts, np.uint8) for scripts in self._scripts), expected, strict=True)
+        source, target = ((found != main) & (found != 0) for found, main in both)
+        return source | target
 
 
-def usable(source: str, target: str, rules: Rules) -> tuple[str, str] | None:
-    """A pair with blanks normalised, or None where it is left out for what it alone can tell."""
-    clean = normalize(source), normalize(target)
-    return None if any(problem in rules.remove for problem in _problems((source, target), clean, rules)) else clean
+def usable(pair: SentencePair, rules: Rules) -> SentencePair | None:
+    """A pair with blanks normalised, or None where it is left out for a problem of its own."""
+    clean = normalized(pair)
+    return None if any(problem in rules.remove for problem in _problems(pair, clean, rules)) else clean
 
 
-def _problems(raw: tuple[str, str], clean: tuple[str, str], rules: Rules) -> Iterator[Problem]:
-    """What is wrong with a pair as far as it alone can tell."""
-    shorter, longer = sorted(map(_words, clean))
+def normalized(pair: SentencePair) -> SentencePair:
+    """The pair with all its texts normalised, which moves no word."""
+    return SentencePair(
+        normalize(pair.source),
+        normalize(pair.target),
+        pair.links,
+        tuple(map(normalize, pair.references)),
+        tuple(map(normalize, pair.source_references)),
+        pair.structure,
+    )
+
+
+def _problems(raw: SentencePair, clean: SentencePair, rules: Rules) -> Iterator[Problem]:
+    """The problems of a pair by itself."""
+    shorter, longer = sorted(map(_words, (clean.source, clean.target)))
     if not shorter:
         yield "empty"
     if longer > rules.max_words:
         yield "long"
     if shorter and longer > rules.max_ratio * shorter:
         yield "ratio"
-    if clean[0] == clean[1]:
+    if clean.source == clean.target:
         yield "copy"
-    if any(_CONTROL.search(text.rstrip("\r\n")) for text in raw):
+    if any(_CONTROL.search(text.rstrip("\r\n")) for text in (raw.source, raw.target)):
         yield "control"
 
 
@@ -270,7 +274,7 @@ def _script(text: str) -> int:
 def _script_of_letter(letter: str) -> int:
     if not letter.isalpha():
         return 0
-    name = unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
+    name = re.split("[ -]", unicodedata.name(letter, ""))[0]
     return _number_of("CJK" if name in ("HIRAGANA", "KATAKANA", "BOPOMOFO") else name)  # Japanese has three at once
 
 
@@ -278,29 +282,19 @@ _SCRIPTS: dict[str, int] = {}
 
 
 def _number_of(script: str) -> int:
-    """A number for the script, from 1; those that come very late share the last one."""
+    """A number for the script, from 1; late ones share the last."""
     return min(_SCRIPTS.setdefault(script, len(_SCRIPTS) + 1), 255)
 
 
 def _most(scripts: "array[int]") -> int:
-    counts = np.bincount(np.frombuffer(scripts, np.uint8), minlength=2) if scripts else np.zeros(2)
+    counts = np.bincount(np.array(scripts, np.uint8), minlength=2)
     counts[0] = 0
     return int(counts.argmax())
 
 
-def _repeated(hashes: Hashes, alive: Mask) -> Mask:
-    """Those that equal one before them; only what is alive counts."""
-    places = np.flatnonzero(alive)
-    order = np.argsort(hashes[places], kind="stable")
-    ordered = hashes[places][order]
-    repeated = np.zeros(len(hashes), dtype=bool)
-    repeated[places[order[1:][ordered[1:] == ordered[:-1]]]] = True
+def _repeated(hashes: Hashes, kept: Mask) -> Mask:
+    """Which of the hashes kept equal one before them."""
+    places = np.flatnonzero(kept)
+    repeated = kept.copy()
+    repeated[places[np.unique(hashes[places], return_index=True)[1]]] = False
     return repeated
-
-
-def _among(hashes: Hashes, ordered: Hashes) -> Mask:
-    """Which of the first are among the second, which are sorted."""
-    if not len(ordered):
-        return np.zeros(len(hashes), dtype=bool)
-    places = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
-    return ordered[places] == hashes

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.jsonl import JsonLines
-from transformer_mt.corpus.selection import Part
 from transformer_mt.corpus.source import FORMS, DataFile
+from transformer_mt.corpus.split_source import SplitSource
 from transformer_mt.corpus.tables import TableFile
 from transformer_mt.corpus.text import ParallelText, TabSeparated
 from transformer_mt.errors import InputError
@@ -18,14 +17,14 @@ USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev")
 Content = TypeVar("Content")
 
 
-def open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, Part], list[str]]:
+def open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSource], list[str]]:
     """The splits of a folder by their own names, and what to say of files that were left aside.
 
     Text files are paired by their names without language: `train.de` and `train.en`. Of JSON, CSV and Parquet only
     files with a usual name, or one that the configuration gives, are data; folders often hold others.
     """
     wanted = {*USUAL, config.train_split, config.validation_split, config.test_split}
-    parts: dict[str, Part] = {}
+    parts: dict[str, SplitSource] = {}
     texts: dict[str, list[DataFile]] = {}
     aside: list[str] = []
     for path in sorted(folder.iterdir()):
@@ -35,7 +34,7 @@ def open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, Part], list
         if not file.is_table and file.languages:
             texts.setdefault(file.stem, []).append(file)
         elif file.is_table and (file.form in ("jsonl", "tsv") or file.stem in wanted):
-            _add(parts, file.stem, open_table(file, streaming=config.streaming), path)
+            _add(parts, file.stem, open_table(file), path)
         else:
             aside.append(path.name)
     for stem, files in texts.items():
@@ -53,11 +52,11 @@ def open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, Part], list
     return parts, [f"{folder}: not taken for data: {', '.join(aside[:9])}"] if aside else []
 
 
-def open_files(paths: tuple[Path, ...], config: DataConfig) -> Part:
+def open_files(paths: tuple[Path, ...]) -> SplitSource:
     """One file with both sides, or the files of source and target."""
     files = tuple(map(DataFile.named, paths))
     if len(files) == 1:
-        return open_table(files[0], streaming=config.streaming)
+        return open_table(files[0])
     for file in files:
         if file.is_table:
             raise InputError(f"{file.path}: a table, which holds both sides; give it alone, or a pair of plain texts")
@@ -66,14 +65,12 @@ def open_files(paths: tuple[Path, ...], config: DataConfig) -> Part:
     return ParallelText(files, named, in_order=True)
 
 
-def open_table(file: DataFile, *, streaming: bool) -> Part:
+def open_table(file: DataFile) -> SplitSource:
     """A file that holds both sides."""
-    if file.form == "jsonl":
-        return JsonLines(file)
     if file.form in ("tsv", "txt"):
         return TabSeparated(file)
     if file.is_table:
-        return TableFile(file, streaming)
+        return TableFile(file)
     plain = file.path.with_name(file.path.name.removesuffix(file.compression))
     other = plain.with_suffix(".de" if file.languages == ("en",) else ".en")
     both = f"{file.path},{other}{file.compression}"
@@ -101,7 +98,7 @@ def assign_splits(contents: Mapping[str, Content], config: DataConfig, *, name: 
     return {split: contents[taken[split]] for split in (*usual, *(split for split in taken if split not in usual))}
 
 
-def _add(parts: dict[str, Part], stem: str, part: Part, path: Path) -> None:
+def _add(parts: dict[str, SplitSource], stem: str, part: SplitSource, path: Path) -> None:
     if stem in parts:
         raise InputError(f"{path}: {parts[stem].name} is the split {USUAL.get(stem, stem)} already; keep one of them")
     parts[stem] = part

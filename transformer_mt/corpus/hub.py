@@ -7,16 +7,16 @@ from typing import Any
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.compressed import digest_of
-from transformer_mt.corpus.selection import AUTO
 from transformer_mt.corpus.source import Hub, is_language
-from transformer_mt.corpus.tables import OpenTable, quiet_datasets
+from transformer_mt.corpus.split_source import AUTO, SplitSource
+from transformer_mt.corpus.tables import DatasetSource, quiet_datasets
 from transformer_mt.errors import InputError, MachineError, TmtError
 
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
 _SHOWN = 9
 
 
-def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, OpenTable], list[str]]:
+def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], list[str]]:
     """The splits of a data set on the hub, or of its copy in the cache where the hub cannot be reached, and a note.
 
     Code that comes with a data set is never run. Raises `MachineError` without hub and copy, `InputError` for a
@@ -86,7 +86,7 @@ def _pair_names(config: DataConfig) -> tuple[str, str]:
     return f"{source}-{target}", f"{target}-{source}"
 
 
-def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, OpenTable]:
+def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, SplitSource]:
     from datasets import load_dataset
 
     with _load_problems(source.name):
@@ -96,7 +96,7 @@ def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, Open
     named = tuple((source.configuration or "").split("-"))
     hint = named if len(named) == 2 and all(map(is_language, named)) else ()
     return {
-        split: OpenTable(
+        split: DatasetSource(
             f"{source.name} {split}",
             table,
             (source.name, source.configuration or "", split, commit or _content(table)),

@@ -3,29 +3,33 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.build import (
+from transformer_mt.corpus.cache import cached
+from transformer_mt.corpus.clean_corpus import (
     CUT_AT_MOST,
     TRAIN,
     VALIDATION,
-    Cleaned,
-    MemorySink,
+    CleanSplit,
+    cached_splits,
     clean_splits,
-    remembered,
-    stored_corpus,
+    digest_of_key,
 )
 from transformer_mt.corpus.cleaning import OF_THE_WHOLE, CleaningReport, Rules
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.folder import assign_splits, open_files, open_folder
 from transformer_mt.corpus.hub import open_hub
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.selection import AUTO, Part, Selection, choose_direction, select
 from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
+from transformer_mt.corpus.split_source import AUTO, ColumnChoice, SplitSource, choose_columns, choose_direction
 from transformer_mt.corpus.stream import StreamedPairs, usable_pairs
 from transformer_mt.corpus.tables import TableFile
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 _GERMAN_ENGLISH = ("de", "en")
 
@@ -65,8 +69,7 @@ class Corpus:
         }
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
         rules = Rules.of(DataConfig(max_words=max_words))
-        cleaned = _in_memory(given, rules, name=name)
-        return _corpus(name, cleaned, rules, languages, has_links=has_links)
+        return _corpus(name, clean_splits(given, rules, name=name, cut=False), rules, languages, has_links=has_links)
 
     @property
     def has_structure(self) -> bool:
@@ -83,46 +86,34 @@ class Corpus:
 
 
 def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, structure: bool = False) -> Corpus:
-    """The corpus that the configuration names, in the forms that `corpus.source` lists.
+    """The corpus that the configuration names, in one of the forms of `corpus.source`.
 
     Of a folder or a data set, `need` is the split that must be there; a single file or pair is that split. When that
     is `train`, a validation split that is missing is cut from it, unless `cut` forbids. With `structure`, the pairs of
-    the built-in corpus have their dependency trees. Raises `InputError` for what is
-    wrong with the data and `MachineError` where the hub or the disk fails.
+    the built-in corpus have their dependency trees. Raises `InputError` for a mistake in the data and `MachineError`
+    where the hub or the disk fails.
     """
-    source = parse_source(config.corpus)
-    if source == BUILTIN:
+    if parse_source(config.corpus) == BUILTIN:
         return _builtin(config, structure=structure)
-    parts, notes = _parts(config, need)
-    if need != TRAIN:
-        lookup(parts, need, key="--split")
-    if need not in parts:
-        raise InputError(
-            f"{config.corpus}: no split train, but {', '.join(parts)}; rename its files, or say which it is with "
-            "data.train_split"
-        )
-    parts = {split: parts[split] for split in dict.fromkeys((need, *parts))}
-    identities = {split: part.identity() for split, part in parts.items()}
-    main = parts[need]
-    found = main.languages
-    if isinstance(main, TableFile) and not config.streaming:
-        found = remembered(identities[need], lambda: main.languages)
-    selection, said = select(config, main, found)
-    rules = Rules.of(config)
-    arrow = " → ".join(selection.languages)
-    notes += [f"{split}: {part.name}, {arrow}" for split, part in parts.items()] + said
+    sources, notes = _sources(config, need)
+    identities = {split: source.identity() for split, source in sources.items()}
+    main = sources[need]
+    columns, said = choose_columns(config, main, _languages(main, identities[need]))
+    arrow = " → ".join(columns.languages)
+    notes += [f"{split}: {source.name}, {arrow}" for split, source in sources.items()] + said
+    rules, cut = Rules.of(config), cut and need == TRAIN and VALIDATION not in sources
     if config.streaming:
-        return _streamed(config, parts, identities, selection, rules, notes, cut=cut and need == TRAIN)
-    key = [selection.languages, selection.columns, list(identities.values())]
-    rows = {split: _Rows(part, selection) for split, part in parts.items()}
-    cleaned = stored_corpus(key, rows, rules, name=config.corpus, cut=cut and need == TRAIN)
-    if VALIDATION in cleaned and VALIDATION not in parts:
+        return _streamed(config, sources, identities, columns, notes, cut=cut)
+    key = [columns.languages, columns.columns, list(identities.values())]
+    rows = {split: source.pairs(columns) for split, source in sources.items()}
+    cleaned = cached_splits(key, rows, rules, name=config.corpus, cut=cut)
+    if cut and VALIDATION in cleaned:
         count = len(cleaned[VALIDATION].pairs)
         notes.append(
             f"validation: {count} of the {count + len(cleaned[TRAIN].pairs)} training pairs, those with the smallest "
             "hashes; there is no validation split"
         )
-    return _corpus(config.corpus, cleaned, rules, selection.languages, notes=notes)
+    return _corpus(config.corpus, cleaned, rules, columns.languages, notes=notes)
 
 
 def load_mixture(config: DataConfig) -> list[tuple[Corpus, float]]:
@@ -145,87 +136,84 @@ def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
     return config.model_copy(update={"source_language": source, "target_language": target})
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of a part, read when they are iterated over."""
-
-    part: Part
-    selection: Selection
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return self.part.rows(self.selection)
-
-
-@dataclass(frozen=True)
-class _FirstPairs:
-    """The first usable pairs of a part."""
-
-    part: Part
-    selection: Selection
-    rules: Rules
-    count: int
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        pairs = islice(usable_pairs(self.part, self.selection, self.rules), self.count)
-        return ((pair.source, pair.target) for pair in pairs)
-
-
-def _parts(config: DataConfig, need: str) -> tuple[dict[str, Part], list[str]]:
-    """What each split is read from, and what to say about it."""
+def _sources(config: DataConfig, need: str) -> tuple[dict[str, SplitSource], list[str]]:
+    """The source of each split, the needed one first, and notes about them."""
     source = parse_source(config.corpus)
     if isinstance(source, tuple):
-        return {need: open_files(source, config)}, []
+        return {need: open_files(source)}, []
     if isinstance(source, Hub):
-        tables, notes = open_hub(source, config)
-        return assign_splits(dict(tables), config, name=config.corpus), notes
-    assert not isinstance(source, str)
-    parts, notes = open_folder(source, config)
-    if need not in parts and len(parts) == 1:
-        return {need: next(iter(parts.values()))}, notes  # what else could be meant
-    return assign_splits(parts, config, name=config.corpus), notes
+        sources, notes = open_hub(source, config)
+        sources = assign_splits(sources, config, name=config.corpus)
+    else:
+        assert not isinstance(source, str)
+        sources, notes = open_folder(source, config)
+        if need not in sources and len(sources) == 1:
+            return {need: next(iter(sources.values()))}, notes  # what else could be meant
+        sources = assign_splits(sources, config, name=config.corpus)
+    if need != TRAIN:
+        lookup(sources, need, key="--split")
+    if need not in sources:
+        raise InputError(
+            f"{config.corpus}: no split train, but {', '.join(sources)}; rename its files, or say which it is with "
+            "data.train_split"
+        )
+    return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
+
+
+def _languages(source: SplitSource, identity: Sequence[str]) -> tuple[str, ...]:
+    """The languages of a split; those within a table from the cache, because opening one takes seconds."""
+    if not isinstance(source, TableFile):
+        return source.languages
+
+    def batches() -> "Iterator[RecordBatch]":
+        import pyarrow as pa
+
+        yield pa.record_batch({"language": pa.array(source.languages, pa.string())})
+
+    return cached(f"languages {digest_of_key(identity)}", batches(), lambda table: tuple(table["language"].to_pylist()))
 
 
 def _streamed(
     config: DataConfig,
-    parts: Mapping[str, Part],
+    sources: Mapping[str, SplitSource],
     identities: Mapping[str, Sequence[str]],
-    selection: Selection,
-    rules: Rules,
+    columns: ColumnChoice,
     notes: Sequence[str],
     *,
     cut: bool,
 ) -> Corpus:
-    """A corpus of which only the splits beside `train` are kept."""
+    """A corpus of which only the splits beside `train` are stored."""
+    rules = Rules.of(config)
     if unknowable := rules.remove & set(OF_THE_WHOLE):
         raise InputError(
             f"data.remove: {', '.join(sorted(unknowable))} can only be told of a whole corpus; leave it out, or set "
             "data.streaming to false"
         )
-    train = parts.get(TRAIN)
-    rows: dict[str, Iterable[tuple[str, str]]] = {
-        split: _Rows(part, selection) for split, part in parts.items() if split != TRAIN
+    train = sources.get(TRAIN)
+    rows: dict[str, Iterable[SentencePair]] = {
+        split: source.pairs(columns) for split, source in sources.items() if split != TRAIN
     }
     skipped = 0
-    if train is not None and cut and VALIDATION not in parts:
+    if train is not None and cut:
         skipped = CUT_AT_MOST
-        rows[VALIDATION] = _FirstPairs(train, selection, rules, skipped)
+        rows[VALIDATION] = islice(usable_pairs(train, columns, rules), skipped)
         notes = [*notes, f"validation: the first {skipped} training pairs; there is no validation split"]
-    key = [selection.languages, selection.columns, list(identities.values()), skipped]
-    cleaned = stored_corpus(key, rows, rules, name=config.corpus, cut=False) if rows else {}
-    corpus = _corpus(config.corpus, cleaned, rules, selection.languages, notes=notes)
+    key = [columns.languages, columns.columns, list(identities.values()), skipped]
+    cleaned = cached_splits(key, rows, rules, name=config.corpus, cut=False) if rows else {}
+    corpus = _corpus(config.corpus, cleaned, rules, columns.languages, notes=notes)
     if train is None:
         return corpus
-    identity = [*selection.languages, *selection.columns, *map(str, sorted(rules.remove)), *identities[TRAIN]]
+    identity = [*columns.languages, *columns.columns, *map(str, sorted(rules.remove)), *identities[TRAIN]]
     return replace(
         corpus,
-        splits={TRAIN: StreamedPairs(train, selection, rules, skipped=skipped), **corpus.splits},
+        splits={TRAIN: StreamedPairs(train, columns, rules, skipped=skipped), **corpus.splits},
         fingerprints={TRAIN: Fingerprint.of_stream(identity), **corpus.fingerprints},
     )
 
 
 def _corpus(
     name: str,
-    cleaned: Mapping[str, Cleaned],
+    cleaned: Mapping[str, CleanSplit],
     rules: Rules,
     languages: tuple[str, str],
     *,
@@ -253,14 +241,9 @@ def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
         )
     from transformer_mt.corpus.builtin import builtin_corpus
 
-    sizes = config.builtin
-    splits = builtin_corpus(train=sizes.train, validation=sizes.validation, test=sizes.test, structure=structure)
+    splits = builtin_corpus(**config.builtin.model_dump(), structure=structure)
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
     rules = Rules.of(config)
-    return _corpus(BUILTIN, _in_memory(splits, rules, name=BUILTIN), rules, direction, has_links=True)
-
-
-def _in_memory(splits: Mapping[str, Sequence[SentencePair]], rules: Rules, *, name: str) -> dict[str, Cleaned]:
-    rows = {split: ((pair.source, pair.target) for pair in pairs) for split, pairs in splits.items()}
-    return clean_splits(rows, rules, lambda split: MemorySink(splits[split]), name=name, cut=False)
+    cleaned = clean_splits(splits, rules, name=BUILTIN, cut=False)
+    return _corpus(BUILTIN, cleaned, rules, direction, has_links=True)

@@ -10,10 +10,10 @@ from transformer_mt.registry import suggest
 BUILTIN = "builtin"
 FORMS = (
     "give builtin, a hub data set owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en "
-    "(plain text, TSV, CSV, JSON, JSONL or Parquet; each also as .gz, .xz or .zip)"
+    "(plain text, TSV, CSV, JSON, JSONL or Parquet; each also as .gz or .xz)"
 )
 
-COMPRESSIONS = (".gz", ".xz", ".zip")
+COMPRESSIONS = (".gz", ".xz")
 TABLES = ("tsv", "csv", "json", "jsonl", "parquet")
 
 # ISO 639-1.

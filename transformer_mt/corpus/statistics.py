@@ -2,10 +2,10 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from statistics import fmean, median
 from typing import Any
 
-from transformer_mt.corpus.build import report_record
 from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport, SplitReport
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair, Tree, words
@@ -31,7 +31,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
         report = corpus.report.splits.get(name)
         splits[name] = {
             "pairs": None if isinstance(pairs, StreamedPairs) else len(pairs),
-            "cleaning": None if report is None else report_record(report),
+            "cleaning": None if report is None else asdict(report),
             "counted": len(counted),
             "source": _side(pair.source for pair in counted),
             "target": _side(pair.target for pair in counted),

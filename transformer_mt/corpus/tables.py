@@ -1,8 +1,9 @@
-"""CSV, JSON and Parquet, read by the library `datasets`, and its data sets as parts of a corpus."""
+"""CSV, JSON and Parquet, and data sets of the hub, as the library `datasets` reads them."""
 
 import logging
 import os
 import shutil
+import tempfile
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -10,46 +11,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from transformer_mt.cache import cache_problems, new_folder
+from transformer_mt.corpus.cache import cache_folder, cache_problems
 from transformer_mt.corpus.compressed import opened
-from transformer_mt.corpus.selection import (
-    NESTED,
-    OneFile,
-    Part,
-    Selection,
-    missing_column,
-    require_whole_characters,
-    said_by_columns,
-)
 from transformer_mt.corpus.source import DataFile
+from transformer_mt.corpus.split_source import ColumnChoice, FileSource, SplitSource, languages_of
 from transformer_mt.errors import InputError
 
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray, Table
+
+NESTED = "translation"
 ROWS_AT_A_TIME = 1_000
 
 
-@runtime_checkable
-class Table(Protocol):
-    """What we use of a `datasets.Dataset` or an `IterableDataset`, so that the library is loaded only when needed."""
-
-    column_names: list[str]
-
-    def select_columns(self, column_names: list[str]) -> Self:
-        """The same rows with these columns only."""
-
-    def iter(self, batch_size: int) -> Iterator[Any]:
-        """All rows, by batches: a dict with a list for each column."""
-
-
 @dataclass(frozen=True)
-class OpenTable(Part):
-    """A data set of the library `datasets`; `content` is what changes whenever its rows do."""
+class DatasetSource(SplitSource):
+    """A split as a `datasets.Dataset` or `IterableDataset`; `content` changes whenever its rows do."""
 
     title: str
-    table: Table
+    dataset: Any
     content: tuple[str, ...] = ()
     hint: tuple[str, ...] = ()
 
@@ -63,113 +47,128 @@ class OpenTable(Part):
     def ordered(self) -> bool:
         return bool(self.hint)
 
-    @cached_property
+    @property
     @override
     def languages(self) -> tuple[str, ...]:
-        if self.hint:
-            return self.hint
-        names = list(self.table.column_names)
-        if NESTED not in names:
-            return said_by_columns(names)
-        for batch in self.table.select_columns([NESTED]).iter(1):
-            row = batch[NESTED][0]
-            return said_by_columns(row) if isinstance(row, dict) else ()
-        return ()
+        return self.hint or languages_of(self._nested or self._columns)
 
     @override
-    def rows(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        found = list(self.table.column_names)
-        columns = selection.columns
-        nested = not set(columns) <= set(found)
-        if nested and NESTED not in found:
-            raise missing_column(self.name, found, selection)
-        table = self.table.select_columns([NESTED] if nested else list(columns))
-        for number, row in enumerate(self._texts(table, columns, nested), start=1):
-            for column, text in zip(columns, row, strict=True):
-                place = f"{self.name}, row {number}"
-                if not isinstance(text, str | None):
-                    raise InputError(f"{place}: {column} is {repr(text)[:40]}, not a text; correct the row")
-                require_whole_characters(text or "", place=place, column=column)
-            yield row[0] or "", row[1] or ""
+    def rows(self, columns: ColumnChoice) -> Iterator[tuple[str, str]]:
+        names = list(columns.columns)
+        is_nested = not set(names) <= set(self._columns)
+        if is_nested and not set(names) <= set(self._nested):
+            found = ", ".join(self._nested or self._columns) or "none"
+            raise InputError(
+                f"{self.name}: needs the columns {names[0]} and {names[1]}, or {NESTED} with both, and has {found}; "
+                "set data.source_column and data.target_column, or data.source_language and data.target_language"
+            )
+        dataset = self.dataset.select_columns([NESTED] if is_nested else names)
+        for table in self._tables(dataset, ROWS_AT_A_TIME):
+            flat = table.flatten() if is_nested else table
+            sides = (self._texts(flat[f"{NESTED}.{name}" if is_nested else name], name) for name in names)
+            yield from zip(*sides, strict=True)
 
     @override
     def identity(self) -> list[str]:
         return list(self.content)
 
-    def _texts(self, table: Table, columns: tuple[str, str], nested: bool) -> Iterator[tuple[Any, Any]]:
-        try:
-            for batch in table.iter(ROWS_AT_A_TIME):
-                if nested:
-                    objects = (row if isinstance(row, dict) else {} for row in batch[NESTED])
-                    yield from ((row.get(columns[0]), row.get(columns[1])) for row in objects)
-                else:
-                    yield from zip(batch[columns[0]], batch[columns[1]], strict=True)
-        except UnicodeDecodeError:
-            raise InputError(f"{self.name}: holds text that is not UTF-8; correct the file") from None
+    @cached_property
+    def _columns(self) -> list[str]:
+        return [] if self._first is None else self._first.schema.names
+
+    @cached_property
+    def _nested(self) -> list[str]:
+        """The columns within a column `translation`."""
+        if NESTED not in self._columns:
+            return []
+        prefix = f"{NESTED}."
+        names = self._first.select([NESTED]).flatten().column_names
+        return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+    @cached_property
+    def _first(self) -> "Table":
+        return next(self._tables(self.dataset, 1), None)
+
+    def _tables(self, dataset: Any, rows: int) -> "Iterator[Table]":
+        """All rows as Arrow tables. Raises `InputError` for data that the library cannot read."""
+        with library_problems(self.name):
+            tables = iter(dataset.with_format("arrow").iter(rows))
+        while True:
+            with library_problems(self.name):
+                table = next(tables, None)
+            if table is None:
+                return
+            yield table
+
+    def _texts(self, column: "ChunkedArray", name: str) -> list[str]:
+        """A column of text; a missing one is empty."""
+        from pyarrow import types
+
+        if not (types.is_string(column.type) or types.is_large_string(column.type) or types.is_null(column.type)):
+            raise InputError(f"{self.name}: column {name} is {column.type}, not text; correct it")
+        with library_problems(self.name):
+            return [text or "" for text in column.to_pylist()]
 
 
 @dataclass(frozen=True)
-class TableFile(OneFile):
-    """A file of CSV, JSON or Parquet. It is opened when its columns or rows are asked for."""
+class TableFile(FileSource):
+    """A file of CSV, JSON, JSONL or Parquet. It is opened when its columns or rows are asked for."""
 
     file: DataFile
-    streaming: bool = False
 
     @property
     @override
     def languages(self) -> tuple[str, ...]:
-        return self.file.languages or self._table.languages
+        return self.file.languages or self._content.languages
 
     @override
-    def rows(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        return self._table.rows(selection)
+    def rows(self, columns: ColumnChoice) -> Iterator[tuple[str, str]]:
+        return self._content.rows(columns)
 
     @cached_property
-    def _table(self) -> OpenTable:
-        """The table as `datasets` reads it; what the library stores for that is deleted when nobody needs it."""
+    def _content(self) -> DatasetSource:
         from datasets import load_dataset
 
         form, path = self.file.form, self.file.path
-        folder = new_folder()
+        with cache_problems():
+            cache_folder().mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(dir=cache_folder()))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        with opened(self.file) as content:  # what is not as its name says, the library would unpack itself
+        with opened(self.file) as content:  # the library would unpack a file that is not as its name says
             if self.file.compression:
                 path = folder / f"unpacked.{form}"
                 with path.open("xb") as unpacked, cache_problems():
                     shutil.copyfileobj(content, unpacked)
-        with quiet_datasets(), self._problems():
+        with library_problems(self.name):
             options = _csv_options(path) if form == "csv" else {}
-            cache = str(folder / "datasets")
-            return OpenTable(
-                self.name,
-                load_dataset(
-                    form, data_files=str(path), split="train", cache_dir=cache, streaming=self.streaming, **options
-                ),
-                (),
+            builder = "json" if form == "jsonl" else form
+            # Rows are read once, cleaned and cached by us: the library need not store them too.
+            dataset = load_dataset(
+                builder, data_files=str(path), split="train", streaming=True, cache_dir=str(folder), **options
             )
-
-    @contextmanager
-    def _problems(self) -> Iterator[None]:
-        """Turn what the library and those below it raise into one line."""
-        with cache_problems():
-            try:
-                yield
-            except (OSError, InputError):
-                raise
-            except Exception as error:
-                reason = " ".join(str(error.__cause__ or error).split())[:200] or "nothing in it"
-                reason = reason.replace("/unpacked.", "/…")
-                problem = f"not readable as {self.file.form} ({reason})"
-                raise InputError(f"{self.name}: {problem}; correct the file") from None
+        return DatasetSource(self.name, dataset)
 
 
 def _csv_options(path: Path) -> dict[str, Any]:
-    """Read every cell as the text it is: neither `7` nor `NA` is anything else."""
+    """Read every cell as the text it is, also `7` and `NA`."""
     from datasets import Features, Value
     from pandas import read_csv
 
     columns = read_csv(path, nrows=0).columns
     return {"features": Features({str(column): Value("string") for column in columns}), "na_filter": False}
+
+
+@contextmanager
+def library_problems(name: str) -> Iterator[None]:
+    """Turn errors of `datasets` and the libraries below it into one line."""
+    try:
+        with quiet_datasets():
+            yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error.__cause__ or error).split())[:200] or type(error).__name__
+        raise InputError(f"{name}: cannot be read ({reason}); correct the file") from None
 
 
 @contextmanager
@@ -181,10 +180,10 @@ def quiet_datasets() -> Iterator[None]:
     had_bars = not datasets.are_progress_bars_disabled()
     verbosity, hub_verbosity = datasets.logging.get_verbosity(), hub_logging.get_verbosity()
     datasets.disable_progress_bars()
-    datasets.logging.set_verbosity(logging.ERROR)
-    hub_logging.set_verbosity(logging.ERROR)
+    datasets.logging.set_verbosity(logging.CRITICAL)
+    hub_logging.set_verbosity(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(action="ignore"), _mute_stderr():
+        with warnings.catch_warnings(action="ignore"), _muted_stderr():
             yield
     finally:
         if had_bars:
@@ -194,8 +193,8 @@ def quiet_datasets() -> Iterator[None]:
 
 
 @contextmanager
-def _mute_stderr() -> Iterator[None]:
-    """Send to nowhere what libraries write to the file descriptor of stderr, also those not written in Python."""
+def _muted_stderr() -> Iterator[None]:
+    """Discard writes to the file descriptor of stderr, also those from C++."""
     with open(os.devnull, "wb") as nowhere:
         before = os.dup(2)
         os.dup2(nowhere.fileno(), 2)

@@ -8,39 +8,34 @@ from functools import cached_property
 from typing_extensions import override
 
 from transformer_mt.corpus.compressed import digest_of, opened
-from transformer_mt.corpus.selection import OneFile, Part, Selection, said_by_columns
 from transformer_mt.corpus.source import DataFile, is_language
+from transformer_mt.corpus.split_source import ColumnChoice, FileSource, SplitSource, languages_of
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines
 
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _MOST_COLUMNS = 4
 
 
 def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers from 1, without a byte-order mark and without `\\n`."""
+    """The lines of a file in UTF-8 with their numbers from 1, without a byte-order mark and without `\\n`."""
     with opened(file) as stream:
         for number, line in bounded_lines(stream, name=str(file.path)):
             if isinstance(line, InputError):
                 raise line
             if number == 1:
-                if line.startswith(_UTF16):
+                if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                     raise InputError(f"{file.path}:1: UTF-16 by its first two bytes; save the file as UTF-8")
                 line = line.removeprefix(codecs.BOM_UTF8)
             try:
-                text = line.decode("utf-8")
+                yield number, line.decode("utf-8").removesuffix("\n")
             except UnicodeDecodeError as error:
-                raise not_utf8(file, number, error) from None
-            yield number, text.removesuffix("\n")
-
-
-def not_utf8(file: DataFile, number: int, error: UnicodeDecodeError) -> InputError:
-    """The error of a line in another encoding."""
-    return InputError(f"{file.path}:{number}: not UTF-8 at byte {error.start + 1} of the line; save the file as UTF-8")
+                raise InputError(
+                    f"{file.path}:{number}: not UTF-8 at byte {error.start + 1} of the line; save the file as UTF-8"
+                ) from None
 
 
 @dataclass(frozen=True)
-class ParallelText(Part):
+class ParallelText(SplitSource):
     """Files whose lines are translations of each other; `codes` are their languages, or none where the names say none.
 
     `in_order`: the source comes first."""
@@ -67,8 +62,8 @@ class ParallelText(Part):
         return self.in_order
 
     @override
-    def rows(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        first, second = self._chosen(selection.languages)
+    def rows(self, columns: ColumnChoice) -> Iterator[tuple[str, str]]:
+        first, second = self._chosen(columns.languages)
         sources, targets = text_lines(first), text_lines(second)
         lines = 0
         while True:
@@ -104,7 +99,7 @@ class ParallelText(Part):
 
 
 @dataclass(frozen=True)
-class TabSeparated(OneFile):
+class TabSeparated(FileSource):
     """A TSV file: `source<TAB>target` as OPUS and Moses write it, with numbers or a third text beside as Tatoeba does.
 
     A first line of languages, or with the column names that are configured, is a heading.
@@ -115,7 +110,7 @@ class TabSeparated(OneFile):
     @cached_property
     @override
     def languages(self) -> tuple[str, ...]:
-        return said_by_columns(self._heading) or self.file.languages
+        return languages_of(self._heading) or self.file.languages
 
     @property
     @override
@@ -134,10 +129,10 @@ class TabSeparated(OneFile):
         return cells if sum(map(is_language, cells)) >= 2 and len(set(cells)) == len(cells) else []
 
     @override
-    def rows(self, selection: Selection) -> Iterator[tuple[str, str]]:
+    def rows(self, columns: ColumnChoice) -> Iterator[tuple[str, str]]:
         if not self._first:
             return
-        source, target, has_heading = self._columns(selection)
+        source, target, has_heading = self._indices(columns)
         width = len(self._first)
         for number, line in text_lines(self.file):
             cells = line.split("\t")
@@ -149,23 +144,23 @@ class TabSeparated(OneFile):
             if number > 1 or not has_heading:
                 yield cells[source], cells[target]
 
-    def _columns(self, selection: Selection) -> tuple[int, int, bool]:
+    def _indices(self, columns: ColumnChoice) -> tuple[int, int, bool]:
         """The positions of source and target, and whether the first line is a heading."""
-        cells, names = self._first, selection.columns
-        if selection.source_column and all(name.isdecimal() for name in names):
+        cells, names = self._first, columns.columns
+        if columns.source_column and all(name.isdecimal() for name in names):
             source, target = (int(name) - 1 for name in names)
             if not (0 <= source < len(cells) and 0 <= target < len(cells)):
                 raise self._unclear(f"has {len(cells)} columns, so no columns {names[0]} and {names[1]}")
             return source, target, bool(self._heading)
-        if set(names) <= set(cells) and (selection.source_column or self._heading):
+        if set(names) <= set(cells) and (columns.source_column or self._heading):
             return cells.index(names[0]), cells.index(names[1]), True
-        if selection.source_column or self._heading:
+        if columns.source_column or self._heading:
             raise self._unclear(f"needs the columns {names[0]} and {names[1]} and has {', '.join(cells)[:80]}")
         first, second = self._texts()
         languages = self.file.languages
-        if languages and set(languages) != set(selection.languages):
-            raise self._unclear(f"has {' and '.join(languages)} by its name, not {' and '.join(selection.languages)}")
-        return (second, first, False) if languages[:1] == selection.languages[1:] else (first, second, False)
+        if languages and set(languages) != set(columns.languages):
+            raise self._unclear(f"has {' and '.join(languages)} by its name, not {' and '.join(columns.languages)}")
+        return (second, first, False) if languages[:1] == columns.languages[1:] else (first, second, False)
 
     def _texts(self) -> tuple[int, int]:
         """The first two columns that are not numbers in the first line; of two columns, both."""

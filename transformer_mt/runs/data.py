@@ -6,14 +6,13 @@ data.safetensors    four bytes of every pair's digest, to find the first that di
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from transformer_mt.corpus.build import report_record
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import MachineError
@@ -40,7 +39,7 @@ class DataRecord:
             split: corpus.fingerprints[split] for split in ("train", "validation") if split in corpus.fingerprints
         }
         fingerprints |= {f"{name} train": other.fingerprints["train"] for name, other in mixture.items()}
-        return cls(fingerprints, {split: report_record(report) for split, report in corpus.report.splits.items()})
+        return cls(fingerprints, {split: asdict(report) for split, report in corpus.report.splits.items()})
 
     def files(self) -> dict[str, bytes]:
         """The contents of both files."""

@@ -12,8 +12,8 @@ import torch
 
 from transformer_mt.batching.batches import Indices, derive_seed
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
-from transformer_mt.cache import kept_table
 from transformer_mt.config.sections import Config, TokenizerConfig
+from transformer_mt.corpus.cache import cached
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
@@ -24,8 +24,6 @@ from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 # Pairs that stand together in a sample of a corpus, where reading one of them takes as long as reading all.
 _SAMPLED_TOGETHER = 100
-_WORDS = pa.schema({"content": pa.binary()})
-_VOCABULARY = pa.schema({"model": pa.binary(), "note": pa.string()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +127,12 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
         return _learn(corpora, config)
     digests = "-".join(str(corpus.digest) for corpus in corpora)
     key = f"vocabulary-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
-    row = kept_table(key, _VOCABULARY, _learned(corpora, config)).to_pylist()[0]
-    return Tokenizer(row["model"], note=row["note"])
 
+    def batches() -> Iterator[pa.RecordBatch]:
+        tokenizer = _learn(corpora, config)
+        yield pa.record_batch({"model": [tokenizer.serialized], "note": [tokenizer.note]})
 
-def _learned(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Iterator[pa.RecordBatch]:
-    tokenizer = _learn(corpora, config)
-    yield pa.record_batch([[tokenizer.serialized], [tokenizer.note]], schema=_VOCABULARY)
+    return cached(key, batches(), lambda table: Tokenizer(table["model"][0].as_py(), note=table["note"][0].as_py()))
 
 
 def _learn(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
@@ -157,9 +154,9 @@ def _words_of(corpus: WeightedCorpus, config: TokenizerConfig) -> TrainingWords:
         return replace(count_words(sample(corpus.pairs, config.sample)), complete=False)
     if len(corpus.pairs) <= IN_MEMORY or corpus.digest is None:
         return count_words(corpus.pairs)
-    counted = (pa.record_batch([[pack_words(count_words(pairs))]], schema=_WORDS) for pairs in (corpus.pairs,))
-    row = kept_table(f"words-{corpus.digest}", _WORDS, counted).to_pylist()[0]
-    return unpack_words(row["content"], path=Path(WORDS))
+    counted = (pa.record_batch({"content": [pack_words(count_words(pairs))]}) for pairs in (corpus.pairs,))
+    content = cached(f"words-{corpus.digest}", counted, lambda table: table["content"][0].as_py())
+    return unpack_words(content, path=Path(WORDS))
 
 
 def sample(pairs: Pairs, count: int) -> Iterator[SentencePair]:

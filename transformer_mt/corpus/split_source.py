@@ -1,6 +1,5 @@
-"""Which two texts of each row of a source are meant: the languages and, in tables, the columns."""
+"""The interface of everything that a split can be read from, and the choice of two texts from each of its rows."""
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,17 +8,16 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.compressed import digest_of
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import DataFile, is_language
 from transformer_mt.errors import InputError
 
-NESTED = "translation"
 AUTO = "auto"
 _DEFAULT = ("de", "en")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Selection:
+class ColumnChoice:
     """The languages, source first, and the names of columns where they are not those of the languages."""
 
     languages: tuple[str, str]
@@ -32,18 +30,18 @@ class Selection:
         return self.source_column or self.languages[0], self.target_column or self.languages[1]
 
 
-class Part(ABC):
-    """What a split is read from, before cleaning."""
+class SplitSource(ABC):
+    """A split before cleaning."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
 
     @property
     @abstractmethod
     def languages(self) -> tuple[str, ...]:
-        """The languages that names or columns say; none where nothing says any."""
+        """The languages that names or columns say, if any."""
 
     @property
     @abstractmethod
@@ -51,16 +49,20 @@ class Part(ABC):
         """Whether they stand in the order of translation."""
 
     @abstractmethod
-    def rows(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        """Source and target of every row. Raises `InputError` with the place of what is wrong."""
+    def rows(self, columns: ColumnChoice) -> Iterator[tuple[str, str]]:
+        """Source and target of every row. Raises `InputError` with the place of a mistake."""
 
     @abstractmethod
     def identity(self) -> list[str]:
-        """What changes whenever the rows do."""
+        """Texts that change whenever the rows do."""
+
+    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
+        """Source and target of every row."""
+        return (SentencePair(source, target) for source, target in self.rows(columns))
 
 
-class OneFile(Part):
-    """A part in one file."""
+class FileSource(SplitSource):
+    """A split in one file."""
 
     file: DataFile
 
@@ -79,27 +81,27 @@ class OneFile(Part):
         return [self.file.form, *self.file.languages, digest_of(self.file.path) + self.file.compression]
 
 
-def select(config: DataConfig, part: Part, found: Sequence[str]) -> tuple[Selection, list[str]]:
-    """The direction of translation and the columns, as configured or as `found` in the part, and what to say about it.
+def choose_columns(config: DataConfig, source: SplitSource, found: Sequence[str]) -> tuple[ColumnChoice, list[str]]:
+    """The direction of translation and the columns, as configured or as `found` in the source, and notes about it.
 
-    What the order of files or columns says is kept; else German is translated to English, and of other languages the
-    first in the alphabet to the second.
+    The order of files or columns is kept; else German is translated to English, and of other languages the first in the
+    alphabet to the second.
     """
     given = (config.source_language, config.target_language)
     columns = (config.source_column, config.target_column)
     if (columns[0] == "") != (columns[1] == ""):
         raise InputError("data.source_column, data.target_column: only one is given; give both")
-    ordered = part.ordered
+    ordered = source.ordered
     if any(columns) and not all(column.isdecimal() for column in columns):
         found, ordered = (columns, True) if all(map(is_language, columns)) else ((), False)
-    languages, notes = choose_direction(given, found, ordered=ordered, name=part.name)
-    return Selection(languages, *columns), notes
+    languages, notes = choose_direction(given, found, ordered=ordered, name=source.name)
+    return ColumnChoice(languages, *columns), notes
 
 
 def choose_direction(
     given: tuple[str, str], found: Sequence[str], *, ordered: bool, name: str
 ) -> tuple[tuple[str, str], list[str]]:
-    """Source and target language out of those found, and what to say about it; `given` may be `AUTO`."""
+    """Source and target language out of those found, and notes about it; `given` may be `AUTO`."""
     keys = "data.source_language and data.target_language"
     if given[0] == given[1] != AUTO:
         raise InputError(f"data.target_language: {given[0]} is the source language too; choose another")
@@ -127,24 +129,8 @@ def choose_direction(
     return (source, target), [f"translating {source} → {target}; the other way: --set data.source_language={target}"]
 
 
-def said_by_columns(columns: Iterable[str]) -> tuple[str, ...]:
+def languages_of(columns: Iterable[str]) -> tuple[str, ...]:
     """The columns that look like languages; `id` is a number, where there are two others."""
     found = [column for column in columns if is_language(column)]
     others = tuple(column for column in found if column != "id")
     return others if len(others) >= 2 else tuple(found)
-
-
-def missing_column(place: str, found: Sequence[str], selection: Selection) -> InputError:
-    """The error of a table without the columns that are meant."""
-    source, target = selection.columns
-    names = ", ".join(found) or "none"
-    return InputError(
-        f"{place}: needs the columns {source} and {target}, or {NESTED} with both, and has {names}; set "
-        "data.source_column and data.target_column, or data.source_language and data.target_language"
-    )
-
-
-def require_whole_characters(text: str, *, place: str, column: str) -> None:
-    """Raise `InputError` for half a surrogate pair, which JSON and CSV can hold and UTF-8 cannot."""
-    if not text.isascii() and _SURROGATE.search(text):
-        raise InputError(f"{place}: {column} has half a surrogate pair (\\ud800 to \\udfff); write whole characters")

@@ -1,0 +1,88 @@
+"""The cache folder: Arrow tables that take long to make, mapped into memory instead of read.
+
+Everything in it can be deleted while no `tmt` runs; it is made again.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from transformer_mt.errors import MachineError
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Table
+
+VARIABLE = "TMT_CACHE"
+
+Content = TypeVar("Content")
+
+
+def cache_folder() -> Path:
+    """`$TMT_CACHE`, or `tmt` in the user's folder for caches."""
+    if chosen := os.environ.get(VARIABLE):
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tmt"
+
+
+def cached(key: str, batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
+    """What `read` makes of the table under this key; a table that is missing or damaged is made of these batches.
+
+    One of several processes makes the table, the others wait for it.
+    """
+    from filelock import FileLock
+
+    with cache_problems():
+        path = cache_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock")):
+            with suppress(FileNotFoundError, KeyError, TypeError, ValueError):  # Arrow's own errors are ValueErrors
+                return read(_mapped(path))
+            part = path.with_suffix(".part")  # the lock makes it ours; what a crash left there is overwritten
+            _write(part, batches)
+            part.replace(path)
+            return read(_mapped(path))
+
+
+def temporary_table(batches: "Iterable[RecordBatch]") -> "Table":
+    """The table of these batches, in a file that is deleted at once; the mapping keeps its content."""
+    with cache_problems():
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=cache_folder(), suffix=".part") as file:
+            _write(Path(file.name), batches)
+            return _mapped(Path(file.name))
+
+
+def _write(path: Path, batches: "Iterable[RecordBatch]") -> None:
+    import pyarrow as pa
+
+    batches = iter(batches)
+    first = next(batches)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
+        for batch in chain([first], batches):
+            writer.write_batch(batch)
+    pa.default_memory_pool().release_unused()  # Arrow would keep the memory of the batches for the next ones
+
+
+def _mapped(path: Path) -> "Table":
+    """The table of a file, whose pages are read when they are needed. Raises `ArrowInvalid` for a damaged one."""
+    import pyarrow as pa
+
+    with pa.ipc.open_file(pa.memory_map(str(path))) as reader:
+        return reader.read_all()
+
+
+@contextmanager
+def cache_problems() -> Iterator[None]:
+    """Report a cache that cannot be written in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise MachineError(
+            f"{cache_folder()}: cannot be written ({error.strerror or error}); free some space or set {VARIABLE} to "
+            "another folder"
+        ) from None
