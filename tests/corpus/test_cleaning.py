@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.build import MemorySink, clean_splits
+from transformer_mt.corpus.clean_corpus import clean_splits
 from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport, Rules, SplitReport, compose, normalize
 from transformer_mt.corpus.pairs import SentencePair
 
@@ -35,9 +35,8 @@ def cleaned(
 ) -> tuple[list[tuple[str, str]], SplitReport]:
     """What is kept of a split, beside others that are read too, and the report."""
     config = DataConfig(remove=remove or DataConfig().remove, max_words=max_words, max_ratio=3.0)
-    splits = {split: pairs, **others}
-    originals = {name: [SentencePair(*pair) for pair in given] for name, given in splits.items()}
-    done = clean_splits(splits, Rules.of(config), lambda name: MemorySink(originals[name]), name="x", cut=False)[split]
+    splits = {name: [SentencePair(*pair) for pair in given] for name, given in {split: pairs, **others}.items()}
+    done = clean_splits(splits, Rules.of(config), name="x", cut=False)[split]
     return [(pair.source, pair.target) for pair in done.pairs], done.report
 
 
@@ -107,11 +106,10 @@ def test_a_report_adds_up_what_all_splits_lost() -> None:
     nothing = dict.fromkeys(PROBLEMS, 0)
     rules = Rules(frozenset(("empty", "long")), 9, 9.0)
     splits = {
-        "train": SplitReport(8, 5, nothing | {"empty": 2, "long": 1, "copy": 4}, rules.remove),
-        "test": SplitReport(7, 3, nothing | {"long": 4}, rules.remove),
+        "train": SplitReport(8, 5, nothing | {"empty": 2, "long": 1, "copy": 4}, ("empty", "long")),
+        "test": SplitReport(7, 3, nothing | {"long": 4}, ("empty", "long")),
     }
-    report = CleaningReport(splits, rules)
-    assert (report.removed, report.left_out) == (7, {"empty": 2, "long": 5})
+    assert CleaningReport(splits, rules).left_out == {"empty": 2, "long": 5}
 
 
 @given(st.text())

@@ -163,12 +163,3 @@ def test_a_single_pair_is_not_cut(tmp_path: Path) -> None:
 
 def test_a_file_with_a_comma_in_its_name_is_one_file(tmp_path: Path) -> None:
     assert texts(load(write(tmp_path / "a,b.tsv", tsv(PAIRS)), need="test"), "test") == CLEAN
-
-
-def test_a_zip_may_name_its_file_anything_and_hold_folders(tmp_path: Path) -> None:
-    import zipfile
-
-    with zipfile.ZipFile(tmp_path / "x.tsv.zip", "w") as archive:
-        archive.mkdir("folder")
-        archive.writestr("folder/other.bin", tsv(PAIRS))
-    assert texts(load(tmp_path / "x.tsv.zip", need="test"), "test") == CLEAN

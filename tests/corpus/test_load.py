@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import socket
-import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -97,7 +96,7 @@ def test_cleaning_leaves_pairs_out_and_reports_each_split(folder: Path) -> None:
     train, test = corpus.report.splits["train"], corpus.report.splits["test"]
     assert (train.read, train.kept, train.left_out) == (7, 3, {"empty": 2, "long": 2})
     assert (test.read, test.kept, test.left_out) == (3, 3, {"empty": 0, "long": 0})
-    assert (corpus.report.rules.max_words, corpus.report.removed) == (3, 4)
+    assert (corpus.report.rules.max_words, sum(corpus.report.left_out.values())) == (3, 4)
 
 
 def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Path) -> None:
@@ -166,7 +165,7 @@ def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
     assert problem(missing) == (
         f"InputError {missing}: no such file or folder; give builtin, a hub data set "
         "owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en (plain text, TSV, CSV, "
-        "JSON, JSONL or Parquet; each also as .gz, .xz or .zip)"
+        "JSON, JSONL or Parquet; each also as .gz or .xz)"
     )
 
 
@@ -188,39 +187,35 @@ def test_two_files_for_one_split_are_one_line(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        (b'{"de": "B\xfcsche", "en": "bushes"}', "not UTF-8 at byte 10 of the line; save the file as UTF-8"),
-        (b'{"de": "ja", "en": "yes"', "not JSON at column 25 (Expecting ',' delimiter); correct the line"),
-        (b'["ja", "yes"]', '["ja", "yes"] is not an object; write one JSON object with both sides a line'),
-        (b'{"de": "ja", "en": 7}', "en is 7, not a text; write it in quotes"),
-        (b'{"de": null, "en": "yes"}', "de is null, not a text; write it in quotes"),
-        (
-            b'{"de": "\\ud83d", "en": "yes"}',
-            "de has half a surrogate pair (\\ud800 to \\udfff); write whole characters",
-        ),
-        (
-            b'{"de": "oui", "fr": "yes"}',
-            "needs the columns de and en, or translation with both, and has de, fr; set "
-            "data.source_column and data.target_column, or data.source_language and data.target_language",
-        ),
-        (
-            b'{"translation": {"fr": "oui"}}',
-            "needs the columns de and en, or translation with both, and has fr; set "
-            "data.source_column and data.target_column, or data.source_language and data.target_language",
-        ),
+        b'{"de": "B\xfcsche", "en": "bushes"}',
+        b'{"de": "ja", "en": "yes"',
+        b'["ja", "yes"]',
+        b'{"de": "\\ud83d", "en": "yes"}',
+        b"[" * 100_000,
     ],
 )
-def test_a_bad_line_is_named_by_file_and_line(folder: Path, line: bytes, message: str) -> None:
+def test_a_bad_line_of_jsonl_is_one_line(folder: Path, line: bytes) -> None:
     path = folder / "val.jsonl"
     path.write_bytes(b'{"de": "ja", "en": "yes"}\n\n' + line + b'\n{"de": "ja", "en": "yes"}\n')
-    assert problem(folder) == f"InputError {path}:3: {message}"
+    assert problem(folder).startswith(f"InputError {path}: cannot be read (")
 
 
-@pytest.mark.parametrize("line", ["[" * 100_000, '{"de": ' + "9" * 5_000 + "}"])
-def test_json_that_python_refuses_is_one_line(folder: Path, line: str) -> None:
-    (folder / "train.jsonl").write_text(line)
-    assert "train.jsonl:1: not usable JSON" in problem(folder)
+def test_texts_that_a_row_lacks_are_empty_sides(folder: Path) -> None:
+    rows = ({"de": "ja", "en": "yes"}, {"de": None, "en": "no"}, {"de": "oui", "x": "y"})
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert load(folder).report.splits["train"].left_out == {"empty": 2, "long": 0}
+
+
+@pytest.mark.parametrize("row", [{"translation": "ja"}, {"translation": {"fr": "oui"}}, {"de": "oui", "fr": "ja"}])
+def test_a_table_without_the_languages_is_one_line(folder: Path, row: dict[str, object]) -> None:
+    (folder / "train.jsonl").write_text(json.dumps(row) + "\n")
+    found = ", ".join(row["translation"] if isinstance(row.get("translation"), dict) else row)  # type: ignore[arg-type]
+    assert problem(folder, source_language="de", target_language="en") == (
+        f"InputError {folder / 'train.jsonl'}: needs the columns de and en, or translation with both, and has {found}; "
+        "set data.source_column and data.target_column, or data.source_language and data.target_language"
+    )
 
 
 def test_an_empty_file_is_one_line(folder: Path) -> None:
@@ -245,7 +240,7 @@ def test_a_table_without_the_column_is_one_line(folder: Path) -> None:
 def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
     (folder / "train.jsonl").unlink()
     (folder / "train.json").write_text('[{"de": 7, "en": "seven"}, {"de": 8, "en": "eight"}]')
-    assert problem(folder).endswith("train.json, row 1: de is 7, not a text; correct the row")
+    assert problem(folder).endswith("train.json: column de is int64, not text; correct the file")
 
 
 def test_every_cell_of_a_csv_is_the_text_it_is(folder: Path) -> None:
@@ -308,33 +303,6 @@ def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.Ca
         logging.getLogger("datasets.builder").warning("from its log")
     os.write(2, b"ours")
     assert capfd.readouterr() == ("", "ours")
-
-
-def test_a_table_of_other_nested_rows_is_one_line(folder: Path) -> None:
-    (folder / "train.jsonl").unlink()
-    (folder / "train.json").write_text('{"translation": "ja"}\n')
-    assert "no pairs in train after cleaning (1 with an empty side, 0 over 100 words);" in problem(folder)
-
-
-def test_a_long_value_is_cut_in_the_message(folder: Path) -> None:
-    (folder / "train.jsonl").unlink()
-    (folder / "train.json").write_text(json.dumps({"de": list(range(9_999)), "en": "a"}))
-    assert problem(folder).endswith(f"row 1: de is {str(list(range(99)))[:40]}, not a text; correct the row")
-
-
-def test_a_line_of_any_length_is_refused_before_it_is_read_whole(folder: Path) -> None:
-    path = folder / "val.jsonl"
-    with path.open("r+b") as file:
-        file.seek(0, os.SEEK_END)
-        file.write(b'{"de": "')
-        file.seek(10**9)  # takes no room on disk
-        file.write(b'"}')
-    tracemalloc.start()
-    try:
-        assert problem(folder) == f"InputError {path}:4: more than 1,000,000 bytes in one line; split it"
-        assert tracemalloc.get_traced_memory()[1] < 10**8
-    finally:
-        tracemalloc.stop()
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(folder: Path, cache: Path) -> None:

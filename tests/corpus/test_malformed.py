@@ -3,7 +3,6 @@
 import gzip
 import lzma
 import os
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from transformer_mt.errors import InputError, TmtError
 
 FORMS = (
     "give builtin, a hub data set owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en "
-    "(plain text, TSV, CSV, JSON, JSONL or Parquet; each also as .gz, .xz or .zip)"
+    "(plain text, TSV, CSV, JSON, JSONL or Parquet; each also as .gz or .xz)"
 )
 TEXT = b"ein Hund\nzwei Hunde\n"
 ENGLISH = b"a dog\ntwo dogs\n"
@@ -30,23 +29,6 @@ class Refused:
     message: str
     corpus: str = "{x}/a.de,{x}/a.en"
     changes: dict[str, str] = field(default_factory=dict)
-
-
-def zipped(*names: str) -> Callable[[Path], None]:
-    def make(path: Path) -> None:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name in names:
-                archive.writestr(name, "ja\tyes\n")
-
-    return make
-
-
-def encrypted(path: Path) -> None:
-    zipped("a")(path)
-    content = bytearray(path.read_bytes())
-    content[6] |= 1
-    content[content.index(b"PK\x01\x02") + 8] |= 1
-    path.write_bytes(content)
 
 
 def pair(source: bytes, target: bytes = ENGLISH) -> dict[str, bytes | Callable[[Path], object]]:
@@ -162,7 +144,8 @@ REFUSED = {
     ),
     "a truncated xz": Refused(
         {"a.tsv.xz": lzma.compress(b"ja\tyes\n" * 999)[:-9]},
-        "{x}/a.tsv.xz: damaged xz (it ends too early); copy or download it again",
+        "{x}/a.tsv.xz: damaged xz (Compressed file ended before the end-of-stream marker was reached); copy or "
+        "download it again",
         "{x}/a.tsv.xz",
     ),
     "garbage in an xz": Refused(
@@ -170,14 +153,9 @@ REFUSED = {
         "{x}/a.tsv.xz: damaged xz (Corrupt input data); copy or download it again",
         "{x}/a.tsv.xz",
     ),
-    "garbage behind an xz": Refused(
-        {"a.tsv.xz": lzma.compress(b"ja\tyes\n") + b"garbage" * 9},
-        "{x}/a.tsv.xz: damaged xz (Input format not supported by decoder); copy or download it again",
-        "{x}/a.tsv.xz",
-    ),
     "no xz at all": Refused(
         {"a.tsv.xz": b"ja\tyes\n"},
-        "{x}/a.tsv.xz: not xz by its first bytes; give it the name of what it is",
+        "{x}/a.tsv.xz: not .xz by its first bytes; give it the name of what it is",
         "{x}/a.tsv.xz",
     ),
     "a gzip named .csv": Refused(
@@ -190,38 +168,10 @@ REFUSED = {
     ),
     "a gzip named .xz": Refused(
         {"a.tsv.xz": gzip.compress(b"ja\tyes\n")},
-        "{x}/a.tsv.xz: not xz by its first bytes; give it the name of what it is",
+        "{x}/a.tsv.xz: not .xz by its first bytes; give it the name of what it is",
         "{x}/a.tsv.xz",
     ),
     "bzip2": Refused({"a.tsv": b"BZh91AY&SY\x00\x00"}, "{x}/a.tsv: bzip2, which tmt does not read; decompress it", ONE),
-    "a zip of two files": Refused(
-        {"a.tsv.zip": zipped("a", "b")},
-        "{x}/a.tsv.zip: holds 2 files (a, b), not one; zip each file by itself",
-        "{x}/a.tsv.zip",
-    ),
-    "an empty zip": Refused(
-        {"a.tsv.zip": zipped()},
-        "{x}/a.tsv.zip: holds 0 files (none), not one; zip each file by itself",
-        "{x}/a.tsv.zip",
-    ),
-    "a zip that leads upwards": Refused(
-        {"a.tsv.zip": zipped("../../etc/passwd")},
-        "{x}/a.tsv.zip: names its file ../../etc/passwd, outside of where it is; zip the file anew",
-        "{x}/a.tsv.zip",
-    ),
-    "a zip with an absolute name": Refused(
-        {"a.tsv.zip": zipped("/etc/passwd")},
-        "{x}/a.tsv.zip: names its file /etc/passwd, outside of where it is; zip the file anew",
-        "{x}/a.tsv.zip",
-    ),
-    "an encrypted zip": Refused(
-        {"a.tsv.zip": encrypted}, "{x}/a.tsv.zip: encrypted; unpack it by hand", "{x}/a.tsv.zip"
-    ),
-    "no zip behind its first bytes": Refused(
-        {"a.tsv.zip": b"PK\x03\x04garbage"},
-        "{x}/a.tsv.zip: damaged zip (File is not a zip file); copy or download it again",
-        "{x}/a.tsv.zip",
-    ),
     "a FIFO": Refused(
         {"a.tsv": os.mkfifo},
         "{x}/a.tsv: a FIFO, a socket or a device, where a file is expected; give a regular file",
@@ -315,7 +265,7 @@ def test_quotes_in_a_tsv_are_text(tmp_path: Path, quoted: bytes) -> None:
     assert found == [tuple(quoted.decode().strip().split("\t")), ("nein", "no")]
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zip"])
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
 @pytest.mark.parametrize(("name", "line"), [("a.tsv", b"a\tb\n"), ("a.csv", b"de,en\n"), ("a.jsonl", b"\n" * 99)])
 def test_what_unpacks_without_bound_is_refused_on_the_way(
     tmp_path: Path, name: str, line: bytes, suffix: str, monkeypatch: pytest.MonkeyPatch
@@ -331,14 +281,7 @@ def test_what_unpacks_without_bound_is_refused_on_the_way(
     )
 
 
-def test_an_xz_that_asks_for_much_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.tsv.xz").write_bytes(lzma.compress(b"ja\tyes\n", preset=9))
-    monkeypatch.setattr(compressed, "_XZ_MEMORY", 2**22)
-    with pytest.raises(InputError, match=r"a\.tsv\.xz: damaged xz \(Memory usage limit exceeded\)"):
-        load(tmp_path / "a.tsv.xz", need="test")
-
-
 def test_an_xz_of_several_streams_is_read_to_its_end(tmp_path: Path) -> None:
     streams = [lzma.compress(f"a{number}\tb\n".encode()) for number in range(3)]
-    (tmp_path / "a.tsv.xz").write_bytes(streams[0] + streams[1] + bytes(8) + streams[2])
+    (tmp_path / "a.tsv.xz").write_bytes(streams[0] + streams[1] + streams[2])
     assert texts(load(tmp_path / "a.tsv.xz", need="test"), "test") == [(f"a{number}", "b") for number in range(3)]

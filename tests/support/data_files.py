@@ -3,7 +3,6 @@
 import gzip
 import json
 import lzma
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -81,15 +80,11 @@ PAIRED = {
     "text": ("{}.de.txt", "{}.en.txt"),
 }
 
-COMPRESSIONS = ("", ".gz", ".xz", ".zip")
+COMPRESSIONS = ("", ".gz", ".xz")
 
 
 def write(path: Path, content: bytes) -> Path:
     """Write a file, compressed as its name says."""
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(path.stem, content)
-        return path
     pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
     path.write_bytes(pack(content))
     return path

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from transformer_mt.corpus.text import text_lines
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
 from transformer_mt.corpus.source import DataFile
+from transformer_mt.corpus.text import text_lines
 from transformer_mt.errors import InputError
 
 _LINK = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")

@@ -6,8 +6,8 @@ import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -55,6 +55,8 @@ class DatasetSource(SplitSource):
     @override
     def rows(self, columns: ColumnChoice) -> Iterator[tuple[str, str]]:
         names = list(columns.columns)
+        if not self._columns:
+            return  # no row says any
         is_nested = not set(names) <= set(self._columns)
         if is_nested and not set(names) <= set(self._nested):
             found = ", ".join(self._nested or self._columns) or "none"
@@ -74,22 +76,25 @@ class DatasetSource(SplitSource):
 
     @cached_property
     def _columns(self) -> list[str]:
-        return [] if self._first is None else self._first.schema.names
+        if (known := self.dataset.column_names) is not None:
+            return list(known)
+        return [] if self._first is None else self._first.column_names
 
     @cached_property
     def _nested(self) -> list[str]:
         """The columns within a column `translation`."""
-        if NESTED not in self._columns:
+        if NESTED not in self._columns or self._first is None:
             return []
         prefix = f"{NESTED}."
         names = self._first.select([NESTED]).flatten().column_names
         return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
 
     @cached_property
-    def _first(self) -> "Table":
-        return next(self._tables(self.dataset, 1), None)
+    def _first(self) -> "Table | None":
+        with closing(self._tables(self.dataset, 1)) as tables:
+            return next(tables, None)
 
-    def _tables(self, dataset: Any, rows: int) -> "Iterator[Table]":
+    def _tables(self, dataset: Any, rows: int) -> "Generator[Table, None, None]":
         """All rows as Arrow tables. Raises `InputError` for data that the library cannot read."""
         with library_problems(self.name):
             tables = iter(dataset.with_format("arrow").iter(rows))
@@ -105,7 +110,8 @@ class DatasetSource(SplitSource):
         from pyarrow import types
 
         if not (types.is_string(column.type) or types.is_large_string(column.type) or types.is_null(column.type)):
-            raise InputError(f"{self.name}: column {name} is {column.type}, not text; correct it")
+            kind = str(column.type).replace("extension<arrow.json>", "of several kinds")
+            raise InputError(f"{self.name}: column {name} is {kind}, not text; correct the file")
         with library_problems(self.name):
             return [text or "" for text in column.to_pylist()]
 

@@ -1,16 +1,15 @@
-import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.data_files import load, texts, tsv, write
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus import build
+from transformer_mt.corpus.clean_corpus import mapped
 from transformer_mt.corpus.cleaning import Cleaner
 from transformer_mt.corpus.load import load_mixture
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import absolute, short_name
-from transformer_mt.corpus.store import PairWriter, StoredPairs
 from transformer_mt.errors import MachineError
 
 PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
@@ -43,15 +42,10 @@ def cleanings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def test_pairs_are_read_by_number_slice_and_in_order_over_any_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.store._ROWS", 7)
-    writer = PairWriter(tmp_path / "x.arrow")
-    for pair in PAIRS:
-        writer.append(*pair)
-    writer.close()
-    stored, whole = StoredPairs(tmp_path / "x.arrow"), [SentencePair(*pair) for pair in PAIRS]
+def test_pairs_are_read_by_number_slice_and_in_order_over_any_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.corpus.clean_corpus._ROWS", 7)
+    whole = [SentencePair(*pair) for pair in PAIRS]
+    stored = mapped(whole)
     assert (len(stored), list(stored)) == (41, whole)
     for index in (0, 6, 7, 40, -1, -41):
         assert stored[index] == whole[index]
@@ -92,44 +86,31 @@ def test_a_copy_elsewhere_needs_no_cleaning_and_is_called_by_its_own_name(
     assert f"test: {copy}, de → en" in found.notes
 
 
-@pytest.mark.parametrize("file", ["corpus.json", "0.rows", "*.arrow"])
-@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:-9]])
-def test_what_is_damaged_in_the_cache_is_made_anew(corpus: Path, cache: Path, file: str, damage: object) -> None:
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "nothing": lambda content: b"",
+    "an end cut off": lambda content: content[:-9],
+    "a half": lambda content: content[: len(content) // 2],
+    "another report": lambda content: content.replace(b'"read"', b'"raed"'),
+    "another number of pairs": lambda content: content.replace(b'"rows": 39', b'"rows": 31'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_cache_is_made_anew(corpus: Path, cache: Path, damage: str) -> None:
     before = texts(load(corpus), "train")
-    for path in cache.glob(f"corpora/*/{file}"):
-        path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    (path,) = cache.glob("*.arrow")
+    damaged = DAMAGE[damage](path.read_bytes())
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
     assert texts(load(corpus), "train") == before
-
-
-def test_only_what_is_needed_stays_in_the_cache(corpus: Path, cache: Path) -> None:
-    load(corpus, remove=("duplicate",))
-    (folder,) = (cache / "corpora").iterdir()
-    assert sorted(path.suffix for path in folder.iterdir()) == [".arrow", ".arrow", ".json", ".rows", ".rows"]
-    index = json.loads((folder / "corpus.json").read_text())
-    assert {split: entry["rows"] for split, entry in index.items()} == {"train": 39, "validation": 2}
-    assert sorted(path.name for path in cache.iterdir()) == ["corpora"]
+    assert path.read_bytes() != damaged
 
 
 def test_a_failure_leaves_nothing_in_the_cache(corpus: Path, cache: Path) -> None:
     write(corpus, tsv(PAIRS) + b"\xff\t\n")
     with pytest.raises(Exception, match="not UTF-8"):
         load(corpus)
-    assert not list(cache.iterdir())
-
-
-def test_of_two_processes_that_clean_at_once_both_go_on(
-    corpus: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rename = build.os.rename
-
-    def late(fresh: Path, folder: Path) -> None:
-        monkeypatch.setattr(build.os, "rename", rename)
-        load(corpus)  # the other one
-        rename(fresh, folder)
-
-    monkeypatch.setattr(build.os, "rename", late)
-    assert len(load(corpus).splits["train"]) == 39
-    assert sorted(path.name for path in cache.iterdir()) == ["corpora"]
+    assert {path.suffix for path in cache.iterdir()} == {".lock"}
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(corpus: Path, cache: Path) -> None:
