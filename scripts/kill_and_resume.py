@@ -21,7 +21,7 @@ import typer
 SETTINGS = (
     "data.builtin.train=3000",
     "model.width=64",
-    "model.feedforward=128",
+    "model.feed_forward_width=128",
     "tokenizer.sampling=subword",
     "training.batch_tokens=1024",
     "training.validate_every=100",

@@ -91,7 +91,7 @@ def train(place: Path, corpus: str, steps: int, options: tuple[str, ...]) -> tup
     """Seconds until training begins; the most RssAnon of all and until then, in MB; target tokens a second."""
     run = place / f"run-{corpus}"
     settings = (
-        "model.width=64", "model.feedforward=128", "model.encoder_layers=1", "model.decoder_layers=1",
+        "model.width=64", "model.feed_forward_width=128", "model.encoder_layers=1", "model.decoder_layers=1",
         "tokenizer.vocabulary_size=8000", f"training.steps={steps}", "training.validate_every=1000000",
         "training.checkpoint_every=50", "training.log_every=10", "training.batch_tokens=4096",
     )  # fmt: skip

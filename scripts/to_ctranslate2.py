@@ -20,7 +20,7 @@ from transformer_mt.attention.positions import sinusoids
 from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import ModelConfig, TransformerConfig
 from transformer_mt.errors import InputError, MachineError, TmtError
-from transformer_mt.models.blocks import LayerNorm, Norm
+from transformer_mt.models.blocks import FeedForward, LayerNorm, Norm, ReLU
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.trained import find_run
@@ -32,11 +32,11 @@ REQUIRED = {
     "norm": "layer",
     "residual": "pre_norm",
     "attention.kind": "softmax",
-    "attention.sharing": "independent",
+    "attention.qk_projection": "independent",
     "attention.score": "scaled_dot",
     "attention.position": "sinusoidal",
     "attention.graph": "complete",
-    "attention.pruned": (),
+    "attention.head_mask": (),
 }
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU"}
 
@@ -72,7 +72,7 @@ def write(model: nn.Module, config: ModelConfig, tokens: Sequence[str], director
     spec = specs.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
         config.attention.heads,
-        activation=specs.Activation[ACTIVATIONS[config.activation]],
+        activation=specs.Activation[ACTIVATIONS[config.feed_forward]],
     )
     for name, tensor in weights(model).items():
         place, _, last = name.rpartition("/")
@@ -96,9 +96,11 @@ def require_convertible(config: ModelConfig) -> None:
             wanted = value if isinstance(value, str) else "none"
             given = found[key] if isinstance(found[key], str) else ", ".join(found[key])
             raise InputError(f"model.{key}: is {given}; only models with {wanted} there can be converted")
-    if found["activation"] not in ACTIVATIONS:
+    if found["feed_forward"] not in ACTIVATIONS:
         known = " or ".join(ACTIVATIONS)
-        raise InputError(f"model.activation: is {found['activation']}; only models with {known} there can be converted")
+        raise InputError(
+            f"model.feed_forward: is {found['feed_forward']}; only models with {known} there can be converted"
+        )
 
 
 def flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -175,12 +177,12 @@ def _projections(attention: nn.Module) -> tuple[Tensor, Tensor, Tensor]:
     return projections.query_projection.weight, projections.key_projection.weight, values
 
 
-def _feed_forward(network: nn.Module, norm: Norm, place: str) -> Weights:
+def _feed_forward(network: FeedForward, norm: Norm, place: str) -> Weights:
     """ReLU and GELU networks have the same parts."""
-    assert isinstance(network, nn.Sequential)
+    assert isinstance(network, ReLU)
     yield from _norm(norm, f"{place}/layer_norm")
-    yield from _linear(network[0], f"{place}/linear_0")
-    yield from _linear(network[2], f"{place}/linear_1")
+    yield from _linear(network.hidden, f"{place}/linear_0")
+    yield from _linear(network.output, f"{place}/linear_1")
 
 
 def _linear(layer: nn.Module, place: str) -> Weights:

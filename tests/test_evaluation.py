@@ -34,7 +34,12 @@ def translator() -> Translator:
         [text for pair in PAIRS for text in (pair.source, pair.target)], TokenizerConfig(vocabulary_size=300)
     )
     config = TransformerConfig(
-        width=22, encoder_layers=1, decoder_layers=3, feedforward=13, max_length=31, attention=AttentionConfig(heads=2)
+        width=22,
+        encoder_layers=1,
+        decoder_layers=3,
+        feed_forward_width=13,
+        max_length=31,
+        attention=AttentionConfig(heads=2),
     )
     return Translator(
         build_model(config, vocabulary_size=tokenizer.size),

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 # fmt: off
 ROOMS = (
     "errors", "registry", "files", "config", "corpus", "tokenizer", "batching", "device", "distributed",
-    "dropout", "attention", "models", "runs", "translation", "views", "evaluation", "training", "experiments",
+    "attention", "models", "runs", "translation", "views", "evaluation", "training", "experiments",
     "cli", "__main__",
 )
 # fmt: on

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from benchmarks.contest import in_turn, markdown
@@ -16,10 +15,8 @@ from benchmarks.scaling import seconds
 from transformer_mt.attention.build import SoftmaxFactory
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.device import choose_device, choose_precision, compute_in
-from transformer_mt.dropout import Dropout
-from transformer_mt.models.blocks import ReLU
 from transformer_mt.models.build import build_model
-from transformer_mt.models.feed_forward import relu_network
+from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
@@ -68,8 +65,6 @@ def comparisons(
     yield Comparison("dropout: ours against torch's", lambda: Dropout(0.1)(x), lambda: F.dropout(x, 0.1))
     yield loss_comparison(model, target, precision)
     yield attention_comparison(sizes, device, precision, shape)
-    if device.type == "cpu":
-        yield feed_forward_comparison(sizes, device, precision, shape)
     some = source[:50]
     yield Comparison(
         f"greedy search of {len(some)} sentences: cached against recomputed",
@@ -99,7 +94,7 @@ def loss_comparison(model: Seq2Seq, target: torch.Tensor, precision: torch.dtype
 def attention_comparison(
     sizes: Sizes, device: torch.device, precision: torch.dtype, shape: tuple[int, int]
 ) -> Comparison:
-    """The attention that training takes, in place on a CPU and else the fused kernel, against the readable form."""
+    """The fused kernel against the readable form."""
     config = AttentionConfig(dropout=0.0, heads=sizes.heads)
     attention = SoftmaxFactory(config, width=sizes.width).self_attention(causal=True).to(device)
     states = torch.randn(*shape, sizes.width, device=device)
@@ -111,41 +106,18 @@ def attention_comparison(
             mask = attention.mask(shape[1], key_values)
             compute(queries, key_values.keys, key_values.values, mask).float().sum().backward()
 
-    name, fast = ("in place", attention.attend_in_place) if device.type == "cpu" else ("fused", attention.attend_fused)
     return Comparison(
-        f"self-attention of {shape[1]} tokens, forward and backward: {name} against readable",
-        lambda: run(fast),
+        f"self-attention of {shape[1]} tokens, forward and backward: fused against readable",
+        lambda: run(attention.attend_fused),
         lambda: run(attention.attend),
-    )
-
-
-def feed_forward_comparison(
-    sizes: Sizes, device: torch.device, precision: torch.dtype, shape: tuple[int, int]
-) -> Comparison:
-    """The network that training on a CPU takes against its parts one after the other."""
-    network = ReLU(width=sizes.width, hidden=sizes.feedforward).to(device)
-    states = torch.randn(*shape, sizes.width, device=device, requires_grad=True)
-
-    def run(compute: Callable[..., torch.Tensor]) -> None:
-        with compute_in(precision, device):
-            output = compute(states)
-        output.float().sum().backward()
-
-    first, second = network[0], network[2]
-    assert isinstance(first, nn.Linear)
-    assert isinstance(second, nn.Linear)
-    return Comparison(
-        "feed-forward network, forward and backward: in place against readable",
-        lambda: run(lambda x: relu_network(x, first, second)),
-        lambda: run(network.eval()),
     )
 
 
 def training_step(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, precision: torch.dtype) -> None:
     """Forward and backward pass with dropout."""
     model.train()
-    finish = partial(blockwise_cross_entropy, labels=target, tokens=target.numel(), label_smoothing=0.1)
+    head = partial(blockwise_cross_entropy, labels=target, tokens=target.numel(), label_smoothing=0.1)
     with compute_in(precision, source.device):
-        loss = model(source, target, finish)
+        loss = model(source, target, head)
     loss.backward()
     model.zero_grad(set_to_none=True)

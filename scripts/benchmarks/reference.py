@@ -50,7 +50,7 @@ class Sizes:
         """The configuration of a training of this size."""
         settings = {
             "model.width": self.width,
-            "model.feedforward": self.feedforward,
+            "model.feed_forward_width": self.feedforward,
             "model.encoder_layers": self.layers,
             "model.decoder_layers": self.layers,
             "model.attention.heads": self.heads,

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 import torch
-from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
+from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES
 from torch import Tensor
 
 from transformer_mt.attention.build import ATTENTION, AttentionFactory, build_attention
@@ -20,7 +20,11 @@ WIDTH, HEADS = 6, 3
 def refusal(kind: str, score: str, sharing: str, position: str, graph: str) -> str | None:
     """The key and the remedy that a refusal names, None where the choices go together."""
     if kind == "linear":
-        fixed = {"score": (score, "scaled_dot"), "sharing": (sharing, "independent"), "graph": (graph, "complete")}
+        fixed = {
+            "score": (score, "scaled_dot"),
+            "qk_projection": (sharing, "independent"),
+            "graph": (graph, "complete"),
+        }
         for key, (value, only) in fixed.items():
             if value != only:
                 return f"model.attention.{key}: … set it to {only}, or model.attention.kind to softmax"
@@ -28,7 +32,7 @@ def refusal(kind: str, score: str, sharing: str, position: str, graph: str) -> s
             return "model.attention.position: … set it to sinusoidal or none, or model.attention.kind to softmax"
         return None
     if sharing == "collaborative" and score in {"bilinear", "additive"}:
-        return "model.attention.sharing: … set model.attention.score to scaled_dot, dot or cosine"
+        return "model.attention.qk_projection: … set model.attention.score to scaled_dot, dot or cosine"
     if position == "relative" and score in {"additive", "cosine", "euclidean"}:
         return "model.attention.position: … choose another score, or rotary"
     if position == "rotary" and score == "additive":
@@ -47,14 +51,14 @@ def run(config: AttentionConfig) -> list[Tensor]:
 
 @pytest.mark.parametrize("kind", ATTENTION)
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("sharing", SHARING_EXAMPLES)
+@pytest.mark.parametrize("sharing", QK_PROJECTION_EXAMPLES)
 def test_every_combination_runs_or_is_refused_with_a_remedy(kind: str, score: str, sharing: str) -> None:
     for position, graph in product(POSITION_EXAMPLES, GRAPH_EXAMPLES):
         config = AttentionConfig(
             kind=kind,
             heads=HEADS,
             score=score,
-            sharing=SHARING_EXAMPLES[sharing],
+            qk_projection=QK_PROJECTION_EXAMPLES[sharing],
             position=POSITION_EXAMPLES[position],
             graph=GRAPH_EXAMPLES[graph],
         )

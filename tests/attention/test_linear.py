@@ -2,6 +2,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.shown import values_of
 from torch import Tensor
 from torch.autograd import gradcheck
 
@@ -9,7 +10,6 @@ from transformer_mt.attention import linear
 from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.linear import LinearAttention, SummedKeyValues, feature_map
 from transformer_mt.attention.multihead import KeyValues
-from transformer_mt.attention.observing import observing
 from transformer_mt.config.sections import AttentionConfig
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -33,10 +33,9 @@ def padding(*lengths: int, columns: int) -> Tensor:
 
 
 def weights_of(attention: LinearAttention, states: Tensor, key_values: KeyValues) -> Tensor:
-    seen: list[Tensor] = []
-    with observing(lambda _, attended: seen.append(attended.weights)):
+    with values_of("α_j") as shown:
         attention(states, key_values)
-    (weights,) = seen
+    ((_, weights),) = shown
     return weights
 
 
@@ -188,7 +187,7 @@ def test_selected_rows_keep_their_past() -> None:
 def test_the_weights_of_a_past_that_has_been_summed_up_cannot_be_seen() -> None:
     attention, states = build(causal=True), torch.randn(2, 5, WIDTH)
     key_values = attention.key_values(states).append(attention.key_values(states))
-    with pytest.raises(AssertionError, match="observe a pass that reads all tokens at once"):
+    with pytest.raises(AssertionError, match="watch a pass that reads all tokens at once"):
         weights_of(attention, states, key_values)
 
 

@@ -6,18 +6,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
-from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
+from support.shown import values_of
+from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 from torch.nn import functional as F
 
-from transformer_mt.attention import multihead
 from transformer_mt.attention.build import build_attention
 from transformer_mt.attention.graphs import GRAPHS, build_graph
 from transformer_mt.attention.multihead import KeyValues, MultiHeadAttention, masked_softmax
-from transformer_mt.attention.observing import observing
 from transformer_mt.attention.positions import POSITIONS
-from transformer_mt.attention.projections import SHARING
+from transformer_mt.attention.projections import QK_PROJECTIONS
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.sections import AttentionConfig
 
@@ -31,12 +30,14 @@ def build(
     score: str = "scaled_dot",
     graph: str = "complete",
     position: str = "none",
-    sharing: str = "independent",
+    qk_projection: str = "independent",
     *,
     dropout: float = 0.0,
     causal: bool = False,
 ) -> MultiHeadAttention:
-    config = AttentionConfig(heads=HEADS, score=score, graph=graph, position=position, sharing=sharing, dropout=dropout)
+    config = AttentionConfig(
+        heads=HEADS, score=score, graph=graph, position=position, qk_projection=qk_projection, dropout=dropout
+    )
     attention = build_attention(config, width=WIDTH).self_attention(causal=causal)
     assert isinstance(attention, MultiHeadAttention)
     return attention
@@ -57,9 +58,9 @@ VARIANTS: list[Variant] = [
         if (position, score) not in REFUSED
     ),
     *(
-        (score, GRAPH, position, SHARING_EXAMPLES[sharing])
+        (score, GRAPH, position, QK_PROJECTION_EXAMPLES[sharing])
         for score in ("dot", "scaled_dot", "cosine", "euclidean")
-        for sharing in SHARING
+        for sharing in QK_PROJECTIONS
         for position in ("none", "rotary")
     ),
     ("scaled_dot", "causal", "relative(2)", "collaborative(4)"),
@@ -74,7 +75,7 @@ every_variant_that_mixes_values_alone = pytest.mark.parametrize(
     "variant", [variant for variant in VARIANTS if variant not in ADDING], ids=" ".join
 )
 every_score = pytest.mark.parametrize("score", SCORES)
-either_way = pytest.mark.parametrize("way", ["attend", "attend_in_place", "attend_fused"])
+either_way = pytest.mark.parametrize("way", ["attend", "attend_fused"])
 sizes = st.integers(1, 7)
 
 
@@ -82,7 +83,7 @@ def test_every_variant_is_among_those_tested() -> None:
     assert {variant[0] for variant in VARIANTS} == set(SCORES)
     assert {variant[1] for variant in VARIANTS} >= {GRAPH_EXAMPLES[name] for name in GRAPHS}
     assert {variant[2] for variant in VARIANTS} >= {POSITION_EXAMPLES[name] for name in POSITIONS}
-    assert {variant[3] for variant in VARIANTS} >= {SHARING_EXAMPLES[name] for name in SHARING}
+    assert {variant[3] for variant in VARIANTS} >= {QK_PROJECTION_EXAMPLES[name] for name in QK_PROJECTIONS}
 
 
 def inner(
@@ -99,10 +100,9 @@ def padding(*lengths: int, columns: int) -> Tensor:
 
 
 def weights_of(attention: MultiHeadAttention, states: Tensor, key_values: KeyValues) -> Tensor:
-    seen: list[Tensor] = []
-    with observing(lambda _, attended: seen.append(attended.weights)):
+    with values_of("α_j") as shown:
         attention(states, key_values)
-    (weights,) = seen
+    ((_, weights),) = shown
     return weights
 
 
@@ -134,8 +134,7 @@ def test_attention_equals_that_of_torch(way: str, batch: int, queries: int, keys
 
 @pytest.mark.parametrize("variant", FUSED, ids=" ".join)
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("fast", ["attend_in_place", "attend_fused"])
-def test_the_fast_forms_equal_the_readable_attention(variant: Variant, training: bool, fast: str) -> None:
+def test_the_fused_kernel_equals_the_readable_attention(variant: Variant, training: bool) -> None:
     attention = build(*variant).train(training)
     states, others = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH)
 
@@ -148,51 +147,7 @@ def test_the_fast_forms_equal_the_readable_attention(variant: Variant, training:
 
         return with_gradients(heads, states, others)
 
-    torch.testing.assert_close(attend(fast), attend("attend"), **TOLERANCE)
-
-
-@pytest.mark.parametrize("spread", [1.0, 1e3])
-def test_attention_in_place_equals_the_readable_one_however_far_scores_are_apart(spread: float) -> None:
-    attention = build()
-    mask = torch.rand(2, 1, 5, 7) < 0.5
-    mask[1, 0, 3] = False
-    inputs = [spread * torch.randn(2, HEADS, 5, D), *(torch.randn(2, HEADS, 7, D) for _ in range(2))]
-    found, expected = (
-        with_gradients(lambda q, k, v, w=way: getattr(attention, w)(q, k, v, mask), *inputs)
-        for way in ("attend_in_place", "attend")
-    )
-    torch.testing.assert_close(found, expected, **TOLERANCE)
-
-
-def test_attention_in_place_drops_what_the_readable_one_drops() -> None:
-    attention, mask = build(dropout=0.4), torch.rand(2, 1, 5, 7) < 0.7
-    inputs = [torch.randn(2, HEADS, n, D) for n in (5, 7, 7)]
-    found = []
-    for way in ("attend_in_place", "attend"):
-        torch.manual_seed(5)
-        found.append(with_gradients(lambda q, k, v, w=way: getattr(attention, w)(q, k, v, mask), *inputs))
-    torch.testing.assert_close(found[0], found[1], **TOLERANCE)
-
-
-def test_attention_in_place_stays_close_in_bfloat16() -> None:
-    attention, mask = build(), torch.rand(2, 1, 5, 7) < 0.7
-    inputs = [torch.randn(2, HEADS, n, D, dtype=torch.bfloat16) for n in (5, 7, 7)]
-    found = with_gradients(lambda q, k, v: attention.attend_in_place(q, k, v, mask), *inputs)
-    expected = with_gradients(lambda q, k, v: attention.attend(q, k, v, mask), *(x.double() for x in inputs))
-    assert {x.dtype for x in found} == {torch.bfloat16}
-    for ours, exact in zip(found, expected, strict=True):
-        torch.testing.assert_close(ours.double(), exact, rtol=2**-6, atol=2**-6)
-
-
-def test_attention_in_place_keeps_weights_in_float32_at_least() -> None:
-    attention, mask = build(), torch.rand(2, 1, 5, 7) < 0.7
-    for dtype in (torch.bfloat16, torch.float64):
-        kept: list[Tensor] = []
-        inputs = [torch.randn(2, HEADS, n, D, dtype=dtype, requires_grad=True) for n in (5, 7, 7)]
-        with torch.autograd.graph.saved_tensors_hooks(lambda x, kept=kept: (kept.append(x), x)[1], lambda x: x):
-            attention.attend_in_place(*inputs, mask)
-        [weights] = [x for x in kept if x.shape == (2, HEADS, 5, 7)]
-        assert weights.dtype == torch.promote_types(dtype, torch.float32)
+    torch.testing.assert_close(attend("attend_fused"), attend("attend"), **TOLERANCE)
 
 
 def copied_to_torch(attention: MultiHeadAttention) -> nn.MultiheadAttention:
@@ -499,7 +454,7 @@ def test_dropped_weights_are_zero_and_the_others_are_scaled(way: str) -> None:
     assert abs(dropped.double().mean().item() - 0.25) < 4.0 * deviation
 
 
-def test_the_observer_sees_the_weights_before_dropout() -> None:
+def test_the_weights_that_are_shown_are_those_before_dropout() -> None:
     attention, states = build(dropout=0.9), torch.randn(2, 7, WIDTH)
     weights = weights_of(attention, states, attention.key_values(states))
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, 7), **TOLERANCE)
@@ -507,56 +462,40 @@ def test_the_observer_sees_the_weights_before_dropout() -> None:
 
 @every_variant
 @pytest.mark.parametrize("training", [True, False])
-def test_a_processor_computes_in_place_in_training_unless_someone_watches(
+def test_the_fused_kernel_is_taken_where_it_can_be_unless_somebody_watches(
     variant: Variant, training: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attention, states = build(*variant).train(training), torch.randn(2, 7, WIDTH)
-    taken = []
-    for way in ("attend", "attend_in_place"):
-        original = getattr(attention, way)
-        monkeypatch.setattr(attention, way, lambda *inputs, w=way, f=original: (taken.append(w), f(*inputs))[1])
-    attention(states, attention.key_values(states))
-    with observing(lambda module, attended: None):
-        attention(states, attention.key_values(states))
-    assert taken == ["attend_in_place" if training and variant in FUSED else "attend", "attend"]
-
-
-@every_variant
-def test_an_accelerator_takes_the_fused_kernel_unless_someone_watches(
-    variant: Variant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attention = build(*variant).to("meta")
-    states = torch.randn(2, 7, WIDTH, device="meta")
     taken = []
     for way in ("attend", "attend_fused"):
         original = getattr(attention, way)
         monkeypatch.setattr(attention, way, lambda *inputs, w=way, f=original: (taken.append(w), f(*inputs))[1])
     attention(states, attention.key_values(states))
-    with observing(lambda module, attended: None):
+    with values_of("α_j"):
         attention(states, attention.key_values(states))
     assert taken == ["attend_fused" if variant in FUSED else "attend", "attend"]
 
 
-@pytest.mark.parametrize(
-    ("training", "dropout", "graph", "length", "way"),
-    [
-        (False, 0.3, "band(2)", 7, "attend_blocks"),
-        (True, 0.0, "band(2)", 7, "attend_blocks"),
-        (True, 0.3, "band(2)", 7, "attend_fused"),
-        (False, 0.3, "band(2)", 5, "attend_fused"),
-        (False, 0.3, "causal", 7, "attend_fused"),
-    ],
-)
-def test_blocks_are_skipped_in_long_sentences_over_sparse_graphs_without_dropout(
-    training: bool, dropout: float, graph: str, length: int, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attention = build(graph=graph, dropout=dropout).to("meta").train(training)
-    states, taken = torch.randn(2, length, WIDTH, device="meta"), []
-    monkeypatch.setattr(multihead, "LONG", 7)
-    for name in ("attend", "attend_fused", "attend_blocks"):
-        monkeypatch.setattr(attention, name, lambda q, k, v, mask, n=name: (taken.append(n), q)[1])
-    attention(states, attention.key_values(states))
-    assert taken == [way]
+# Heads switched off
+
+
+@every_variant
+@torch.no_grad()
+def test_a_masked_head_adds_nothing_whatever_the_others_add(variant: Variant) -> None:
+    attention, states = build(*variant), torch.randn(2, 7, WIDTH)
+    key_values = attention.key_values(states)
+    with values_of("head") as shown:
+        attention(states, key_values)
+    parts = attention.parts(shown[-1][1])
+    bias = attention.output_projection.bias
+    torch.testing.assert_close(attention(states, key_values), parts.sum(dim=1) + bias, **TOLERANCE)
+    attention.head_mask = torch.tensor([[1.0, 0.0, 1.0], [1.0, 0.5, 1.0]])
+    expected = parts[:, [0, 2]].sum(dim=1) + torch.tensor([0.0, 0.5])[:, None, None] * parts[:, 1] + bias
+    torch.testing.assert_close(attention(states, key_values), expected, **TOLERANCE)
+    assert "head_mask" not in attention.state_dict()
+
+
+# Devices
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

@@ -6,12 +6,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.variants import SHARING_EXAMPLES
+from support.variants import QK_PROJECTION_EXAMPLES
 from torch import Tensor, nn
 
 from transformer_mt.attention.build import build_score, with_projections
 from transformer_mt.attention.projections import (
-    SHARING,
+    QK_PROJECTIONS,
     Independent,
     Projections,
     Unprojected,
@@ -41,7 +41,7 @@ class Scored(nn.Module):
 
 
 def build(name: str = "scaled_dot", sharing: str = "independent", *, width: int = WIDTH, heads: int = HEADS) -> Scored:
-    return Scored(*build_score(AttentionConfig(heads=heads, score=name, sharing=sharing), width=width))
+    return Scored(*build_score(AttentionConfig(heads=heads, score=name, qk_projection=sharing), width=width))
 
 
 # An independent reading of every formula, one number at a time
@@ -68,7 +68,7 @@ def collaborative(scored: Scored, x: Tensor, y: Tensor, head: int) -> tuple[list
     return [component * mixed for component, mixed in zip(q, projections.mixing[head], strict=True)], k
 
 
-# q and k of one head for the states x and y, by the formula of each entry of SHARING.
+# q and k of one head for the states x and y, by the formula of each entry of QK_PROJECTIONS.
 PROJECTED = {"independent": independent, "collaborative": collaborative}
 
 
@@ -103,7 +103,7 @@ FORMULAS: dict[str, Callable[..., Tensor]] = {
 }
 
 REFUSED = {("bilinear", "collaborative"), ("additive", "collaborative")}
-VARIANTS = [pair for pair in product(SCORES, SHARING) if pair not in REFUSED]
+VARIANTS = [pair for pair in product(SCORES, QK_PROJECTIONS) if pair not in REFUSED]
 every_variant = pytest.mark.parametrize(("name", "sharing"), VARIANTS)
 
 
@@ -122,13 +122,13 @@ def randomised(scored: Scored) -> Scored:
 
 def test_every_score_and_sharing_has_a_formula() -> None:
     assert set(FORMULAS) == set(SCORES), "write the score's formula into FORMULAS"
-    assert set(PROJECTED) == set(SHARING), "write the sharing's formula into PROJECTED"
-    assert set(SHARING_EXAMPLES) == set(SHARING), "give the sharing an example in tests/support/variants.py"
+    assert set(PROJECTED) == set(QK_PROJECTIONS), "write the sharing's formula into PROJECTED"
+    assert set(QK_PROJECTION_EXAMPLES) == set(QK_PROJECTIONS), "give it an example in tests/support/variants.py"
 
 
 @every_variant
 def test_scores_follow_the_formula(name: str, sharing: str) -> None:
-    scored = randomised(build(name, SHARING_EXAMPLES[sharing]))
+    scored = randomised(build(name, QK_PROJECTION_EXAMPLES[sharing]))
     x, y = torch.randn(2, 5, WIDTH), torch.randn(2, 3, WIDTH)
     found = scored(x, y)
     assert found.shape == (2, HEADS, 5, 3)
@@ -139,7 +139,7 @@ def test_scores_follow_the_formula(name: str, sharing: str) -> None:
 
 @every_variant
 def test_scores_have_the_gradients_of_their_formula(name: str, sharing: str) -> None:
-    scored = randomised(build(name, SHARING_EXAMPLES[sharing]))
+    scored = randomised(build(name, QK_PROJECTION_EXAMPLES[sharing]))
     x, y = torch.randn(1, 3, WIDTH, requires_grad=True), torch.randn(1, 2, WIDTH, requires_grad=True)
     direction = torch.randn(1, HEADS, 3, 2)
     total = sum(
@@ -155,7 +155,7 @@ def test_scores_have_the_gradients_of_their_formula(name: str, sharing: str) -> 
 
 @every_variant
 def test_the_scale_is_the_factor_in_front_of_the_dot_product(name: str, sharing: str) -> None:
-    scored, x, y = build(name, SHARING_EXAMPLES[sharing]), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
+    scored, x, y = build(name, QK_PROJECTION_EXAMPLES[sharing]), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
     scale = scored.score.scale
     assert (scale is None) == (name in {"additive", "cosine", "euclidean"})
     if scale is not None:
@@ -166,7 +166,7 @@ def test_the_scale_is_the_factor_in_front_of_the_dot_product(name: str, sharing:
 
 @every_variant
 def test_every_sentence_is_scored_alone(name: str, sharing: str) -> None:
-    scored = build(name, SHARING_EXAMPLES[sharing])
+    scored = build(name, QK_PROJECTION_EXAMPLES[sharing])
     x, y = torch.randn(3, 7, WIDTH), torch.randn(3, 5, WIDTH)
     alone = torch.cat([scored(x[b : b + 1], y[b : b + 1]) for b in range(3)])
     torch.testing.assert_close(scored(x, y), alone, **TOLERANCE)
@@ -229,8 +229,8 @@ def test_scores_without_a_product_of_projections_cannot_mix_them(name: str) -> N
     with pytest.raises(InputError) as raised:
         build(name, "collaborative(4)")
     assert str(raised.value) == (
-        "model.attention.sharing: collaborative(4) mixes the features of a product of queries and keys, which the "
-        f"score {name} does not have; set model.attention.score to scaled_dot, dot or cosine"
+        "model.attention.qk_projection: collaborative(4) mixes the features of a product of queries and keys, which "
+        f"the score {name} does not have; set model.attention.score to scaled_dot, dot or cosine"
     )
 
 
@@ -238,7 +238,7 @@ def test_every_head_needs_a_shared_feature() -> None:
     with pytest.raises(InputError) as raised:
         build(sharing="collaborative(2)")
     assert str(raised.value) == (
-        "model.attention.sharing: 'collaborative(2)': the shared width must be at least the number of heads, 3"
+        "model.attention.qk_projection: 'collaborative(2)': the shared width must be at least the number of heads, 3"
     )
 
 

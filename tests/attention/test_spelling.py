@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, SHARING_EXAMPLES
+from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES
 
 from transformer_mt.attention.build import build_score
 from transformer_mt.attention.graphs import build_graph
@@ -37,7 +37,7 @@ def read(text: str) -> tuple[int, ...]:
 
 
 def build_sharing(text: str) -> object:
-    return build_score(AttentionConfig(sharing=text), width=8)
+    return build_score(AttentionConfig(qk_projection=text), width=8)
 
 
 def build_positions(text: str) -> object:
@@ -48,7 +48,7 @@ def build_positions(text: str) -> object:
 BUILDERS: dict[str, Callable[[str], object]] = {
     "model.attention.graph": build_graph,
     "model.attention.position": build_positions,
-    "model.attention.sharing": build_sharing,
+    "model.attention.qk_projection": build_sharing,
 }
 
 every_builder = pytest.mark.parametrize("key", BUILDERS)
@@ -123,7 +123,13 @@ def test_no_text_is_executed(key: str, tmp_path: Path) -> None:
 
 
 WORDS = st.sampled_from(
-    [*GRAPH_EXAMPLES, *POSITION_EXAMPLES, *SHARING_EXAMPLES, *GRAPH_EXAMPLES.values(), *"()&|,-.*'\"\\ \n0123456789"]
+    [
+        *GRAPH_EXAMPLES,
+        *POSITION_EXAMPLES,
+        *QK_PROJECTION_EXAMPLES,
+        *GRAPH_EXAMPLES.values(),
+        *"()&|,-.*'\"\\ \n0123456789",
+    ]
 )
 
 

@@ -27,7 +27,7 @@ from transformer_mt.views.text import escape_controls
 
 SOURCE, TARGET = PAIRS[0]
 CELL = re.compile(r"[ ░▒▓█](?:1\.0|\.\d\d)")
-TRANSFORMER_KEYS = {"model.feedforward", "model.attention.heads"}
+TRANSFORMER_KEYS = {"model.feed_forward_width", "model.attention.heads"}
 STACKS = ("encoder", "decoder", "cross")
 
 

@@ -248,9 +248,9 @@ MISTAKES = {
         before=text("run/config.toml", "[data\n"),
     ),
     "another configuration": Mistake(
-        f"{TRAIN} --run-dir run --set model.feedforward=17",
-        "run: belongs to another configuration (*model.feedforward is 16 there, 17 now); choose another directory with "
-        "--run-dir, or start anew with --overwrite",
+        f"{TRAIN} --run-dir run --set model.feed_forward_width=17",
+        "run: belongs to another configuration (*model.feed_forward_width is 16 there, 17 now); choose another "
+        "directory with --run-dir, or start anew with --overwrite",
     ),
     "run is a file": Mistake(
         f"{TRAIN} --run-dir data/train.jsonl",

@@ -16,7 +16,7 @@ from transformer_mt.runs.weights import weights_of
 SOURCE, TARGET = PAIRS[0]
 PAIR = (SOURCE, "--target", TARGET)
 TITLE = r"Cross-attention, layer 1, head 2, row i = \d+, which reads \S+ and writes \S+"
-TRANSFORMER_KEYS = {"model.feedforward", "model.attention.heads"}
+TRANSFORMER_KEYS = {"model.feed_forward_width", "model.attention.heads"}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.views.text import escape_controls
 
 SOURCE, TARGET = PAIRS[0]
-TRANSFORMER_KEYS = {"model.feedforward", "model.attention.heads"}
+TRANSFORMER_KEYS = {"model.feed_forward_width", "model.attention.heads"}
 HEADS = [f"{stack}.1.{head}" for stack in ("encoder", "decoder", "cross") for head in (1, 2)]
 
 
@@ -67,7 +67,7 @@ def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: 
     assert outcome.lines[0] == "pruned: a run without 3 of 6 heads"
     config = Run(Path("pruned")).config()
     left_out = outcome.lines[1].removeprefix("left out: ").split(", ")
-    assert list(config.model.attention.pruned) == sorted(left_out)
+    assert list(config.model.attention.head_mask) == sorted(left_out)
     assert config.init_from.run == str(Path(trained).resolve())
     assert np.load("heads.npz")["pruned"].sum() == 3
     maps = json.loads(tmt("attend", "--model", "pruned", SOURCE, "--target", TARGET, "--json").out)["stacks"]
@@ -81,13 +81,13 @@ def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: 
         ("heads", "--prune", "1", "--run-dir", "again"),
     ):
         assert tmt(*command, "--model", "pruned").code == 0, command
-    assert set(left_out) < set(Run(Path("again")).config().model.attention.pruned)
+    assert set(left_out) < set(Run(Path("again")).config().model.attention.head_mask)
     assert tmt("train", "--from", "pruned", "--data", data, "--steps", "1", "--run-dir", "tuned").code == 0
     assert tmt("translate", "--model", "tuned", SOURCE).code == 0
 
 
 def test_a_training_can_begin_without_some_of_its_parents_heads(trained: str, data: str, tmt: Tmt) -> None:
-    pruned = ("--set", "model.attention.pruned=['cross.1.1', 'cross.1.2']")
+    pruned = ("--set", "model.attention.head_mask=['cross.1.1', 'cross.1.2']")
     command = ("train", "--from", trained, "--data", data, "--learning-rate", "1e-9", "--run-dir", "tuned")
     outcome = tmt(*command, "--steps", "1", *pruned)
     assert outcome.code == 0, outcome.err

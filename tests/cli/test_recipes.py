@@ -12,7 +12,7 @@ from transformer_mt.corpus.source import Hub, parse_source
 RECIPES = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 # Small enough for a test; the rest of each recipe is as it stands there.
 SMALLER = (
-    "tokenizer.vocabulary_size=300", "model.width=64", "model.feedforward=64", "training.device=cpu",
+    "tokenizer.vocabulary_size=300", "model.width=64", "model.feed_forward_width=64", "training.device=cpu",
     "training.accumulation_steps=1", "model.encoder_layers=2", "model.decoder_layers=2",
 )  # fmt: skip
 

@@ -70,7 +70,7 @@ def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data:
 
 def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, data: str, tmt: Tmt) -> None:
     (own_run / "notes.txt").write_text("mine")
-    changed = settings(model__feedforward="17")
+    changed = settings(model__feed_forward_width="17")
     outcome = tmt("train", "--data", data, "--run-dir", str(own_run), "--overwrite", *changed)
     assert outcome.code == 0
     assert "continuing" not in outcome.err
@@ -86,7 +86,7 @@ def test_the_runs_name_is_the_configurations(data: str, tmt: Tmt) -> None:
 
 
 def test_check_writes_nothing_and_learns_a_batch_by_heart(data: str, tmt: Tmt, workplace: Path) -> None:
-    wider = settings(model__width="64", model__feedforward="64", training__batch_tokens="64")
+    wider = settings(model__width="64", model__feed_forward_width="64", training__batch_tokens="64")
     outcome = tmt("train", "--check", "--data", data, *wider)
     assert outcome.code == 0
     assert contents(workplace) == {}
@@ -230,7 +230,7 @@ def test_short_options_are_keys_of_the_configuration(data: str, tmt: Tmt) -> Non
 
 
 def test_check_counts_the_steps_of_epochs(data: str, tmt: Tmt) -> None:
-    wider = settings(model__width="64", model__feedforward="64", training__batch_tokens="64")
+    wider = settings(model__width="64", model__feed_forward_width="64", training__batch_tokens="64")
     lines = tmt("train", "--check", "--data", data, *wider, "--epochs", "3").lines
     (batches,) = (int(line.split()[1]) for line in lines if line.startswith("batches "))
     (time,) = (line for line in lines if line.startswith("time "))

@@ -18,6 +18,12 @@ def tokenizer() -> Tokenizer:
 def model(tokenizer: Tokenizer) -> Seq2Seq:
     attention = AttentionConfig(heads=5, dropout=0.3)
     config = TransformerConfig(
-        width=35, encoder_layers=2, decoder_layers=3, feedforward=11, dropout=0.3, max_length=64, attention=attention
+        width=35,
+        encoder_layers=2,
+        decoder_layers=3,
+        feed_forward_width=11,
+        dropout=0.3,
+        max_length=64,
+        attention=attention,
     )
     return build_model(config, vocabulary_size=tokenizer.size)

@@ -9,7 +9,7 @@ from support.variants import RECURRENT
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.inspection.ablation import HeadImportance, head_importance, layer_normalised
-from transformer_mt.inspection.gates import gated, head_names, head_numbers
+from transformer_mt.models.head_mask import active_heads, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.symbols import EOS
@@ -25,7 +25,7 @@ PAIRS = [
 MODELS = {
     "whole": (),
     "linear": ("model.attention.kind=linear",),
-    "pruned": ("model.attention.pruned=['cross.1.2', 'encoder.1.1', 'encoder.1.2', 'encoder.1.3']",),
+    "pruned": ("model.attention.head_mask=['cross.1.2', 'encoder.1.1', 'encoder.1.2', 'encoder.1.3']",),
     "recurrent": (RECURRENT,),
 }
 
@@ -61,10 +61,10 @@ def test_gradients_are_those_of_the_gates(name: str, tokenizer: Tokenizer, encod
     assert list(found) == head_names(model)
     for head in (min(found), max(found)):
         module = model.attention_stacks()[head.stack][head.layer - 1]
-        gates = torch.ones(1, len(head_numbers(module)))
+        gates = torch.ones(1, len(active_heads(module)))
         around = []
         for sign in (1, -1):
-            gates[0, head_numbers(module).index(head.head)] = 1.0 + sign * step
+            gates[0, active_heads(module).index(head.head)] = 1.0 + sign * step
             with gated({module: gates}):
                 around.append(work.losses())
         slopes = np.abs(around[0] - around[1]) / (2 * step)

@@ -9,8 +9,8 @@ from torch import Tensor
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.inspection.contributions import roll_out, value_norms
-from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.recurrent import SourceAttention
+from transformer_mt.views.recording import record_attention
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -20,7 +20,11 @@ HEADS = 3
 
 @pytest.mark.parametrize(
     "variant",
-    ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.attention.sharing=collaborative(4)"],
+    [
+        "model.attention.position=relative(2)",
+        "model.attention.kind=linear",
+        "model.attention.qk_projection=collaborative(4)",
+    ],
 )
 @pytest.mark.parametrize("stack", ["encoder", "cross"])
 def test_a_value_norm_is_what_the_output_changes_by_without_one_weight(variant: str, stack: str) -> None:

@@ -8,13 +8,12 @@ import torch
 
 from transformer_mt.config.sections import AttentionConfig, TransformerConfig
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.inspection.gates import head_names, without_heads
 from transformer_mt.inspection.head_measuring import measure_heads
 from transformer_mt.inspection.head_table import LOOKS, HeadTable
 from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.inspection.relations import instances
 from transformer_mt.models.build import build_model
-from transformer_mt.models.pruning import leave_out
+from transformer_mt.models.head_mask import head_names, mask_heads, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -45,7 +44,7 @@ def measured(tokenizer: Tokenizer) -> tuple[Seq2Seq, HeadTable]:
     torch.manual_seed(7)
     config = TransformerConfig(width=35, encoder_layers=1, decoder_layers=3, attention=AttentionConfig(heads=5))
     model = build_model(config, vocabulary_size=tokenizer.size)
-    leave_out(model, [HeadName("cross", 2, 4)])
+    mask_heads(model, [HeadName("cross", 2, 4)], key="test")
     return model, measure_heads(model, tokenizer, PAIRS)
 
 

@@ -7,10 +7,10 @@ import torch
 
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import attend_pair
-from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.recording import record_attention
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 TARGET = "Can you help me translate this sentence?"

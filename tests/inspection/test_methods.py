@@ -15,9 +15,9 @@ from transformer_mt.inspection.erasure import erase
 from transformer_mt.inspection.graph import adjacency
 from transformer_mt.inspection.matrices import layer_matrices
 from transformer_mt.inspection.methods import METHODS
-from transformer_mt.inspection.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.recording import record_attention
 
 SOURCE, TARGET = "Der Satz.", "The book."
 ONE_LAYER = ("model.encoder_layers=1", "model.decoder_layers=1")
@@ -105,7 +105,7 @@ def test_the_model_trains_on_afterwards(name: str, model: Seq2Seq, tokenizer: To
 
 def test_heads_that_have_been_left_out_have_no_numbers(tokenizer: Tokenizer) -> None:
     pruned = [f"cross.1.{head}" for head in (1, 2, 3)] + ["cross.2.2"]
-    model = tiny_model(f"model.attention.pruned={json.dumps(pruned)}", vocabulary=tokenizer.size)
+    model = tiny_model(f"model.attention.head_mask={json.dumps(pruned)}", vocabulary=tokenizer.size)
     for name, method in METHODS.items():
         maps = method().maps(model, tokenizer, SOURCE, TARGET)
         assert all(found.weights.isfinite().all() for found in maps.stacks.values())

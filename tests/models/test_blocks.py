@@ -7,7 +7,7 @@ from torch.autograd import gradcheck
 from torch.nn import functional as F
 
 from transformer_mt.models.blocks import (
-    ACTIVATIONS,
+    FEED_FORWARDS,
     NORMS,
     RESIDUALS,
     BatchNorm,
@@ -15,7 +15,6 @@ from transformer_mt.models.blocks import (
     NoNorm,
     Norm,
     PreNorm,
-    ReLU,
     RMSNorm,
 )
 
@@ -173,85 +172,25 @@ BENT = {
 
 @pytest.mark.parametrize("name", BENT)
 def test_feed_forward_bends_between_two_affine_maps(name: str) -> None:
-    network = ACTIVATIONS[name](width=D, hidden=3)
-    first, second = network[0], network[2]
-    x = torch.randn(2, 7, D)
-    inner = [[BENT[name](value) for value in row] for row in first(x).flatten(0, 1).tolist()]
-    expected = second(torch.tensor(inner)).unflatten(0, (2, 7))
-    torch.testing.assert_close(network(x), expected, **TOLERANCE)
-
-
-def test_relu_in_training_equals_the_readable_form_in_values_and_gradients() -> None:
-    network, x, direction = ReLU(width=D, hidden=11), torch.randn(2, 7, D, requires_grad=True), torch.randn(2, 7, D)
-    found = []
-    for training in (True, False):
-        y = network.train(training)(x)
-        found.append((y.detach(), *torch.autograd.grad((y * direction).sum(), (x, *network.parameters()))))
-    torch.testing.assert_close(found[0], found[1], **TOLERANCE)
-
-
-@torch.no_grad()
-def test_relu_without_gradients_writes_into_its_hidden_layer_and_leaves_its_input() -> None:
-    network, x = ReLU(width=D, hidden=11).eval(), torch.randn(2, 7, D)
-    first, _, second = network
-    before, hidden = x.clone(), []
-    first.forward = lambda h: (hidden.append(nn.functional.linear(h, first.weight, first.bias)), hidden[-1])[1]
-    torch.testing.assert_close(network(x), second(first(x).clamp(min=0.0)), **TOLERANCE)
-    assert torch.all(hidden[0] >= 0.0)
-    assert torch.equal(x, before)
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("part", range(3))
-def test_hooks_on_the_parts_of_relu_are_called_without_gradients(part: int) -> None:
-    network, called = ReLU(width=D, hidden=11).eval(), []
-    network[part].register_forward_hook(lambda *_: called.append(part))
-    network(torch.randn(2, 7, D))
-    assert called == [part]
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_relu_writes_its_gradient_out_in_training_alone(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    network, taken = ReLU(width=D, hidden=11).train(training), []
-    monkeypatch.setattr("transformer_mt.models.blocks.relu_network", lambda x, *_: (taken.append("in place"), x)[1])
-    network(torch.randn(2, 7, D))
-    assert taken == ["in place"] * training
-
-
-@pytest.mark.parametrize("kind", ["forward", "forward_pre", "full_backward", "full_backward_pre"])
-@pytest.mark.parametrize("part", range(3))
-def test_hooks_on_the_parts_of_relu_are_called_in_training(kind: str, part: int) -> None:
-    network, called = ReLU(width=D, hidden=11), []
-    hook = getattr(network[part], f"register_{kind}_hook")(lambda *_: called.append(kind))
-    for _ in range(2):
-        network(torch.randn(2, 7, D, requires_grad=True)).sum().backward()
-        hook.remove()
-    assert called == [kind]
-
-
-def test_relu_in_training_computes_in_the_chosen_number_format() -> None:
-    network, x, direction = ReLU(width=D, hidden=11).float(), torch.randn(2, 7, D).float(), torch.randn(2, 7, D)
-    found = []
-    for training in (True, False):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            y = network.train(training)(x)
-        assert y.dtype == torch.bfloat16
-        found.append((y.detach(), *torch.autograd.grad((y * direction).sum(), network.parameters())))
-    torch.testing.assert_close(found[0], found[1], rtol=2**-6, atol=2**-6)
+    network = FEED_FORWARDS[name](D, 3)
+    x, mask = states(7, 4)
+    inner = [[BENT[name](value) for value in row] for row in network.hidden(x).flatten(0, 1).tolist()]
+    expected = network.output(torch.tensor(inner)).unflatten(0, (2, 7))
+    torch.testing.assert_close(network(x, mask), expected, **TOLERANCE)
 
 
 @torch.no_grad()
 def test_swiglu_gates_the_values() -> None:
-    network = ACTIVATIONS["swiglu"](width=D, hidden=3)
-    x = torch.randn(7, D)
-    for row, found in zip(x, network(x[None])[0], strict=True):
+    network = FEED_FORWARDS["swiglu"](D, 3)
+    x, mask = states(7)
+    for row, found in zip(x[0], network(x, mask)[0], strict=True):
         gates = [swish(float(weights @ row)) for weights in network.gate.weight]
         values = [float(weights @ row) for weights in network.value.weight]
         inner = torch.tensor([gate * value for gate, value in zip(gates, values, strict=True)])
         torch.testing.assert_close(found, network.output.weight @ inner, **TOLERANCE)
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("name", FEED_FORWARDS)
 def test_the_gradients_of_feed_forward_networks_are_their_derivatives(name: str) -> None:
-    network = ACTIVATIONS[name](width=D, hidden=3)
-    assert gradcheck(lambda x, *_: network(x), (torch.randn(1, 3, D, requires_grad=True), *network.parameters()))
+    network, (x, mask) = FEED_FORWARDS[name](D, 3), states(3, columns=3)
+    assert gradcheck(lambda x, *_: network(x, mask), (x.requires_grad_(), *network.parameters()))

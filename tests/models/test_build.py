@@ -12,11 +12,11 @@ from transformer_mt.attention.graphs import GRAPHS, Graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition, EmbeddingPosition, NoAttentionPosition
-from transformer_mt.attention.projections import SHARING, Projections
+from transformer_mt.attention.projections import QK_PROJECTIONS, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.errors import InputError
-from transformer_mt.models.blocks import NORMS, RESIDUALS, Norm, Residual
-from transformer_mt.models.build import Unfilled, build_model, build_transformer
+from transformer_mt.models.blocks import FEED_FORWARDS, NORMS, RESIDUALS, FeedForward, Norm, Residual
+from transformer_mt.models.build import build_model, build_transformer
 from transformer_mt.models.recurrent import FinalStates, RecurrentSeq2Seq, SourceAttention, SourceReader
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
@@ -93,10 +93,10 @@ def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: 
     ("key", "name", "nearest"),
     [
         ("model.attention.kind", "lineer", "linear"),
-        ("model.attention.sharing", "independant", "independent"),
+        ("model.attention.qk_projection", "independant", "independent"),
         ("model.norm", "layers", "layer"),
         ("model.residual", "prenorm", "pre_norm"),
-        ("model.activation", "swiglue", "swiglu"),
+        ("model.feed_forward", "swiglue", "swiglu"),
         ("model.attention.score", "scaleddot", "scaled_dot"),
         ("model.attention.position", "sinusoids", "sinusoidal"),
         ("model.attention.graph", "completed", "complete"),
@@ -110,7 +110,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, n
     ("interface", "variants"),
     [
         (Graph, GRAPHS.values()),
-        (Projections, SHARING.values()),
+        (Projections, QK_PROJECTIONS.values()),
         (Score, SCORES.values()),
         (EmbeddingPosition, [entry for entry in POSITIONS.values() if issubclass(entry, EmbeddingPosition)]),
         (
@@ -121,6 +121,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, n
         (Attention, [MultiHeadAttention, LinearAttention]),
         (Norm, NORMS.values()),
         (Residual, RESIDUALS.values()),
+        (FeedForward, FEED_FORWARDS.values()),
         (SourceReader, [SourceAttention, FinalStates]),
         (Seq2Seq, [Transformer, RecurrentSeq2Seq]),
     ],
@@ -132,24 +133,13 @@ def test_an_interface_is_none_of_its_variants(interface: type, variants: Iterabl
         assert not inspect.isabstract(variant)
 
 
-def test_a_model_can_be_built_without_memory_for_its_weights() -> None:
-    with torch.device("meta"):
-        model = build_model(tiny_config(), vocabulary_size=VOCABULARY)
-    assert {parameter.device.type for parameter in model.parameters()} == {"meta"}
-
-
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
-def test_an_unfilled_model_draws_no_random_numbers(variant: Variant) -> None:
+def test_a_model_can_be_built_without_memory_for_its_weights(variant: Variant) -> None:
     before = torch.get_rng_state()
-    with torch.device("meta"), Unfilled():
-        layout = {name: (tensor.dtype, tensor.shape) for name, tensor in tiny_model(*variant).state_dict().items()}
-    with Unfilled():
-        unfilled = tiny_model(*variant)
+    with torch.device("meta"):
+        model = build_model(tiny_config(*variant), vocabulary_size=VOCABULARY)
+    assert {parameter.device.type for parameter in model.parameters()} == {"meta"}
     assert torch.equal(torch.get_rng_state(), before)
-    filled = tiny_model(*variant).state_dict()
-    assert layout == {name: (tensor.dtype, tensor.shape) for name, tensor in filled.items()}
-    unfilled.load_state_dict(filled)
-    source, target = sentences(5, 3), targets(7, 4)
-    expected = tiny_model(*variant)
-    expected.load_state_dict(filled)
-    torch.testing.assert_close(unfilled(source, target), expected(source, target), rtol=0.0, atol=0.0)
+    layout = {name: (tensor.dtype, tensor.shape) for name, tensor in model.state_dict().items()}
+    built = tiny_model(*variant).state_dict()
+    assert layout == {name: (tensor.dtype, tensor.shape) for name, tensor in built.items()}

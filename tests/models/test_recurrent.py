@@ -121,7 +121,7 @@ FORMULAS: dict[str, Formula] = {
 @pytest.mark.parametrize("score", SCORES)
 def test_the_context_is_the_mean_of_the_states_weighted_by_the_softmax_of_the_formula(score: str) -> None:
     reader, memory, states = recurrent(f"model.score={score}").decoder.reader, memory_of(5, 3), torch.randn(2, D)
-    contexts = reader(states, reader.key_values(memory))
+    contexts = reader(states[:, None], reader.key_values(memory))[:, 0]
     for row, length in enumerate((5, 3)):
         h = memory.states[row, :length]
         exponentials = [FORMULAS[score](reader, states[row], h[k]).exp() for k in range(length)]
@@ -134,7 +134,8 @@ def test_without_attention_the_decoder_reads_only_the_two_final_states() -> None
     reader = model.decoder.reader
     for row, last in enumerate((4, 2)):
         expected = torch.cat((memory.states[row, last, : D // 2], memory.states[row, 0, D // 2 :]))
-        torch.testing.assert_close(reader(torch.randn(2, D), reader.key_values(memory))[row], expected, **TOLERANCE)
+        contexts = reader(torch.randn(2, 3, D), reader.key_values(memory))
+        torch.testing.assert_close(contexts[row], expected.expand(3, D), **TOLERANCE)
     others = memory_of(5, 3).states
     others[:, 0, D // 2 :] = memory.states[:, 0, D // 2 :]
     others[[0, 1], [4, 2], : D // 2] = memory.states[[0, 1], [4, 2], : D // 2]
@@ -168,7 +169,7 @@ def test_the_decoder_equals_the_cells_of_torch_one_token_after_another(score: st
         start = decoder.start_projection(memory.states[:, 0, D // 2 :]).tanh()
         below, above = start[:, :D], start[:, D:]
         for t in range(7):
-            context = decoder.reader(above, decoder.reader.key_values(memory))
+            context = decoder.reader(above[:, None], decoder.reader.key_values(memory))[:, 0]
             embedded = math.sqrt(D) * model.target_embedding.table.weight[target[:, t]]
             inputs = torch.cat((embedded, context), dim=1)
             weight = torch.cat((low.input_gates.weight, decoder.context_gates.weight), dim=1)

@@ -8,13 +8,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.shown import values_of
 from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_model
 from support.variants import VARIANTS, Variant
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_mt.attention.graphs import Complete
-from transformer_mt.attention.observing import observing
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import BOS, PAD
 
@@ -233,8 +233,10 @@ def test_gradients_reach_every_parameter(variant: Variant, tied: str) -> None:
 def test_every_layer_shows_its_weights(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 7)
     shown: dict[nn.Module, list[Tensor]] = {}
-    with observing(lambda module, attended: shown.setdefault(module, []).append(attended.weights)):
+    with values_of("α_j") as found:
         unwatched = model(source, target)
+    for module, value in found:
+        shown.setdefault(module, []).append(value)
     torch.testing.assert_close(model(source, target), unwatched, **TOLERANCE)
     stacks = model.attention_stacks()
     assert set(shown) == {module for stack in stacks.values() for module in stack}

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import Sinusoidal
-from transformer_mt.dropout import Dropout
 from transformer_mt.models.build import build_transformer
+from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.transformer import Embedding, Transformer
 from transformer_mt.tokenizer.symbols import PAD
 
@@ -83,13 +83,13 @@ def all_pairs(theirs: Reference, ours: Transformer) -> Pairs:
     for layer, own in zip(theirs.stacks.encoder.layers, ours.encoder, strict=True):
         found += attention_pairs(layer.self_attn, own.self_attention)
         found += pairs(layer.norm1, own.self_residual.norm) + pairs(layer.norm2, own.feed_forward_residual.norm)
-        found += pairs(layer.linear1, own.feed_forward[0]) + pairs(layer.linear2, own.feed_forward[2])
+        found += pairs(layer.linear1, own.feed_forward.hidden) + pairs(layer.linear2, own.feed_forward.output)
     for layer, own in zip(theirs.stacks.decoder.layers, ours.decoder, strict=True):
         found += attention_pairs(layer.self_attn, own.self_attention)
         found += attention_pairs(layer.multihead_attn, own.cross_attention)
         found += pairs(layer.norm1, own.self_residual.norm) + pairs(layer.norm2, own.cross_residual.norm)
         found += pairs(layer.norm3, own.feed_forward_residual.norm)
-        found += pairs(layer.linear1, own.feed_forward[0]) + pairs(layer.linear2, own.feed_forward[2])
+        found += pairs(layer.linear1, own.feed_forward.hidden) + pairs(layer.linear2, own.feed_forward.output)
     return found
 
 
@@ -104,7 +104,7 @@ def randomised(model: Transformer) -> Transformer:
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("training", [True, False])
 def test_the_model_and_every_gradient_equal_those_of_torch(residual: str, activation: str, training: bool) -> None:
-    chosen = (f"model.residual={residual}", f"model.activation={activation}")
+    chosen = (f"model.residual={residual}", f"model.feed_forward={activation}")
     ours = randomised(transformer("model.tied=none", *chosen)).train(training)
     theirs = Reference(residual=residual, activation=activation).train(training)
     matched = all_pairs(theirs, ours)
@@ -161,8 +161,10 @@ def test_every_dropout_acts_with_the_probability_that_was_set_for_it() -> None:
             module.register_forward_hook(lambda module, inputs, output: called.append(module))
     model(sentences(5, 3), targets(7, 4))
     assert {id(module) for module in called} == {id(m) for m in model.modules() if isinstance(m, Dropout)}
-    # Two embeddings, two residuals in each of two encoder layers, three in each decoder layer; 2 + 2 · 2 attentions.
-    assert sorted(module.probability for module in called) == [0.25] * (2 + 2 * 2 + 2 * 3) + [0.5] * 6
+    # Two embeddings, two residuals in each of two encoder layers, three in each decoder layer.
+    assert sorted(module.probability for module in called) == [0.25] * (2 + 2 * 2 + 2 * 3)
+    attentions = [module for stack in model.attention_stacks().values() for module in stack]
+    assert [module.dropout.p for module in attentions] == [0.5] * 6
 
 
 def test_embeddings_start_with_variance_one_after_scaling() -> None:
@@ -173,7 +175,7 @@ def test_embeddings_start_with_variance_one_after_scaling() -> None:
 
 
 def test_matrices_start_uniform_within_the_bound_of_glorot_and_biases_at_zero() -> None:
-    model = transformer("model.width=96", "model.feedforward=192")
+    model = transformer("model.width=96", "model.feed_forward_width=192")
     for name, parameter in model.named_parameters():
         if name.startswith(("encoder.", "decoder.")) and parameter.dim() == 2:
             bound = math.sqrt(6 / sum(parameter.shape))

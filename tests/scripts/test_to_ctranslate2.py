@@ -92,7 +92,7 @@ def test_the_positions_are_what_an_embedding_adds(stack: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
 def test_another_architecture_is_refused_with_the_key_that_says_so(variant: Variant) -> None:
     config = tiny_config(*variant)
-    if isinstance(config, TransformerConfig) and config.activation in ACTIVATIONS and config == default(config):
+    if isinstance(config, TransformerConfig) and config.feed_forward in ACTIVATIONS and config == default(config):
         require_convertible(config)
         return
     with pytest.raises(
@@ -103,16 +103,16 @@ def test_another_architecture_is_refused_with_the_key_that_says_so(variant: Vari
 
 
 def default(config: TransformerConfig) -> object:
-    return tiny_config(f"model.activation={config.activation}")
+    return tiny_config(f"model.feed_forward={config.feed_forward}")
 
 
 def test_a_refusal_says_what_is_there_and_what_should_be() -> None:
     with pytest.raises(InputError, match=r"^model.norm: is rms; only models with layer there can be converted$"):
         require_convertible(tiny_config("model.norm=rms"))
-    with pytest.raises(InputError, match=r"^model.activation: is swiglu; only models with relu or gelu there"):
-        require_convertible(tiny_config("model.activation=swiglu"))
-    pruned = tiny_config("model.attention.pruned=['cross.1.2', 'encoder.2.1']")
-    with pytest.raises(InputError, match=r"^model.attention.pruned: is cross.1.2, encoder.2.1; only models with none"):
+    with pytest.raises(InputError, match=r"^model.feed_forward: is swiglu; only models with relu or gelu there"):
+        require_convertible(tiny_config("model.feed_forward=swiglu"))
+    pruned = tiny_config("model.attention.head_mask=['cross.1.2', 'encoder.2.1']")
+    with pytest.raises(InputError, match=r"^model.attention.head_mask: is cross.1.2, encoder.2.1; only models with "):
         require_convertible(pruned)
     assert set(REQUIRED) >= {"attention.score", "residual"}
 
@@ -136,7 +136,7 @@ def test_the_script_ends_a_mistake_in_one_line(tmp_path: Path) -> None:
     assert (process.returncode, process.stdout, process.stderr.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.parametrize("overrides", [("model.activation=gelu",), *((f"model.tied={tied}",) for tied in TYINGS)])
+@pytest.mark.parametrize("overrides", [("model.feed_forward=gelu",), *((f"model.tied={tied}",) for tied in TYINGS)])
 def test_ctranslate2_finds_every_token_as_probable_as_we_do(overrides: Variant, tmp_path: Path) -> None:
     ctranslate2 = pytest.importorskip("ctranslate2")
     model = transformer(*overrides)

@@ -29,7 +29,7 @@ SIZES = {
     "model.width": "16",
     "model.encoder_layers": "1",
     "model.decoder_layers": "1",
-    "model.feedforward": "16",
+    "model.feed_forward_width": "16",
     "model.attention.heads": "2",
     "model.max_length": "96",
     "training.steps": "6",

@@ -46,7 +46,7 @@ SMALL = (
     "training.device=cpu",
     "training.precision=float32",
 )
-SMALL_TRANSFORMER = ("model.attention.heads=2", "model.feedforward=17")
+SMALL_TRANSFORMER = ("model.attention.heads=2", "model.feed_forward_width=17")
 
 
 def small_config(*overrides: str) -> Config:

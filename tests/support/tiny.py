@@ -13,7 +13,7 @@ from transformer_mt.tokenizer.symbols import BOS, PAD, SPECIAL
 VOCABULARY = 13
 
 SIZES = ("model.width=6", "model.encoder_layers=2", "model.decoder_layers=2", "model.dropout=0")
-TRANSFORMER_SIZES = ("model.attention.heads=3", "model.feedforward=11", "model.attention.dropout=0")
+TRANSFORMER_SIZES = ("model.attention.heads=3", "model.feed_forward_width=11", "model.attention.dropout=0")
 
 
 def tiny_config(*overrides: str) -> ModelConfig:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from transformer_mt.attention.build import ATTENTION
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.toml import load_config
-from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
+from transformer_mt.models.blocks import FEED_FORWARDS, NORMS, RESIDUALS
 from transformer_mt.models.build import RECURRENT_SCORES
 
 GRAPH_EXAMPLES = {
@@ -26,7 +26,7 @@ POSITION_EXAMPLES = {
     "alibi": "alibi",
 }
 
-SHARING_EXAMPLES = {
+QK_PROJECTION_EXAMPLES = {
     "independent": "independent",
     "collaborative": "collaborative(4)",
 }
@@ -38,19 +38,23 @@ RECURRENT = "model.kind=recurrent"
 TABLES: dict[str, Iterable[str]] = {
     "model.attention.kind": ATTENTION,
     "model.attention.score": SCORES,
-    "model.attention.sharing": SHARING_EXAMPLES.values(),
+    "model.attention.qk_projection": QK_PROJECTION_EXAMPLES.values(),
     "model.attention.position": POSITION_EXAMPLES.values(),
     "model.attention.graph": GRAPH_EXAMPLES.values(),
     "model.norm": NORMS,
     "model.residual": RESIDUALS,
-    "model.activation": ACTIVATIONS,
+    "model.feed_forward": FEED_FORWARDS,
 }
 ENTRIES: list[Variant] = [(f"{key}={name}",) for key, names in TABLES.items() for name in names]
 ENTRIES += [(RECURRENT, f"model.score={name}") for name in RECURRENT_SCORES]
 # Choices that meet inside one layer.
 ENTRIES += [
     ("model.residual=post_norm", "model.norm=batch"),
-    ("model.attention.sharing=collaborative(4)", "model.attention.position=rotary", "model.attention.score=cosine"),
+    (
+        "model.attention.qk_projection=collaborative(4)",
+        "model.attention.position=rotary",
+        "model.attention.score=cosine",
+    ),
     ("model.attention.score=bilinear", "model.attention.position=relative(2)", "model.attention.graph=band(3)"),
     ("model.attention.kind=linear", "model.attention.position=none", "model.norm=rms"),
 ]

@@ -24,7 +24,12 @@ pytestmark = pytest.mark.usefixtures("float64")
 
 CONFIGS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(
-        width=12, encoder_layers=2, decoder_layers=2, feedforward=20, max_length=31, attention=AttentionConfig(heads=2)
+        width=12,
+        encoder_layers=2,
+        decoder_layers=2,
+        feed_forward_width=20,
+        max_length=31,
+        attention=AttentionConfig(heads=2),
     ),
     "recurrent": RecurrentConfig(width=12, max_length=31),
 }

@@ -10,7 +10,7 @@ from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
 from transformer_mt.attention.positions import NoAttentionPosition, acts_in_attention, build_attention_position
-from transformer_mt.attention.projections import SHARING, Independent, Projections
+from transformer_mt.attention.projections import QK_PROJECTIONS, Independent, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.attention.spelling import spelled
 from transformer_mt.config.sections import AttentionConfig
@@ -60,10 +60,10 @@ class SoftmaxFactory(AttentionFactory):
 class LinearFactory(AttentionFactory):
     """Linear attention, which has no scores for a position or a graph to act on."""
 
-    # What the configuration must say, since linear attention has no such choice, and why.
+    # The only value of each key that linear attention admits, and why.
     FIXED: ClassVar = {
         "score": ("scaled_dot", "linear attention has a score of its own, φ(q)·φ(k)"),
-        "sharing": ("independent", "linear attention sums up each head's own keys"),
+        "qk_projection": ("independent", "linear attention sums up each head's own keys"),
         "graph": ("complete", "linear attention sums over all positions and has no edges to leave out"),
     }
 
@@ -100,15 +100,16 @@ def build_attention(config: AttentionConfig, *, width: int) -> AttentionFactory:
 def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Score]:
     """The configured score, and the projections that make its queries and keys.
 
-    Raises `InputError` for a sharing of heads that the score cannot have.
+    Raises `InputError` for shared projections that the score cannot have.
     """
     score = lookup(SCORES, config.score, key="model.attention.score")
-    sharing = {name: partial(entry, width, config.heads) for name, entry in SHARING.items()}
-    chosen = spelled(config.sharing, sharing, key="model.attention.sharing")
+    table = {name: partial(entry, width, config.heads) for name, entry in QK_PROJECTIONS.items()}
+    chosen = spelled(config.qk_projection, table, key="model.attention.qk_projection")
     if score.prescribed is not None and not isinstance(chosen, Independent):
         raise InputError(
-            f"model.attention.sharing: {config.sharing} mixes the features of a product of queries and keys, which the "
-            f"score {config.score} does not have; set model.attention.score to scaled_dot, dot or cosine"
+            f"model.attention.qk_projection: {config.qk_projection} mixes the features of a product of queries and "
+            f"keys, which the score {config.score} does not have; set model.attention.score to scaled_dot, dot or "
+            "cosine"
         )
     return with_projections(score, chosen)
 

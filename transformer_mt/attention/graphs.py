@@ -21,22 +21,19 @@ from transformer_mt.attention.spelling import Operators, spelled
 class Graph(ABC):
     """A neighbourhood relation, as one function of index tensors that broadcast against each other.
 
-    Being a function and not a matrix, it can build a dense mask of any size or serve as a block-mask function. Graphs
-    combine with `&` and `|`. `dense` says whether it leaves out too few edges for skipping them to pay.
+    Being a function and not a matrix, it can build a mask of any size. Graphs combine with `&` and `|`.
     """
-
-    dense: bool = False
 
     @abstractmethod
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         """True where the query position may attend to the key position."""
 
     def is_complete(self, queries: int) -> bool:
-        """Whether the last so many of any number of positions all have every position for a neighbour."""
+        """Whether the last `queries` of any number of positions all have every position for a neighbour."""
         return False
 
     def mask(self, queries: int, keys: int, *, device: torch.device) -> Bool[Tensor, "Q K"]:
-        """The dense mask of the last `queries` of `keys` positions, which is what a cached decoder asks for."""
+        """The mask of the last `queries` of `keys` positions, as a decoder with a cache needs it."""
         query = torch.arange(keys - queries, keys, device=device)
         return self.neighbours(query[:, None], torch.arange(keys, device=device)[None, :])
 
@@ -52,7 +49,6 @@ class Combined(Graph):
 
     def __init__(self, left: Graph, right: Graph, combine: Callable[[Any, Any], Any]) -> None:
         self.left, self.right, self.combine = left, right, combine
-        self.dense = combine(left.dense, right.dense)
 
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
@@ -66,8 +62,6 @@ class Combined(Graph):
 class Complete(Graph):
     """N_i = all positions: self-attention (Vaswani et al. 2017), and the bipartite graph of cross-attention."""
 
-    dense = True
-
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
         return (query == query) & (key == key)
@@ -79,8 +73,6 @@ class Complete(Graph):
 
 class Causal(Graph):
     """N_i = {j : j ≤ i}: a decoder sees nothing of the future (Vaswani et al. 2017, §3.2.3)."""
-
-    dense = True
 
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
@@ -136,7 +128,7 @@ class Fixed(Graph):
 
 
 class Grid(Graph):
-    """N_i = {j : |Δrow| ≤ 1 and |Δcolumn| ≤ 1}, positions laid out row by row on a grid of so many columns.
+    """N_i = {j : |Δrow| ≤ 1 and |Δcolumn| ≤ 1}, positions laid out row by row on a grid of that many columns.
 
     Attention over it with weights that depend on (Δrow, Δcolumn) alone is a 3 × 3 convolution (Bronstein et al. 2021).
     The number of rows is whatever the length asks for.

@@ -1,8 +1,7 @@
 """Linear attention: without a matrix of scores, at a cost linear in the length."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -12,21 +11,10 @@ from typing_extensions import override
 
 from transformer_mt.attention.graphs import Causal, Complete
 from transformer_mt.attention.multihead import Attention, KeyValues
-from transformer_mt.attention.observing import Attended, current_observer
 from transformer_mt.attention.projections import Independent
-from transformer_mt.attention.steps import (
-    WEIGHTS,
-    HeadSteps,
-    Row,
-    Stage,
-    Step,
-    divided,
-    mask_steps,
-    summed_up,
-    value_step,
-)
+from transformer_mt.attention.showing import is_watched, show
 
-# Within so many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
+# Within this many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
 _CHUNK = 64
 
 
@@ -66,9 +54,16 @@ class LinearAttention(Attention):
     """h_i = φ(q_i) Σ_j φ(k_j)ᵀ v_j / φ(q_i) Σ_j φ(k_j)ᵀ with φ(x) = elu(x) + 1.
 
     Katharopoulos et al. 2020, §3.2–3.3; the sums are the fast weights of Schmidhuber (1992). In the causal form they
-    run over j ≤ i. The weights α_ij = φ(q_i)·φ(k_j) / Σ_j φ(q_i)·φ(k_j) never exist, unless someone observes them.
+    run over j ≤ i. The weights α_ij = φ(q_i)·φ(k_j) / Σ_j φ(q_i)·φ(k_j) never exist, unless somebody watches.
     There is nothing that dropout on weights could act on.
     """
+
+    formulas: ClassVar = Attention.formulas | {
+        "φ(q)": "elu(q) + 1",
+        "φ(k_j)": "elu(h_j W_k) + 1",
+        "s_j": "φ(q)·φ(k_j)",
+        "α_j": "s_j / Σ_j s_j, over j ∈ N",
+    }
 
     def __init__(self, *, width: int, heads: int, causal: bool) -> None:
         super().__init__(width=width, heads=heads)
@@ -88,20 +83,25 @@ class LinearAttention(Attention):
     def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
         """Attend to the sums of all positions or, in the causal form, of those up to each state."""
         assert isinstance(key_values, SummedKeyValues)
-        queries = feature_map(self.projections.queries(states))
-        if observer := current_observer():
-            similarities = self.similarities(queries, key_values)
-            weights = normalized(torch.cat((similarities, similarities.sum(dim=-1, keepdim=True)), dim=-1))
-            heads = weights @ key_values.values
-            observer(self, Attended(queries, key_values.keys, key_values.values, similarities, weights, heads))
-            return self.output(heads)
+        queries = show(self.projections, "q", self.projections.queries(show(self, "h", states, "B Q D")), "B H Q d")
+        queries = show(self, "φ(q)", feature_map(queries), "B H Q d")
+        if is_watched():
+            return self.output(self.attend(queries, key_values))
         products = self.running(queries, key_values) if self.causal else queries @ key_values.total()
         return self.output(normalized(products))
 
-    @override
-    def keep_heads(self, heads: Sequence[int]) -> None:
-        super().keep_heads(heads)
-        self.projections.keep_heads(heads)
+    def attend(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q d"]:
+        """The heads with their similarities φ(q_i)·φ(k_j) and weights written out, zero where i does not see j."""
+        assert key_values.sums is None, "the past has been summed up; watch a pass that reads all tokens at once"
+        keys = show(self, "φ(k_j)", key_values.keys, "B H K d")
+        similarities = queries @ keys.transpose(-1, -2)
+        if self.causal:
+            show(self, "j ∈ N", torch.ones_like(similarities, dtype=torch.bool).tril(), "B H Q K")
+            similarities = similarities.tril()
+        show(self, "s_j", similarities, "B H Q K")
+        weights = normalized(torch.cat((similarities, similarities.sum(dim=-1, keepdim=True)), dim=-1))
+        heads = show(self, "α_j", weights, "B H Q K") @ show(self, "v_j", key_values.values, "B H K d")
+        return show(self, "head", heads, "B H Q d")
 
     def running(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q d1"]:
         """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk; the queries are the new positions."""
@@ -112,40 +112,6 @@ class LinearAttention(Attention):
             products.append(product if sums is None else product + q @ sums)
             sums = summed(k, v) if sums is None else sums + summed(k, v)
         return torch.cat(products, dim=2)
-
-    def similarities(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q K"]:
-        """φ(q_i)·φ(k_j) written out, over positions that have not been summed up yet; zero where i sees no j."""
-        assert key_values.sums is None, "the past has been summed up; observe a pass that reads all tokens at once"
-        similarities = queries @ key_values.keys.transpose(-1, -2)
-        return similarities.tril() if self.causal else similarities
-
-    @override
-    def explain(self, row: Row) -> HeadSteps:
-        query_steps = self.projections.explain_query(row.state, head=row.head)
-        query = feature_map(query_steps[-1].values)
-        query_steps += [
-            Step("mapped_query", "the query, made positive", "φ(q)", "elu(q) + 1", query),
-            Step("keys", "the keys, made positive", "φ(k_j)", "elu(h_j W_k) + 1", row.keys, over="keys"),
-        ]
-        weighing = self._weights(query, row)
-        stages = (
-            Stage("Query and keys", tuple(query_steps)),
-            Stage("From similarities to weights, without a softmax", weighing),
-        )
-        return summed_up(stages, weighing[-1].values, [value_step(row.values)])
-
-    def _weights(self, query: Float[Tensor, " d"], row: Row) -> tuple[Step, ...]:
-        places = torch.arange(len(row.keys), device=query.device)
-        mask = self.graph.neighbours(torch.full_like(places, row.number), places)
-        similarities = (row.keys @ query).where(mask, query.new_zeros(()))
-        total = similarities.sum()
-        words = "the similarity of the query with every key, never negative"
-        return (
-            *mask_steps(mask),
-            Step("scores", words, "s_j", "φ(q)·φ(k_j)", similarities, "keys", mask),
-            Step("total", "the normaliser, their sum", "Z", "Σ_j s_j", total),
-            Step("weights", WEIGHTS, "α_j", "s_j / Z", divided(similarities, total), "keys", mask),
-        )
 
 
 def feature_map(x: Float[Tensor, "*N d"]) -> Float[Tensor, "*N d"]:

@@ -1,30 +1,27 @@
 """Where the heads' queries and keys come from: each head its own projections, or all heads shared ones.
 
-To add a way of sharing, subclass `Projections` and enter it in `SHARING`.
+To add a way, subclass `Projections` and enter it in `QK_PROJECTIONS`.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
+from transformer_mt.attention.initial import drawn
 from transformer_mt.attention.shapes import Keys, Queries
-from transformer_mt.attention.steps import Step, Vectors
+from transformer_mt.attention.showing import show
 
 
 @dataclass(frozen=True, slots=True)
 class HeadSizes:
     """The width of the states, D, the number of heads H, the width of one head's queries and keys, d_k, and that of its
-    values, d = D/H.
-
-    Where heads are left out, H is the number of those that are kept, and the widths stay.
-    """
+    values, d = D/H."""
 
     width: int
     heads: int
@@ -33,13 +30,9 @@ class HeadSizes:
 
 
 class Projections(nn.Module, ABC):
-    """The queries and keys of H heads, made from states of width D.
+    """The queries and keys of H heads, made from states of width D: h is the query's state, h_j that of key j."""
 
-    The formulas are those of a head's query, from h, and of its keys, from h_j.
-    """
-
-    query_formula: ClassVar[str] = "h W_q"
-    key_formula: ClassVar[str] = "h_j W_k"
+    formulas: ClassVar[dict[str, str]] = {"q": "h W_q", "k_j": "h_j W_k"}
 
     def __init__(self, sizes: HeadSizes) -> None:
         super().__init__()
@@ -52,32 +45,6 @@ class Projections(nn.Module, ABC):
     @abstractmethod
     def keys(self, states: Float[Tensor, "B K D"]) -> Keys:
         """Every head's keys, or those that all share."""
-
-    def explain(self, state: Float[Tensor, " D"], keys: Vectors, *, head: int) -> tuple[Step, ...]:
-        """The query of a head for one state, and its keys, which are given."""
-        return (*self.explain_query(state, head=head), *self.explain_keys(keys))
-
-    def explain_query(self, state: Float[Tensor, " D"], *, head: int) -> list[Step]:
-        """How the query of a head, counted from 0, is made; the last step is `query`."""
-        query = self.queries(state[None, None])[0, head, 0]
-        return [Step("query", "the query: what the row looks for", "q", self.query_formula, query)]
-
-    def explain_keys(self, keys: Vectors) -> list[Step]:
-        """What the keys of a head are; the last step is `keys`."""
-        return [
-            Step(
-                "keys",
-                "the keys, from the states h_j of the columns: what each answers to",
-                "k_j",
-                self.key_formula,
-                keys,
-                over="keys",
-            )
-        ]
-
-    def keep_heads(self, heads: Sequence[int]) -> None:
-        """Go on with these heads alone, counted from 0."""
-        self.sizes = replace(self.sizes, heads=len(heads))
 
 
 class Independent(Projections):
@@ -96,12 +63,6 @@ class Independent(Projections):
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K dk"]:
         return split_heads(self.key_projection(states), self.sizes.heads)
 
-    @override
-    def keep_heads(self, heads: Sequence[int]) -> None:
-        for projection in (self.query_projection, self.key_projection):
-            keep_outputs(projection, heads, of=self.sizes.heads)
-        super().keep_heads(heads)
-
 
 class Collaborative(Projections):
     """One Q = X W_q and one K = X W_k of width m for all heads; head r has the scores Q diag(μ_r) Kᵀ.
@@ -110,42 +71,30 @@ class Collaborative(Projections):
     vectors μ start at random, so that no two heads are alike, with the variance that leaves the scores theirs.
     """
 
+    formulas: ClassVar = {"q₀": "h W_q", "μ_r": "", "q": "q₀ ∘ μ_r", "k_j": "h_j W_k"}
+
     def __init__(self, width: int, heads: int, shared: int) -> None:
         if shared < heads:
             raise ValueError(f"the shared width must be at least the number of heads, {heads}")
         super().__init__(HeadSizes(width, heads, key_width=shared, value_width=width // heads))
         self.query_projection = nn.Linear(width, shared, bias=False)
         self.key_projection = nn.Linear(width, shared, bias=False)
-        self.mixing = nn.Parameter(torch.randn(heads, shared) * math.sqrt(width / (heads * shared)))
-
-    query_formula = "q₀ ∘ μ_r"
-
-    @override
-    def explain_query(self, state: Float[Tensor, " D"], *, head: int) -> list[Step]:
-        return [
-            Step("shared_query", "the query that all heads share", "q₀", "h W_q", self.query_projection(state)),
-            Step("mixing", "the head's mixing vector, learned", "μ_r", "", self.mixing[head]),
-            *super().explain_query(state, head=head),
-        ]
+        self.mixing = nn.Parameter(drawn(heads, shared, std=math.sqrt(width / (heads * shared))))
 
     @override
     def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
-        return self.query_projection(states)[:, None] * self.mixing[:, None]  # B Q m -> B H Q m
+        shared = show(self, "q₀", self.query_projection(states), "B Q d")
+        return shared[:, None] * show(self, "μ_r", self.mixing, "H d")[:, None]  # B Q m -> B H Q m
 
     @override
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
         return self.key_projection(states)[:, None]
 
-    @override
-    def keep_heads(self, heads: Sequence[int]) -> None:
-        self.mixing = nn.Parameter(kept_parts(self.mixing, heads, of=self.sizes.heads))
-        super().keep_heads(heads)
-
 
 class QueriesOnly(Projections):
     """Q_r = X W_r with a full D × D matrix a head, and K = X: the two halves of x_i W_r x_jᵀ."""
 
-    query_formula, key_formula = "h W", "h_j"
+    formulas: ClassVar = {"q": "h W", "k_j": "h_j"}
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__(HeadSizes(width, heads, key_width=width, value_width=width // heads))
@@ -159,16 +108,11 @@ class QueriesOnly(Projections):
     def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
         return states[:, None]
 
-    @override
-    def keep_heads(self, heads: Sequence[int]) -> None:
-        keep_outputs(self.query_projection, heads, of=self.sizes.heads)
-        super().keep_heads(heads)
-
 
 class Unprojected(Projections):
     """Q = X and K = X for one head: the states themselves, as in Luong et al. 2015."""
 
-    query_formula, key_formula = "h", "h_j"
+    formulas: ClassVar = {"q": "h", "k_j": "h_j"}
 
     def __init__(self, width: int) -> None:
         super().__init__(HeadSizes(width, 1, key_width=width, value_width=width))
@@ -182,7 +126,7 @@ class Unprojected(Projections):
         return states[:, None]
 
 
-SHARING: dict[str, Callable[..., Projections]] = {"independent": Independent, "collaborative": Collaborative}
+QK_PROJECTIONS: dict[str, Callable[..., Projections]] = {"independent": Independent, "collaborative": Collaborative}
 
 
 def split_heads(x: Float[Tensor, "B N HD"], heads: int) -> Float[Tensor, "B H N d"]:
@@ -193,15 +137,3 @@ def split_heads(x: Float[Tensor, "B N HD"], heads: int) -> Float[Tensor, "B H N 
 def merge_heads(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B N HD"]:
     """Put the heads back side by side: [head_1 ‖ … ‖ head_H]."""
     return x.transpose(1, 2).flatten(-2)  # B H N d -> B N Hd
-
-
-def kept_parts(x: Tensor, heads: Sequence[int], *, of: int, axis: int = 0) -> Tensor:
-    """The parts of these heads, at least one, of as many equal parts along an axis as there are heads."""
-    parts = x.detach().chunk(of, dim=axis)
-    return torch.cat([parts[head] for head in heads], dim=axis)
-
-
-def keep_outputs(projection: nn.Linear, heads: Sequence[int], *, of: int) -> None:
-    """Leave of a projection without bias the outputs of these heads."""
-    projection.weight = nn.Parameter(kept_parts(projection.weight, heads, of=of))
-    projection.out_features = len(projection.weight)

@@ -1,12 +1,10 @@
 """How well a query fits a key: e(q, k), before the softmax.
 
-To add a score, subclass `Score` and enter it in `SCORES`.
+To add a score, subclass `Score` and enter it in `SCORES`; `formulas` names e_j and what else it shows.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -14,9 +12,10 @@ from torch import nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly, kept_parts
+from transformer_mt.attention.initial import drawn
+from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly
 from transformer_mt.attention.shapes import Keys, Queries, Scores
-from transformer_mt.attention.steps import Step, Vector, Vectors
+from transformer_mt.attention.showing import show
 
 
 class Score(nn.Module, ABC):
@@ -27,6 +26,7 @@ class Score(nn.Module, ABC):
     the projections that the formula itself prescribes; None where the model chooses them.
     """
 
+    formulas: ClassVar[dict[str, str]] = {}
     scale: float | None = None
     multiplies: ClassVar[bool] = True
     prescribed: ClassVar[type[Independent] | type[QueriesOnly] | None] = None
@@ -39,38 +39,17 @@ class Score(nn.Module, ABC):
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """e(q, k) of every query with every key."""
 
-    @abstractmethod
-    def explain(self, query: Vector, keys: Vectors, *, head: int) -> list[Step]:
-        """The steps of the formula for one query of a head, counted from 0; the last is `scores`, e_j of every key."""
-
-    def keep_heads(self, heads: Sequence[int]) -> None:
-        """Go on with these heads alone, counted from 0."""
-        self.sizes = replace(self.sizes, heads=len(heads))
-
 
 class Dot(Score):
-    """Dot product: e(q, k) = q·k (Luong et al. 2015, §3.1).
+    """Dot product: e(q, k) = q·k (Luong et al. 2015, §3.1)."""
 
-    `scale_symbol` is how the scale is written, empty where there is none.
-    """
-
+    formulas: ClassVar = {"e_j": "q·k_j"}
     scale: float = 1.0
-    scale_symbol: ClassVar[str] = ""
 
     @override
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         # The scale goes to the queries, the smaller matrix.
         return (queries * self.scale) @ keys.transpose(-1, -2)
-
-    @override
-    def explain(self, query: Vector, keys: Vectors, *, head: int) -> list[Step]:
-        steps = [products(query, keys)]
-        if self.scale_symbol:
-            words = "the scale, a temperature of the softmax"
-            steps.append(Step("scale", words, self.scale_symbol, "", torch.tensor(self.scale)))
-        formula = f"q·k_j · {self.scale_symbol}" if self.scale_symbol else "q·k_j"
-        scores = steps[0].values * self.scale
-        return [*steps, Step("scores", "the score of every key", "e_j", formula, scores, over="keys")]
 
 
 class ScaledDot(Dot):
@@ -80,7 +59,7 @@ class ScaledDot(Dot):
     its gradient vanishes.
     """
 
-    scale_symbol = "1/√d"
+    formulas: ClassVar = {"e_j": "q·k_j / √d"}
 
     def __init__(self, sizes: HeadSizes) -> None:
         super().__init__(sizes)
@@ -94,8 +73,8 @@ class Bilinear(Dot):
     both models.
     """
 
+    formulas: ClassVar = {"e_j": "q·k_j / √D"}
     prescribed = QueriesOnly
-    scale_symbol = "1/√D"
 
     def __init__(self, sizes: HeadSizes) -> None:
         super().__init__(sizes)
@@ -105,36 +84,21 @@ class Bilinear(Dot):
 class Additive(Score):
     """Additive score: e(q, k) = vᵀ tanh(W_q x_i + W_k x_j + b), one v and b a head (Bahdanau et al. 2014, §A.1.2)."""
 
+    formulas: ClassVar = {"u_j": "tanh(q + k_j + b)", "v": "", "e_j": "v·u_j"}
     multiplies = False
     prescribed = Independent
 
     def __init__(self, sizes: HeadSizes) -> None:
         super().__init__(sizes)
         self.bias = nn.Parameter(torch.zeros(sizes.heads, sizes.key_width))
-        self.direction = nn.Parameter(torch.randn(sizes.heads, sizes.key_width) / math.sqrt(sizes.key_width))
+        self.direction = nn.Parameter(drawn(sizes.heads, sizes.key_width, std=sizes.key_width**-0.5))
 
     @override
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         # A vector for every pair: more memory than any product.
         pairs = (queries + self.bias[:, None])[:, :, :, None] + keys[:, :, None]  # B H Q K dk
-        return torch.einsum("bhqkd,hd->bhqk", pairs.tanh(), self.direction.to(pairs.dtype))
-
-    @override
-    def explain(self, query: Vector, keys: Vectors, *, head: int) -> list[Step]:
-        bias, direction = self.bias[head], self.direction[head]
-        hidden = (query + keys + bias).tanh()
-        return [
-            Step("bias", "the head's bias, learned", "b", "", bias),
-            Step("hidden", "query and key added, squashed", "u_j", "tanh(q + k_j + b)", hidden, over="keys"),
-            Step("direction", "the direction in which a pair fits, learned", "v", "", direction),
-            Step("scores", "the score of every key", "e_j", "v·u_j", hidden @ direction, over="keys"),
-        ]
-
-    @override
-    def keep_heads(self, heads: Sequence[int]) -> None:
-        self.bias = nn.Parameter(kept_parts(self.bias, heads, of=self.sizes.heads))
-        self.direction = nn.Parameter(kept_parts(self.direction, heads, of=self.sizes.heads))
-        super().keep_heads(heads)
+        hidden = show(self, "u_j", pairs.tanh(), "B H Q K d")
+        return torch.einsum("bhqkd,hd->bhqk", hidden, show(self, "v", self.direction, "H d").to(pairs.dtype))
 
 
 class Cosine(Score):
@@ -144,32 +108,16 @@ class Cosine(Score):
     direction has the score zero.
     """
 
+    formulas: ClassVar = {"τ": "", "e_j": "τ q·k_j / (‖q‖ ‖k_j‖)"}
+
     def __init__(self, sizes: HeadSizes) -> None:
         super().__init__(sizes)
         self.temperature = nn.Parameter(torch.full((sizes.heads,), math.sqrt(sizes.key_width)))
 
     @override
     def forward(self, queries: Queries, keys: Keys) -> Scores:
-        directions = F.normalize(queries, dim=-1) * self.temperature[:, None, None]
+        directions = F.normalize(queries, dim=-1) * show(self, "τ", self.temperature, "H")[:, None, None]
         return directions @ F.normalize(keys, dim=-1).transpose(-1, -2)
-
-    @override
-    def explain(self, query: Vector, keys: Vectors, *, head: int) -> list[Step]:
-        temperature, cosines = self.temperature[head], F.normalize(keys, dim=-1) @ F.normalize(query, dim=-1)
-        lengths = keys.norm(dim=-1)
-        return [
-            products(query, keys),
-            Step("query_length", "the length of the query", "‖q‖", "√(Σ_c q_c²)", query.norm()),
-            Step("key_lengths", "the length of every key", "‖k_j‖", "√(Σ_c k_jc²)", lengths, over="keys"),
-            Step("cosines", "the cosine of their angle", "cos_j", "q·k_j / (‖q‖ ‖k_j‖)", cosines, over="keys"),
-            Step("temperature", "the head's factor, learned", "τ", "", temperature),
-            Step("scores", "the score of every key", "e_j", "τ cos_j", temperature * cosines, over="keys"),
-        ]
-
-    @override
-    def keep_heads(self, heads: Sequence[int]) -> None:
-        self.temperature = nn.Parameter(kept_parts(self.temperature, heads, of=self.sizes.heads))
-        super().keep_heads(heads)
 
 
 class Euclidean(Score):
@@ -178,6 +126,8 @@ class Euclidean(Score):
     −‖q − k‖² = 2 q·k − ‖q‖² − ‖k‖², and softmax ignores what is the same for all keys: where all keys have one length,
     the weights are those of the scaled dot product. Where they have not, a long key no longer wins by its length.
     """
+
+    formulas: ClassVar = {"e_j": "−‖q − k_j‖² / (2√d)"}
 
     def __init__(self, sizes: HeadSizes) -> None:
         super().__init__(sizes)
@@ -188,21 +138,6 @@ class Euclidean(Score):
         # Multiplied out, which needs no vector q − k for every pair.
         squares = queries.square().sum(-1)[..., :, None] + keys.square().sum(-1)[..., None, :]  # B H Q K
         return (queries @ keys.transpose(-1, -2) - squares / 2) / self.temperature
-
-    @override
-    def explain(self, query: Vector, keys: Vectors, *, head: int) -> list[Step]:
-        distances, scale = (query - keys).square().sum(-1), 1 / (2 * self.temperature)
-        return [
-            Step("squared_distances", "the squared distance of every key", "δ_j", "‖q − k_j‖²", distances, over="keys"),
-            Step("scale", "the scale, a temperature of the softmax", "1/(2√d)", "", torch.tensor(scale)),
-            Step("scores", "the score of every key", "e_j", "−δ_j · 1/(2√d)", -distances * scale, over="keys"),
-        ]
-
-
-def products(query: Vector, keys: Vectors) -> Step:
-    """q·k of every key, a step that several scores begin with."""
-    words = "the product of the query with every key"
-    return Step("products", words, "q·k_j", "Σ_c q_c k_jc", keys @ query, over="keys")
 
 
 SCORES: dict[str, type[Score]] = {

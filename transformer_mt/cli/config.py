@@ -64,11 +64,11 @@ def choices(key: str) -> Mapping[str, Any]:
     from transformer_mt.attention.build import ATTENTION
     from transformer_mt.attention.graphs import GRAPHS
     from transformer_mt.attention.positions import POSITIONS, AttentionPosition
-    from transformer_mt.attention.projections import SHARING
+    from transformer_mt.attention.projections import QK_PROJECTIONS
     from transformer_mt.attention.scores import SCORES
     from transformer_mt.attention.spelling import usage
     from transformer_mt.device import PRECISIONS
-    from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS
+    from transformer_mt.models.blocks import FEED_FORWARDS, NORMS, RESIDUALS
     from transformer_mt.models.recurrent import FinalStates
     from transformer_mt.training.averaging import AVERAGING
     from transformer_mt.training.reports import VALIDATION_METRICS
@@ -76,7 +76,7 @@ def choices(key: str) -> Mapping[str, Any]:
     tables: dict[str, Mapping[str, Any]] = {
         "model.attention.kind": ATTENTION,
         "model.attention.score": SCORES,
-        "model.attention.sharing": {usage(name, entry, given=2): entry for name, entry in SHARING.items()},
+        "model.attention.qk_projection": {usage(name, entry, given=2): entry for name, entry in QK_PROJECTIONS.items()},
         "model.attention.position": {
             usage(name, entry, given=issubclass(entry, AttentionPosition)): entry for name, entry in POSITIONS.items()
         },
@@ -84,7 +84,7 @@ def choices(key: str) -> Mapping[str, Any]:
         "model.score": {**SCORES, "none": FinalStates},
         "model.norm": NORMS,
         "model.residual": RESIDUALS,
-        "model.activation": ACTIVATIONS,
+        "model.feed_forward": {usage(name, entry, given=2): entry for name, entry in FEED_FORWARDS.items()},
         "training.averaging": AVERAGING,
         "training.best_metric": VALIDATION_METRICS,
         "training.precision": PRECISIONS,

@@ -64,13 +64,12 @@ def explain(
     Rows and columns are pieces of words, because these are what the model computes with; numbers of a word would be
     sums and means of theirs. --json and --npz have all numbers, of vectors all entries.
     """
-    from transformer_mt.drawing.explanation_text import render_explanation
-    from transformer_mt.inspection import explanation
+    from transformer_mt.views import explain as view
 
     chosen = {option: _number(text, option) for option, text in (("--layer", layer), ("--head", head))}
     loaded = load_sentence(sentence, target, model=model, options=options)
     loaded.require_attention()
-    found = explanation.explain(
+    found = view.explain(
         loaded.model,
         loaded.tokenizer,
         loaded.source,
@@ -83,7 +82,7 @@ def explain(
     )
 
     def lines(width: int) -> Iterable[str]:
-        return found.source, found.target, "", *render_explanation(found, width=width)
+        return found.source, found.target, "", *view.lines_of(found, width=width)
 
     emit(found, lines, sentences=[loaded], options=options)
 

@@ -166,7 +166,7 @@ def _pairs(
 
 def _prune(run: "OpenedRun", pairs: "list[SentencePair]", amount: str, path: Path, *, importance: str) -> "Pruning":
     from transformer_mt.experiments.pruning import prune_run
-    from transformer_mt.inspection.gates import head_names
+    from transformer_mt.models.head_mask import head_names
     from transformer_mt.runs.directory import Run
 
     return prune_run(

@@ -92,7 +92,7 @@ class LoadedSentence:
 
     def switched_off(self) -> AbstractContextManager[None]:
         """While this is open, the model is without those heads."""
-        from transformer_mt.inspection.gates import without_heads
+        from transformer_mt.models.head_mask import without_heads
 
         return without_heads(self.model, self.without)
 
@@ -135,7 +135,7 @@ def load_sentence(
     Raises `InputError` for options of search beside a target, for a sentence without text, and for an unknown head.
     """
     from transformer_mt.cli.load import open_run
-    from transformer_mt.inspection.gates import without_heads
+    from transformer_mt.models.head_mask import without_heads
 
     names = parse_heads(without, option="--without")
     if target is not None:

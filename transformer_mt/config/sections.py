@@ -160,7 +160,7 @@ class AttentionConfig(Section):
     """How weights arise: by a softmax over scores, or `linear`, as running sums without a matrix of scores."""
     heads: Width = 4
     """Heads of every attention; they divide `model.width`."""
-    sharing: str = "independent"
+    qk_projection: str = "independent"
     """How the heads' queries and keys are projected: each by matrices of its own, or shared ones."""
     score: str = "scaled_dot"
     """How well a query fits a key."""
@@ -170,8 +170,8 @@ class AttentionConfig(Section):
     """Which positions may attend to which in self-attention."""
     dropout: Probability = 0.0
     """The probability with which an attention weight is dropped in training."""
-    pruned: tuple[Head, ...] = ()
-    """Heads that are left out, such as `cross.2.1`: stack, layer and head; the others stay as they are."""
+    head_mask: tuple[Head, ...] = ()
+    """Heads that are switched off, such as `cross.2.1`: stack, layer and head."""
 
 
 class _Model(Section):
@@ -197,10 +197,10 @@ class TransformerConfig(_Model):
     kind: str = "transformer"
     encoder_layers: Layers = 3
     decoder_layers: Layers = 3
-    feedforward: Annotated[int, Field(gt=0, le=2**18)] = 512
-    """Hidden features of the feed-forward network in each layer."""
-    activation: str = "relu"
-    """The feed-forward network's form."""
+    feed_forward: str = "relu"
+    """The feed-forward network of each layer."""
+    feed_forward_width: Annotated[int, Field(gt=0, le=2**18)] = 512
+    """Hidden features of the feed-forward network."""
     norm: str = "layer"
     """The normalisation around each layer."""
     residual: str = "pre_norm"

@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.inspection.gates import head_names, without_heads
 from transformer_mt.inspection.head_table import HeadTable
 from transformer_mt.inspection.intervals import Estimate, Resampling
+from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.registry import HeadName
 from transformer_mt.translation.translator import Translator
 

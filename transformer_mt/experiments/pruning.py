@@ -14,9 +14,8 @@ from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError
 from transformer_mt.experiments.head_bleu import bleu_change, bleu_statistics
 from transformer_mt.inspection.ablation import HeadImportance, head_importance
-from transformer_mt.inspection.gates import head_names
 from transformer_mt.inspection.intervals import Estimate, Resampling, sure
-from transformer_mt.models.pruning import leave_out
+from transformer_mt.models.head_mask import head_names, mask_heads
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
@@ -84,7 +83,7 @@ def prune_run(
     chosen = least_important(importance, count)
     work = HeadImportance(model, encode_pairs(pairs, tokenizer, max_length=model.max_length))
     before = work.losses(), bleu_statistics(translator, pairs)
-    leave_out(model, chosen)
+    mask_heads(model, chosen, key="--prune")
     after = work.losses(), bleu_statistics(translator, pairs)
     run = Run.create(path, pruned_config(config, chosen, parent=source.path), tokenizer, source.data(), source.words())
     run.save_model(weights_of(model))
@@ -109,8 +108,8 @@ def pruned_config(config: Config, names: Sequence[HeadName], *, parent: Path) ->
     """The configuration of a run that goes on from its parent without these heads."""
     assert isinstance(config.model, TransformerConfig)
     attention = config.model.attention
-    pruned = (*attention.pruned, *map(str, names))
-    attention = attention.model_copy(update={"pruned": tuple(sorted(pruned, key=_place))})
+    head_mask = (*attention.head_mask, *map(str, names))
+    attention = attention.model_copy(update={"head_mask": tuple(sorted(head_mask, key=_place))})
     model = config.model.model_copy(update={"attention": attention})
     return config.model_copy(update={"model": model, "init_from": begun_with(parent)})
 
@@ -122,4 +121,4 @@ def refuse_existing(path: Path) -> None:
 
 
 def _place(text: str) -> HeadName:
-    return HeadName.parse(text, key="model.attention.pruned")
+    return HeadName.parse(text, key="model.attention.head_mask")

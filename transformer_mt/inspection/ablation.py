@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
+from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.batching.batches import Batch, fixed_batches
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.inspection.gates import gated, head_names, head_numbers, without_heads
+from transformer_mt.models.head_mask import active_heads, attention_layers, gated, head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName, lookup
 from transformer_mt.tokenizer.symbols import PAD
@@ -59,18 +60,13 @@ class HeadImportance:
 
     def gradients(self) -> dict[HeadName, PerSentence]:
         """|∂L/∂ξ| of each pair's loss at ξ = 1, the gate of a head (Michel et al. 2019, §4.1)."""
-        modules = [
-            (HeadName(stack, layer, 0), module)
-            for stack, layers in self.model.attention_stacks().items()
-            for layer, module in enumerate(layers, start=1)
-            if head_numbers(module)
-        ]
+        layers = attention_layers(self.model)
         found = {name: np.zeros(len(self.encoded)) for name in head_names(self.model)}
         for rows, batch in batches(self.encoded, self.model):
-            slopes = _gate_gradients(self.model, batch, [module for _, module in modules])
-            for (place, module), slope in zip(modules, slopes, strict=True):
-                for column, number in enumerate(head_numbers(module)):
-                    found[place._replace(head=number)][rows.numpy()] = slope[:, column].double().cpu().numpy()
+            slopes = _gate_gradients(self.model, batch, list(layers.values()))
+            for (place, module), slope in zip(layers.items(), slopes, strict=True):
+                for number in active_heads(module):
+                    found[place._replace(head=number)][rows.numpy()] = slope[:, number - 1].double().cpu().numpy()
         return found
 
 
@@ -119,11 +115,11 @@ def _sentence_losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
     return losses.view_as(batch.labels).sum(dim=1)
 
 
-def _gate_gradients(model: Seq2Seq, batch: Batch, modules: list[nn.Module]) -> list[Float[Tensor, "B H"]]:
+def _gate_gradients(model: Seq2Seq, batch: Batch, modules: list[MaskedHeads]) -> list[Float[Tensor, "B H"]]:
     """|∂L_b/∂ξ| for the loss of each sentence b and the gates of each module's heads."""
+    source = batch.source
     gates = {
-        module: torch.ones(len(batch.source), len(head_numbers(module)), device=batch.source.device, requires_grad=True)
-        for module in modules
+        module: torch.ones(len(source), module.heads, device=source.device, requires_grad=True) for module in modules
     }
     if not gates:
         return []

@@ -4,40 +4,28 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from transformer_mt.attention.multihead import Attention, MultiHeadAttention
-from transformer_mt.attention.observing import Attended
-from transformer_mt.attention.shapes import Heads, Scores
+from transformer_mt.attention.multihead import MaskedHeads, MultiHeadAttention
+from transformer_mt.attention.shapes import Scores, Values
 
 
 @torch.no_grad()
-def value_norms(module: nn.Module, attended: Attended) -> Scores:
+def value_norms(module: MaskedHeads, weights: Scores, values: Values) -> Scores:
     """‖α_ij v_j W_o,r‖, how long a vector key j adds to query i through head r (Kobayashi et al. 2020).
 
     Where positions add to the values, v_j is what the pair (i, j) has: v_j + a^V_c. The recurrent decoder projects
     nothing: ‖α_ij h_j‖.
     """
     lengths = []
-    for key in range(attended.weights.shape[3]):
-        alone = torch.zeros_like(attended.weights)
-        alone[..., key] = attended.weights[..., key]
-        lengths.append(_projected(module, _heads(module, alone, attended)).norm(dim=-1))
+    for key in range(weights.shape[3]):
+        alone = torch.zeros_like(weights)
+        alone[..., key] = weights[..., key]
+        heads = alone @ values
+        if isinstance(module, MultiHeadAttention):
+            heads = module.position.add_to_heads(heads, alone)
+        lengths.append(module.parts(heads).norm(dim=-1))
     return torch.stack(lengths, dim=-1)
-
-
-def _heads(module: nn.Module, weights: Scores, attended: Attended) -> Heads:
-    """The heads that these weights make of the values."""
-    heads = weights @ attended.values
-    return module.position.add_to_heads(heads, weights) if isinstance(module, MultiHeadAttention) else heads
-
-
-def _projected(module: nn.Module, heads: Heads) -> Float[Tensor, "B H Q D"]:
-    """head_r W_o,r, what each head adds to the layer's output, without the bias."""
-    if not isinstance(module, Attention):
-        return heads
-    weight = module.output_projection.weight
-    return heads @ weight.T.reshape(*heads.shape[1::2], len(weight))  # D H*d -> H d D
 
 
 # The weights of one sentence, a tensor 1 H Q K for each layer of a stack.

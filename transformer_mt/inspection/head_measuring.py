@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
-from torch import nn
+from torch import Tensor
 
+from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair, words
 from transformer_mt.inspection.ablation import HeadImportance, batches, normalised_gradients
-from transformer_mt.inspection.gates import head_names, head_numbers
 from transformer_mt.inspection.head_table import (
     ALIGNED,
     DISTANCE,
@@ -26,11 +26,12 @@ from transformer_mt.inspection.head_table import (
     RelationFigures,
 )
 from transformer_mt.inspection.intervals import Estimate, Resampling, estimate, sure
-from transformer_mt.inspection.recording import record_attention
 from transformer_mt.inspection.relations import Instance, Kind, instances
+from transformer_mt.models.head_mask import active_heads, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.recording import record_attention
 
 # What a stack's rows and columns are words of: 0 the source, 1 the target.
 _SIDES = {"encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}
@@ -48,7 +49,7 @@ def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTab
     for rows, batch in batches(encoded, model):
         with evaluating(model), record_attention(model) as recording:
             require_finite(model(batch.source, batch.decoder_input))
-        layers = {stack: [layer.float().cpu().numpy() for layer in recording[stack]] for stack in collected}
+        layers = {stack: _active(recording[stack], model.attention_stacks()[stack]) for stack in collected}
         for place, row in enumerate(rows.tolist()):
             sides = _Side.of(tokenizer, kept[row].source), _Side.of(tokenizer, kept[row].target)
             for stack, part in collected.items():
@@ -90,7 +91,7 @@ class _Side:
 class _Stack:
     """What is summed up of the heads of one stack, sentence by sentence."""
 
-    def __init__(self, stack: str, modules: Sequence[nn.Module], pairs: Sequence[SentencePair]) -> None:
+    def __init__(self, stack: str, modules: Sequence[MaskedHeads], pairs: Sequence[SentencePair]) -> None:
         self.stack, self.pairs = stack, pairs
         self.cases = [list(instances(pair, stack)) for pair in pairs]
         counts: dict[Kind, int] = {}
@@ -200,9 +201,17 @@ class _Stack:
         ]
 
 
-def _names(stack: str, modules: Sequence[nn.Module]) -> list[HeadName]:
+def _active(layers: Sequence[Tensor], modules: Sequence[MaskedHeads]) -> list[Float[np.ndarray, "B H Q K"]]:
+    """The weights of the heads that are not masked."""
     return [
-        HeadName(stack, layer, head) for layer, module in enumerate(modules, start=1) for head in head_numbers(module)
+        weights[:, [number - 1 for number in active_heads(module)]].float().cpu().numpy()
+        for weights, module in zip(layers, modules, strict=True)
+    ]
+
+
+def _names(stack: str, modules: Sequence[MaskedHeads]) -> list[HeadName]:
+    return [
+        HeadName(stack, layer, head) for layer, module in enumerate(modules, start=1) for head in active_heads(module)
     ]
 
 

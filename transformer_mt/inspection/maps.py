@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transformer_mt.attention.graphs import Graph
-from transformer_mt.inspection.recording import present_heads, record_attention
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.recording import record_attention
 from transformer_mt.views.words import PairTokens, merge_mask, merge_pieces, tokenize_pair
 
 # What a number keeps in JSON: enough for every use of a weight, in a third of the characters.
@@ -122,9 +122,8 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
         if recording[name]:
             rows, columns = (side.pieces for side in tokens.sides(name))
             mask = torch.stack([edges(module, len(rows), len(columns)) for module in modules])
-            present = torch.stack([present_heads(module) for module in modules])
             (weights,) = recording.stacked(name).float().cpu()  # 1 L H Q K -> L H Q K
-            stacks[name] = StackMaps(weights, mask, rows, columns, None if present.all() else present)
+            stacks[name] = StackMaps(weights, mask, rows, columns)
     return AttentionMaps(source, target, tokens, stacks)
 
 

@@ -17,14 +17,13 @@ from typing_extensions import override
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.contributions import roll_out, value_norms
 from transformer_mt.inspection.erasure import Part, erase
-from transformer_mt.inspection.gates import head_numbers
 from transformer_mt.inspection.gradients import gradient_times_input, integrated_gradients
 from transformer_mt.inspection.maps import AttentionMaps, StackMaps, attend_pair
-from transformer_mt.inspection.recording import Recording, record_attention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import STACKS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.recording import Recording, record_attention
 from transformer_mt.views.words import PairTokens, sum_pieces, tokenize_pair
 
 ALL = tuple(STACKS)
@@ -181,10 +180,9 @@ METHODS: dict[str, type[Method]] = {
 def _norms(model: Seq2Seq, recording: Recording, name: str, maps: StackMaps) -> StackMaps:
     """The maps of a stack with the lengths of what was added in place of the weights; zeros for heads left out."""
     norms = torch.zeros_like(maps.weights)
-    layers = zip(model.attention_stacks()[name], recording.attended(name), strict=True)
-    for layer, (module, attended) in enumerate(layers):
-        places = [number - 1 for number in head_numbers(module)]
-        norms[layer, places] = value_norms(module, attended)[0].float().cpu()
+    layers = zip(model.attention_stacks()[name], recording[name], recording.values_of(name), strict=True)
+    for layer, (module, weights, values) in enumerate(layers):
+        norms[layer] = value_norms(module, weights, values)[0].float().cpu()
     return replace(maps, weights=norms)
 
 

@@ -4,26 +4,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
-from typing_extensions import override
-
 from transformer_mt.attention.build import build_attention, with_projections
+from transformer_mt.attention.initial import embedding_table
 from transformer_mt.attention.positions import EmbeddingPosition, NoEmbeddingPosition, build_embedding_position
 from transformer_mt.attention.projections import Unprojected
 from transformer_mt.attention.scores import SCORES, Score
+from transformer_mt.attention.spelling import spelled
 from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.errors import InputError
-from transformer_mt.models.blocks import ACTIVATIONS, NORMS, RESIDUALS, NoNorm
+from transformer_mt.models.blocks import FEED_FORWARDS, NORMS, RESIDUALS, FeedForward, NoNorm
+from transformer_mt.models.head_mask import mask_heads
 from transformer_mt.models.layers import LayerFactory
-from transformer_mt.models.pruning import KEY, leave_out
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Embedding, Embeddings, Transformer
 from transformer_mt.registry import HeadName, lookup
 
-# What a recurrent decoder may look at the source with: any score, or no attention at all.
+# How a recurrent decoder may look at the source: by any score, or without attention.
 RECURRENT_SCORES: dict[str, type[Score] | None] = {**SCORES, "none": None}
 
 
@@ -35,29 +32,8 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
     return MODELS[config.kind](config, vocabulary_size)
 
 
-# torch's functions that fill tensors with random numbers, as far as our models call them.
-_FILLING = (Tensor.normal_, Tensor.uniform_, nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_)
-
-
-class Unfilled(TorchFunctionMode):
-    """While it is open, the weights of new models are whatever their memory held, as those to come will replace them.
-
-    Drawing them takes longer than reading them, and for weights without memory, those on the device `meta`, torch would
-    first import its compiler.
-    """
-
-    @override
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        if func in _FILLING:
-            return args[0] if args else kwargs["tensor"]
-        return (torch.empty if func is torch.randn else func)(*args, **kwargs)
-
-
 def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:
-    """A Transformer without its pruned heads; the three matrices of the vocabulary are shared as `tied` says."""
+    """A Transformer with its head mask; `tied` says which of the three matrices of the vocabulary are one."""
     model = Transformer(
         build_layer_factory(config),
         build_embeddings(config, build_embedding_position(config.attention.position), vocabulary_size),
@@ -65,7 +41,7 @@ def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transf
         decoder_layers=config.decoder_layers,
         max_length=config.max_length,
     )
-    leave_out(model, [HeadName.parse(text, key=KEY) for text in config.attention.pruned])
+    mask_heads(model, [HeadName.parse(text, key=KEY) for text in config.attention.head_mask], key=KEY)
     return model
 
 
@@ -93,7 +69,7 @@ def build_source_reader(config: RecurrentConfig) -> SourceAttention | FinalState
 
 
 def build_layer_factory(config: TransformerConfig) -> LayerFactory:
-    """What the layers of a Transformer are made of."""
+    """The parts of a Transformer's layers."""
     width, heads = config.width, config.attention.heads
     if width % heads:
         near = max(h for h in range(1, heads + 1) if width % h == 0)
@@ -103,10 +79,11 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
         )
     norm = lookup(NORMS, config.norm, key="model.norm")
     residual = lookup(RESIDUALS, config.residual, key="model.residual")
-    feed_forward = lookup(ACTIVATIONS, config.activation, key="model.activation")
+    networks = {name: partial(network, width, config.feed_forward_width) for name, network in FEED_FORWARDS.items()}
+    feed_forward: Callable[[], FeedForward] = partial(spelled, config.feed_forward, networks, key="model.feed_forward")
     return LayerFactory(
         attention=build_attention(config.attention, width=width),
-        feed_forward=partial(feed_forward, width=width, hidden=config.feedforward),
+        feed_forward=feed_forward,
         residual=lambda: residual(norm(width), dropout=config.dropout),
         norm=partial(NoNorm if residual.ends_in_norm else norm, width),
     )
@@ -114,10 +91,11 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
 
 def build_embeddings(config: ModelConfig, position: EmbeddingPosition, vocabulary_size: int) -> Embeddings:
     """The embeddings of source and target; where all matrices are tied they have one table."""
-    target = nn.Embedding(vocabulary_size, config.width)
-    source = target if config.tied == "all" else nn.Embedding(vocabulary_size, config.width)
+    target = embedding_table(vocabulary_size, config.width)
+    source = target if config.tied == "all" else embedding_table(vocabulary_size, config.width)
     scaled = partial(Embedding, position=position, dropout=config.dropout)
     return Embeddings(scaled(source), scaled(target), tie_output=config.tied != "none")
 
 
+KEY = "model.attention.head_mask"
 MODELS: dict[str, Callable[[Any, int], Seq2Seq]] = {"transformer": build_transformer, "recurrent": build_recurrent}

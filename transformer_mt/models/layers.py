@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
 
-from jaxtyping import Int
-from torch import Tensor, nn
+from torch import nn
 
 from transformer_mt.attention.build import AttentionFactory
 from transformer_mt.attention.multihead import KeyValues
-from transformer_mt.models.blocks import Norm, Residual
+from transformer_mt.models.blocks import FeedForward, Norm, Residual
+from transformer_mt.models.cache import Hypotheses
 from transformer_mt.models.seq2seq import Mask, Memory, States
 
 
@@ -18,7 +17,7 @@ class LayerFactory:
     """Makes what every layer consists of, each time with weights of its own."""
 
     attention: AttentionFactory
-    feed_forward: Callable[[], nn.Module]
+    feed_forward: Callable[[], FeedForward]
     residual: Callable[[], Residual]
     norm: Callable[[], Norm]
 
@@ -37,19 +36,16 @@ class EncoderLayer(nn.Module):
         h = self.self_residual.before(x, mask)
         x = self.self_residual.after(x, self.self_attention(h, self.self_attention.key_values(h, mask)), mask)
         h = self.feed_forward_residual.before(x, mask)
-        return self.feed_forward_residual.after(x, self.feed_forward(h), mask)
+        return self.feed_forward_residual.after(x, self.feed_forward(h, mask), mask)
 
 
 @dataclass(frozen=True, slots=True)
 class LayerState:
-    """What a decoder layer can attend to: the target tokens it has read (None: none yet) and the memory."""
+    """What a decoder layer attends to: the target tokens each hypothesis has read (None: none yet), and the memory of
+    each sentence."""
 
     target: KeyValues | None
     memory: KeyValues
-
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
-        """The state of the hypotheses `rows`."""
-        return type(self)(self.target and self.target.select(rows), self.memory.select(rows))
 
 
 class DecoderLayer(nn.Module):
@@ -67,14 +63,14 @@ class DecoderLayer(nn.Module):
         """The state before the first target token: the memory's keys and values, projected once."""
         return LayerState(None, self.cross_attention.key_values(memory.states, memory.mask))
 
-    def forward(self, x: States, mask: Mask, state: LayerState) -> tuple[States, LayerState]:
+    def forward(self, x: States, mask: Mask, state: LayerState, hypotheses: Hypotheses) -> tuple[States, LayerState]:
         """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
         h = self.self_residual.before(x, mask)
         new = self.self_attention.key_values(h)
         target = new if state.target is None else state.target.append(new)
         x = self.self_residual.after(x, self.self_attention(h, target), mask)
-        h = self.cross_residual.before(x, mask)
-        x = self.cross_residual.after(x, self.cross_attention(h, state.memory), mask)
+        h = hypotheses.by_sentence(self.cross_residual.before(x, mask))
+        x = self.cross_residual.after(x, hypotheses.by_hypothesis(self.cross_attention(h, state.memory)), mask)
         h = self.feed_forward_residual.before(x, mask)
-        x = self.feed_forward_residual.after(x, self.feed_forward(h), mask)
+        x = self.feed_forward_residual.after(x, self.feed_forward(h, mask), mask)
         return x, LayerState(target, state.memory)

@@ -1,7 +1,7 @@
 """The recurrent encoder–decoder, with attention (Bahdanau et al. 2014; Luong et al. 2015) or without."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import torch
@@ -10,24 +10,15 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from typing_extensions import override
 
-from transformer_mt.attention.multihead import KeyValues, masked_softmax
-from transformer_mt.attention.observing import Attended, current_observer
+from transformer_mt.attention.initial import fill
+from transformer_mt.attention.multihead import KeyValues, MaskedHeads, masked_softmax
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
-from transformer_mt.attention.steps import (
-    Explained,
-    HeadSteps,
-    Row,
-    Stage,
-    Step,
-    named,
-    softmax_stage,
-    summed_up,
-    value_step,
-)
-from transformer_mt.dropout import Dropout
+from transformer_mt.attention.showing import show
 from transformer_mt.models.blocks import Layers
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States, Surroundings
+from transformer_mt.models.cache import Hypotheses
+from transformer_mt.models.dropout import Dropout
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
 from transformer_mt.models.transformer import Embeddings
 from transformer_mt.tokenizer.symbols import PAD
 
@@ -35,32 +26,36 @@ LayerStates = tuple[Float[Tensor, "B D"], ...]
 
 
 class SourceReader(nn.Module, ABC):
-    """What the decoder sees of the source before each target token: the context c_t, of width D.
-
-    `has_weights` says whether it looks at one state more than at another.
-    """
-
-    has_weights: ClassVar[bool]
+    """The decoder's view of the source before each target token: the context c_t, of width D."""
 
     @abstractmethod
     def key_values(self, memory: Memory) -> KeyValues:
-        """What there is to read, made once a sentence."""
+        """The keys and values of the source, made once a sentence."""
 
     @abstractmethod
-    def forward(self, state: Float[Tensor, "B D"], source: KeyValues) -> Float[Tensor, "B D"]:
-        """c_t; the state is s_{t−1} of the decoder's last layer."""
+    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
+        """c_t; the states are s_{t−1} of the decoder's last layer, one for each hypothesis of a sentence."""
 
 
-class SourceAttention(SourceReader, Explained):
+class SourceAttention(SourceReader, MaskedHeads):
     """c_t = Σ_k α_tk h_k, α_t = softmax(e(s_{t−1}, h_k)) over the real source tokens (Bahdanau et al. 2014, §3.1).
 
     The values are the encoder's states themselves. A source without any token gives zeros.
     """
 
-    has_weights = True
+    formulas: ClassVar[dict[str, str]] = {
+        "h": "s_{t−1}",
+        "α_j": "exp(e_j) / Σ_j exp(e_j)",
+        "v_j": "h_j",
+        "head": "Σ_j α_j v_j",
+        "o": "head",
+        "o_j": "α_j v_j",
+        "o_r": "head_r",
+        "y": "head",
+    }
 
     def __init__(self, projections: Projections, score: Score) -> None:
-        super().__init__()
+        super().__init__(heads=1)
         self.score = score
         self.projections = projections
 
@@ -69,38 +64,23 @@ class SourceAttention(SourceReader, Explained):
         return KeyValues(self.projections.keys(memory.states), memory.states[:, None], memory.mask)
 
     @override
-    def forward(self, state: Float[Tensor, "B D"], source: KeyValues) -> Float[Tensor, "B D"]:
+    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
         assert source.mask is not None
-        queries = self.projections.queries(state[:, None])  # B D -> B 1 1 dk
-        scores = self.score(queries, source.keys)
-        weights = masked_softmax(scores, source.mask[:, None, None])
-        heads = weights @ source.values
-        if observer := current_observer():
-            observer(self, Attended(queries, source.keys, source.values, scores, weights, heads))
-        return heads[:, 0, 0]
-
-    @override
-    def explain(self, row: Row) -> HeadSteps:
-        projection = self.projections.explain(row.state, row.keys, head=row.head)
-        query, keys = named(projection, "query"), named(projection, "keys")
-        scoring = tuple(self.score.explain(query, keys, head=row.head))
-        softmax = softmax_stage(scoring[-1], torch.ones(len(keys), dtype=torch.bool, device=keys.device))
-        stages = (
-            Stage("Query and keys", projection),
-            Stage("Scores: how well every state of the source fits", scoring),
-            softmax,
-        )
-        return summed_up(stages, named(softmax.steps, "weights"), [value_step(row.values, formula="h_j")])
+        queries = self.projections.queries(show(self, "h", states, "B Q D"))  # B W D -> B 1 W dk
+        queries = show(self.projections, "q", queries, "B H Q d")
+        keys = show(self.projections, "k_j", source.keys, "B H K d")
+        scores = show(self.score, "e_j", self.score(queries, keys), "B H Q K")
+        weights = show(self, "α_j", masked_softmax(scores, source.mask[:, None, None]), "B H Q K")
+        heads = show(self, "head", weights @ show(self, "v_j", source.values, "B H K d"), "B H Q d")
+        return show(self, "y", self.masked(heads)[:, 0], "B Q D")
 
 
 class FinalStates(SourceReader):
     """c_t = [h→_S ; h←_1] for every t: one fixed vector for the whole sentence, and no attention.
 
-    Sutskever et al. 2014 and Cho et al. 2014, §2.2, whose encoders hand over what they know after the last token. Of a
+    Sutskever et al. 2014 and Cho et al. 2014, §2.2, whose encoders hand over their state after the last token. Of a
     bidirectional encoder that is the forward state at the last real token and the backward state at the first.
     """
-
-    has_weights = False
 
     @override
     def key_values(self, memory: Memory) -> KeyValues:
@@ -110,8 +90,8 @@ class FinalStates(SourceReader):
         return KeyValues(ends[:, None, None], ends[:, None, None])
 
     @override
-    def forward(self, state: Float[Tensor, "B D"], source: KeyValues) -> Float[Tensor, "B D"]:
-        return source.values[:, 0, 0]
+    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
+        return source.values[:, 0].expand_as(states)
 
 
 class Encoder(nn.Module):
@@ -162,21 +142,26 @@ class Cell(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class RecurrentState:
-    """The state of every decoder layer, and what they read of the source."""
+    """The state of every decoder layer for each hypothesis, and the keys and values of each sentence."""
 
     layers: LayerStates
     source: KeyValues
+    hypotheses: Hypotheses
 
     def select(self, rows: Int[Tensor, " N"]) -> Self:
         """The state of the hypotheses `rows`."""
-        return type(self)(tuple(layer[rows] for layer in self.layers), self.source.select(rows))
+        hypotheses, left = self.hypotheses.select(rows)
+        source = self.source if left is None else self.source.select(left)
+        return type(self)(tuple(layer[rows] for layer in self.layers), source, hypotheses)
 
 
-class Decoder(nn.Module, Surroundings):
+class Decoder(nn.Module):
     """GRUs, one above the other: s_t from s_{t−1}, y_{t−1} and c_t (Bahdanau et al. 2014, §A.2.2).
 
     The first layer reads y_{t−1} and c_t, each other layer the one below; attention asks with the last one's s_{t−1}.
     """
+
+    formulas: ClassVar = {"x": "s_{t−1}", "i_c": "y W, for the gates r, z and n", "x′": "s_t"}
 
     def __init__(self, reader: SourceReader, *, width: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -193,7 +178,7 @@ class Decoder(nn.Module, Surroundings):
         """
         backward = memory.states[:, 0].chunk(2, dim=-1)[1]
         layers = self.start_projection(backward).tanh().chunk(len(self.cells), dim=-1)
-        return RecurrentState(layers, self.reader.key_values(memory))
+        return RecurrentState(layers, self.reader.key_values(memory), Hypotheses(len(backward)))
 
     def forward(self, embedded: States, state: RecurrentState) -> tuple[States, States, RecurrentState]:
         """s_t of the last layer and c_t for every target token, and the state that has read them."""
@@ -201,36 +186,12 @@ class Decoder(nn.Module, Surroundings):
         token_gates = first.input_gates(embedded)  # B T 3D, at once
         layers, states, contexts = state.layers, [], []
         for gates in token_gates.unbind(dim=1):
-            context = self.reader(layers[-1], state.source)
-            layers = self.step(layers, gates + self.context_gates(context))
-            states.append(layers[-1])
+            asking = state.hypotheses.by_sentence(show(self, "x", layers[-1][:, None], "B Q D"))
+            context = state.hypotheses.by_hypothesis(self.reader(asking, state.source))[:, 0]
+            layers = self.step(layers, gates + show(self, "i_c", self.context_gates(context), "B D"))
+            states.append(show(self, "x′", layers[-1], "B D"))
             contexts.append(context)
-        return torch.stack(states, dim=1), torch.stack(contexts, dim=1), RecurrentState(layers, state.source)
-
-    @override
-    def entrance(self, attention: nn.Module) -> nn.Module:
-        return attention
-
-    @override
-    def explain_state(self, x: Float[Tensor, " D"]) -> Step:
-        return Step("state", "the last layer's state, before the row's piece is written", "s_{t−1}", "", x)
-
-    @override
-    def explain_before(self, x: Float[Tensor, " D"]) -> Stage:
-        read = Step("read", "what the attention reads: the state as it is", "h", "s_{t−1}", x)
-        return Stage("Nothing between the state and the attention", (read,))
-
-    @override
-    def explain_after(self, x: Float[Tensor, " D"], y: Float[Tensor, " D"]) -> Stage:
-        reset, keep, new = self.context_gates(y).chunk(3)
-        return Stage(
-            "Into the gates of the decoder's first layer",
-            (
-                Step("reset_gate", "what y, the context, adds to the reset gate", "i_r", "y W_r", reset),
-                Step("update_gate", "what it adds to the update gate", "i_z", "y W_z", keep),
-                Step("new_state", "what it adds to the new state", "i_n", "y W_n", new),
-            ),
-        )
+        return torch.stack(states, dim=1), torch.stack(contexts, dim=1), replace(state, layers=layers)
 
     def step(self, layers: LayerStates, gates: Float[Tensor, "B 3*D"]) -> LayerStates:
         """The next state of every layer, from the gates of the first one's input."""
@@ -271,25 +232,20 @@ class RecurrentSeq2Seq(Seq2Seq):
         super().__init__()
         self.max_length = max_length
         self.source_embedding, self.target_embedding, tie_output = embeddings
-        source_table, target_table = self.source_embedding.table, self.target_embedding.table
-        vocabulary, width = target_table.weight.shape
+        vocabulary, width = self.target_embedding.table.weight.shape
         self.encoder, self.decoder = encoder, decoder
         self.readout = Readout(width)
         self.dropout = Dropout(dropout)
         self.output = nn.Linear(width, vocabulary)
-        for matrix in (source_table.weight, target_table.weight, self.output.weight):
-            nn.init.normal_(matrix, std=width**-0.5)
+        fill(self.output.weight, std=width**-0.5)
         nn.init.zeros_(self.output.bias)
         if tie_output:
-            self.output.weight = target_table.weight
+            self.output.weight = self.target_embedding.table.weight
 
     @override
-    def attention_stacks(self) -> dict[str, list[nn.Module]]:
-        return {"cross": [self.decoder.reader]} if self.decoder.reader.has_weights else {}
-
-    @override
-    def surroundings(self) -> dict[str, list[Surroundings]]:
-        return {"cross": [self.decoder]} if self.decoder.reader.has_weights else {}
+    def attention_stacks(self) -> dict[str, list[MaskedHeads]]:
+        reader = self.decoder.reader
+        return {"cross": [reader]} if isinstance(reader, SourceAttention) else {}
 
     def encode(self, source: Int[Tensor, "B S"]) -> Memory:
         """The states of the source tokens, zero at padding."""

@@ -1,4 +1,4 @@
-"""What training and search know of a model: it reads a source once, then target tokens."""
+"""The protocol of all models: training and search know that one reads a source once, then target tokens."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -10,10 +10,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_mt.attention.steps import Stage, Step
+from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.errors import MachineError
 
-# What is said of a model in which something overflows.
 NOT_FINITE = "the model: its numbers are not finite; restore its weights or train anew"
 # Batch B, N tokens of the source or of the target, of which the mask is True at the real ones, model width D.
 States = Float[Tensor, "B N D"]
@@ -22,7 +21,7 @@ Mask = Bool[Tensor, "B N"]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What an encoder hands to its decoder: one state a source token, and which of them are real (True) or padding."""
+    """An encoder's output: one state for each source token, and which of them are real (True) or padding."""
 
     states: States
     mask: Mask
@@ -30,30 +29,10 @@ class Memory:
 
 @runtime_checkable
 class State(Protocol):
-    """What a decoder remembers of the source and of the target tokens it has read, so that each is read once."""
+    """A decoder's memory of the source and of the target tokens it has read, so that each is read once."""
 
     def select(self, rows: Int[Tensor, " N"]) -> "State":
         """The state of the hypotheses `rows`; a row may come several times."""
-
-
-class Surroundings(ABC):
-    """What a model does before and after an attention layer, said step by step for one row: x is a state, D numbers."""
-
-    @abstractmethod
-    def entrance(self, attention: nn.Module) -> nn.Module:
-        """The module that reads the state first, as its first argument."""
-
-    @abstractmethod
-    def explain_state(self, x: Float[Tensor, " D"]) -> Step:
-        """The state itself, called `state`."""
-
-    @abstractmethod
-    def explain_before(self, x: Float[Tensor, " D"]) -> Stage:
-        """From the state to h, what the attention reads; the last step is `read`."""
-
-    @abstractmethod
-    def explain_after(self, x: Float[Tensor, " D"], y: Float[Tensor, " D"]) -> Stage:
-        """What becomes of what the attention adds, y."""
 
 
 class Seq2Seq(nn.Module, ABC):
@@ -66,19 +45,11 @@ class Seq2Seq(nn.Module, ABC):
     output: nn.Linear
 
     @abstractmethod
-    def attention_stacks(self) -> dict[str, list[nn.Module]]:
+    def attention_stacks(self) -> dict[str, list[MaskedHeads]]:
         """The attention modules of each stack, first layer first, for inspection.
 
         `encoder` and `decoder` attend to themselves, `cross` from the decoder to the memory; a model has those it has.
         """
-
-    def surroundings(self) -> dict[str, list[Surroundings]]:
-        """What stands around each module of `attention_stacks`, in the same order; a model without any has none."""
-        return {}
-
-    def explain_embedding(self, stack: str, token: int, *, number: int) -> list[Step]:
-        """How the first state of a stack comes from its token at a position, from 0; none where it does not."""
-        return []
 
     @abstractmethod
     def start(self, source: Int[Tensor, "B S"]) -> State:
@@ -86,7 +57,7 @@ class Seq2Seq(nn.Module, ABC):
 
     @abstractmethod
     def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, State]:
-        """What the output matrix is applied to after each token of `target`, and the state that has read them.
+        """The states that the output matrix is applied to, one after each token of `target`, and the next state.
 
         `target` continues what the state has read; after `start` it begins with `BOS`. The given state stays as it is.
         A target row ends with padding only in training, where no state is carried on.
@@ -98,10 +69,10 @@ class Seq2Seq(nn.Module, ABC):
         return self.output(states), state
 
     def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
-        """What `decode` would give if decoding ended after each layer, first layer first; the last is what it gives.
+        """The logits if decoding ended after each layer, first layer first; the last are those of `decode`.
 
-        Only where a residual path joins the layers does the output matrix understand the lower ones; other models have
-        the last alone.
+        Only where a residual path joins the layers does the output matrix fit the lower ones; other models have the
+        last alone.
         """
         return [self.decode(target, state)[0]]
 
@@ -109,18 +80,15 @@ class Seq2Seq(nn.Module, ABC):
         self,
         source: Int[Tensor, "B S"],
         target: Int[Tensor, "B T"],
-        finish: Callable[[States, nn.Linear], Tensor] | None = None,
+        head: Callable[[States, nn.Linear], Tensor] | None = None,
     ) -> Tensor:
         """Logits of the token after each token of `target`, for training: teacher forcing.
 
-        `finish` takes the states and the output layer instead, and what it makes of them is returned: a loss that never
-        has all logits at once.
+        With a `head`, its result for the states and the output layer in place of the logits: a loss that never has all
+        of them at once.
         """
-        if finish is None:
-            logits, _ = self.decode(target, self.start(source))
-            return logits
         states, _ = self.read(target, self.start(source))
-        return finish(states, self.output)
+        return self.output(states) if head is None else head(states, self.output)
 
 
 def require_finite(x: Tensor) -> Tensor:

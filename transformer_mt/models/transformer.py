@@ -1,26 +1,29 @@
 """The Transformer (Vaswani et al. 2017, "Attention Is All You Need")."""
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from transformer_mt.attention.observing import current_observer
+from transformer_mt.attention.initial import fill
+from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.attention.positions import EmbeddingPosition
-from transformer_mt.attention.steps import Step
-from transformer_mt.dropout import Dropout
+from transformer_mt.attention.showing import show
 from transformer_mt.models.blocks import Layers
-from transformer_mt.models.layers import DecoderLayer, EncoderLayer, LayerFactory
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States, Surroundings
-from transformer_mt.models.stepping import DecoderState, DecoderStep, SharedState
+from transformer_mt.models.cache import Hypotheses
+from transformer_mt.models.dropout import Dropout
+from transformer_mt.models.layers import DecoderLayer, EncoderLayer, LayerFactory, LayerState
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
 from transformer_mt.tokenizer.symbols import PAD
 
 
 class Embedding(nn.Module):
     """x_i = √D e_i, then the position encoding, then dropout (Vaswani et al. 2017, §3.4, §3.5, §5.4)."""
+
+    formulas: ClassVar = {"√D e": ""}
 
     def __init__(self, table: nn.Embedding, position: EmbeddingPosition, *, dropout: float) -> None:
         super().__init__()
@@ -30,14 +33,8 @@ class Embedding(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "B N"], *, start: int = 0) -> States:
         """Embed tokens that stand at the positions start, start + 1, …"""
-        scaled = self.table(tokens) * math.sqrt(self.table.embedding_dim)
+        scaled = show(self, "√D e", self.table(tokens) * math.sqrt(self.table.embedding_dim), "B Q D")
         return self.dropout(self.position.embed(scaled, start=start))
-
-    def explain(self, token: int, *, number: int) -> list[Step]:
-        """The steps to the state of a token at this position, from 0."""
-        scaled = self.table.weight[token] * math.sqrt(self.table.embedding_dim)
-        step = Step("embedding", "the embedding of the token that the row reads, scaled", "√D e", "", scaled)
-        return [step, *self.position.explain(scaled, number=number)]
 
 
 class Embeddings(NamedTuple):
@@ -46,6 +43,26 @@ class Embeddings(NamedTuple):
     source: Embedding
     target: Embedding
     tie_output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderState:
+    """The state of every decoder layer, the number of target tokens they have read, and the hypotheses they are of."""
+
+    layers: tuple[LayerState, ...]
+    length: int
+    hypotheses: Hypotheses
+
+    def select(self, rows: Int[Tensor, " N"]) -> Self:
+        """The state of the hypotheses `rows`. Memory moves only when a sentence has no hypothesis left."""
+        hypotheses, left = self.hypotheses.select(rows)
+        layers = (
+            LayerState(
+                layer.target and layer.target.select(rows), layer.memory if left is None else layer.memory.select(left)
+            )
+            for layer in self.layers
+        )
+        return replace(self, layers=tuple(layers), hypotheses=hypotheses)
 
 
 class Transformer(Seq2Seq):
@@ -68,31 +85,18 @@ class Transformer(Seq2Seq):
         self.apply(_initialise)
         vocabulary, width = self.target_embedding.table.weight.shape
         self.output = nn.Linear(width, vocabulary)
-        nn.init.normal_(self.output.weight, std=width**-0.5)
+        fill(self.output.weight, std=width**-0.5)
         nn.init.zeros_(self.output.bias)
         if tie_output:
             self.output.weight = self.target_embedding.table.weight
 
     @override
-    def attention_stacks(self) -> dict[str, list[nn.Module]]:
+    def attention_stacks(self) -> dict[str, list[MaskedHeads]]:
         return {
             "encoder": [layer.self_attention for layer in self.encoder],
             "decoder": [layer.self_attention for layer in self.decoder],
             "cross": [layer.cross_attention for layer in self.decoder],
         }
-
-    @override
-    def surroundings(self) -> dict[str, list[Surroundings]]:
-        return {
-            "encoder": [layer.self_residual for layer in self.encoder],
-            "decoder": [layer.self_residual for layer in self.decoder],
-            "cross": [layer.cross_residual for layer in self.decoder],
-        }
-
-    @override
-    def explain_embedding(self, stack: str, token: int, *, number: int) -> list[Step]:
-        embeddings = {"encoder": self.source_embedding, "decoder": self.target_embedding}
-        return embeddings[stack].explain(token, number=number) if stack in embeddings else []
 
     def encode(self, source: Int[Tensor, "B S"]) -> Memory:
         """The states of the source tokens."""
@@ -105,54 +109,36 @@ class Transformer(Seq2Seq):
     @override
     def start(self, source: Int[Tensor, "B S"]) -> DecoderState:
         memory = self.encode(source)
-        return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0, self._step(memory))
+        return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0, Hypotheses(len(source)))
 
     @override
-    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, State]:
+    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, DecoderState]:
         """Padding at the end of target rows needs no mask in attention: causality hides it from every real token."""
-        assert isinstance(state, DecoderState | SharedState)
+        states, state = self.read_by_layer(target, state)
+        return self.decoder_norm(states[-1], target != PAD), state
+
+    def read_by_layer(self, target: Int[Tensor, "B T"], state: State) -> tuple[list[States], DecoderState]:
+        """The states after every decoder layer, first layer first, and the next state."""
+        assert isinstance(state, DecoderState)
         mask = target != PAD
         x = self.target_embedding(target, start=state.length)
-        if target.shape[1] == 1 and state.step is not None and not is_watched():
-            x, shared = state.step(x, state.shared())
-            return self.decoder_norm(x, mask), shared
-        layers = []
-        for layer, layer_state in zip(self.decoder, state.alone().layers, strict=True):
-            x, layer_state = layer(x, mask, layer_state)
+        states, layers = [], []
+        for layer, layer_state in zip(self.decoder, state.layers, strict=True):
+            x, layer_state = layer(x, mask, layer_state, state.hypotheses)
+            states.append(x)
             layers.append(layer_state)
-        state = DecoderState(tuple(layers), state.length + target.shape[1], state.step)
-        return self.decoder_norm(x, mask), state
+        return states, replace(state, layers=tuple(layers), length=state.length + target.shape[1])
 
     @override
     def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
         """The final norm and the output matrix applied after every layer (the logit lens, nostalgebraist 2020)."""
-        assert isinstance(state, DecoderState | SharedState)
-        mask = target != PAD
-        x = self.target_embedding(target, start=state.length)
-        logits = []
-        for layer, layer_state in zip(self.decoder, state.alone().layers, strict=True):
-            x, _ = layer(x, mask, layer_state)
-            logits.append(self.output(self.decoder_norm(x, mask)))
-        return logits
-
-    def _step(self, memory: Memory) -> DecoderStep | None:
-        """How a search goes on after this memory; None in training, and where a layer needs more than a step gives."""
-        if self.training or torch.is_grad_enabled() or not DecoderStep.can_stand_for(list(self.decoder)):
-            return None
-        # A source without any token is nothing that a softmax could be taken over.
-        return DecoderStep(list(self.decoder)) if memory.mask.any(dim=1).all() else None
-
-
-def is_watched() -> bool:
-    """Whether somebody looks at attention or at gradients, which a step of a search does not show."""
-    return torch.is_grad_enabled() or current_observer() is not None
+        states, _ = self.read_by_layer(target, state)
+        return [self.output(self.decoder_norm(x, target != PAD)) for x in states]
 
 
 def _initialise(module: nn.Module) -> None:
-    """Embeddings with variance 1/D, so that √D e_i has variance one; matrices after Glorot and Bengio (2010)."""
-    if isinstance(module, nn.Embedding):
-        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-    elif isinstance(module, nn.Linear):
+    """Matrices after Glorot and Bengio (2010)."""
+    if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:
             nn.init.zeros_(module.bias)

@@ -46,7 +46,7 @@ from transformer_mt.files import (
     write_atomically,
     write_errors,
 )
-from transformer_mt.models.build import Unfilled, build_model
+from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads, read_alignment
 from transformer_mt.runs.checksummed import remove_leftovers
@@ -216,8 +216,7 @@ class Run:
             build = partial(build_model, config.model, vocabulary_size=tokenizer.size)
             layout = model_layout(config.model, build, most=len(header.layout))
             weights = self._read_tensors(file, header, layout)
-        with Unfilled():
-            model = build()
+        model = build()
         load_weights(model, weights)
         return TrainedModel(config, tokenizer, model.eval())
 
@@ -330,7 +329,7 @@ def model_layout(config: ModelConfig, build: Callable[[], Seq2Seq], *, most: int
     layers = sum(value for key, value in leaves(config) if key.endswith("layers"))
     if layers * _TENSORS_A_LAYER > most:
         return {}
-    with torch.device("meta"), Unfilled():
+    with torch.device("meta"):
         return layout_of(weights_of(build()))
 
 

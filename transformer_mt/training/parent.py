@@ -6,11 +6,9 @@ from pathlib import Path
 
 import torch
 
-from transformer_mt.config.sections import Config, InitFromConfig, ModelConfig, TransformerConfig
+from transformer_mt.config.sections import Config, InitFromConfig
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
-from transformer_mt.models.pruning import KEY, leave_out
-from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run, TrainedModel
 from transformer_mt.runs.weights import digest, layout_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -27,8 +25,8 @@ def begun_with(path: Path) -> InitFromConfig:
 def load_parent(config: Config) -> TrainedModel:
     """The parent that a configuration names, which has to be the one that it meant.
 
-    Its model is without the heads that the configuration leaves out. Raises `InputError` for one whose weights have
-    changed since, and where the configuration describes a model or a vocabulary that the parent does not have.
+    Raises `InputError` for one whose weights have changed since, and where the configuration describes a model or a
+    vocabulary that the parent does not have.
     """
     place = config.init_from.run
     parent = Run.open(Path(place)).load()
@@ -38,8 +36,6 @@ def load_parent(config: Config) -> TrainedModel:
         old, new = getattr(parent.config.tokenizer, key), getattr(config.tokenizer, key)
         if old != new:
             raise InputError(f"tokenizer.{key}: is {old} in {place}, whose vocabulary stays, and {new} now; leave it")
-    pruned = set(_pruned(config.model)) - set(_pruned(parent.config.model))
-    leave_out(parent.model, [HeadName.parse(text, key=KEY) for text in sorted(pruned)])
     with torch.device("meta"):
         layout = layout_of(weights_of(build_model(config.model, vocabulary_size=parent.tokenizer.size)))
     theirs = layout_of(weights_of(parent.model))
@@ -47,10 +43,6 @@ def load_parent(config: Config) -> TrainedModel:
         name = sorted(key for key in {*layout, *theirs} if layout.get(key) != theirs.get(key))[0]
         raise InputError(f"model: {name} is another one in {place}, whose weights are to be used; leave its sizes")
     return parent
-
-
-def _pruned(model: ModelConfig) -> tuple[str, ...]:
-    return model.attention.pruned if isinstance(model, TransformerConfig) else ()
 
 
 def parent_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:

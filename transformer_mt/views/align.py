@@ -13,8 +13,7 @@ from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
 from transformer_mt.corpus.pharaoh import format_links
 from transformer_mt.errors import InputError
 from transformer_mt.inspection.ablation import batches
-from transformer_mt.inspection.gates import head_names
-from transformer_mt.inspection.recording import record_attention
+from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import AlignmentHeads
@@ -28,6 +27,7 @@ from transformer_mt.views.links import (
     supported,
     word_membership,
 )
+from transformer_mt.views.recording import record_attention
 from transformer_mt.views.words import over_words
 
 # Validation pairs that heads are chosen on.

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.explained_row import find_heads, find_place
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.explain import find_heads, find_place
 from transformer_mt.views.words import tokenize_pair
 
 
@@ -77,7 +77,7 @@ def test_of_a_word_that_stands_there_often_all_places_are_named(tokenizer: Token
 
 
 def test_a_stack_whose_heads_are_all_gone_is_an_input_error(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.inspection.explained_row.head_names", lambda _: [HeadName("encoder", 1, 1)])
+    monkeypatch.setattr("transformer_mt.views.explain.head_names", lambda _: [HeadName("encoder", 1, 1)])
     message = "^--stack: cross attention has no heads left in this model; choose another$"
     with pytest.raises(InputError, match=message):
         find_heads(model, ["cross"], layer=1, head=None)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from transformer_mt.dropout import Dropout, drawn, scaled_mask
+from transformer_mt.models.dropout import Dropout, drawn, scaled_mask
 
 
 def test_evaluation_mode_returns_the_input_itself() -> None:

@@ -2,13 +2,26 @@
 
 import pytest
 import torch
+from support.shown import values_of
+from support.tiny import tiny_config, tiny_model
+from support.variants import RECURRENT
 from torch import Tensor
 
 from transformer_mt.attention.multihead import Attention
+from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.gates import gated, head_names, without_heads
+from transformer_mt.models.build import build_model
+from transformer_mt.models.head_mask import gated, head_names, mask_heads, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName
+from transformer_mt.runs.weights import layout_of, weights_of
+
+
+@pytest.fixture
+def model() -> Seq2Seq:
+    torch.manual_seed(3)
+    return tiny_model("model.width=10", "model.attention.heads=5", vocabulary=31)
+
 
 SOURCE, TARGET = torch.tensor([[5, 7, 3], [11, 13, 3]]), torch.tensor([[2, 17, 19], [2, 23, 29]])
 
@@ -74,3 +87,40 @@ def test_the_gradient_of_a_gate_is_that_of_its_sentence_alone(model: Seq2Seq) ->
     assert gates.grad is not None
     assert not gates.grad[0].any()
     assert gates.grad[1].all()
+
+
+MASKED = ["cross.1.2", "decoder.2.1", "decoder.2.2", "encoder.1.5"]
+
+
+def test_the_configuration_switches_heads_off_as_the_options_do(model: Seq2Seq) -> None:
+    config = tiny_config("model.width=10", "model.attention.heads=5", f"model.attention.head_mask={MASKED}")
+    masked = build_model(config, vocabulary_size=31).eval()
+    assert layout_of(weights_of(masked)) == layout_of(weights_of(model))
+    masked.load_state_dict(model.state_dict())
+    names = [HeadName.parse(text, key="test") for text in MASKED]
+    with without_heads(model, names):
+        torch.testing.assert_close(logits(masked), logits(model), rtol=0.0, atol=0.0)
+    assert not torch.allclose(logits(masked), logits(model))
+    assert head_names(masked) == [name for name in head_names(model) if name not in names]
+    with without_heads(masked, [HeadName("cross", 1, 1)]), without_heads(model, [*names, HeadName("cross", 1, 1)]):
+        torch.testing.assert_close(logits(masked), logits(model), rtol=0.0, atol=0.0)
+
+
+def test_a_head_that_is_masked_already_or_never_was_is_refused(model: Seq2Seq) -> None:
+    mask_heads(model, [HeadName("cross", 2, 3)], key="test")
+    for name in (HeadName("cross", 2, 3), HeadName("cross", 2, 6)):
+        with pytest.raises(InputError, match=f"^key: the model has no head {name}; it has "):
+            mask_heads(model, [name], key="key")
+
+
+def test_a_recurrent_model_without_its_only_head_reads_no_context() -> None:
+    model = tiny_model(RECURRENT, vocabulary=31)
+    with without_heads(model, head_names(model)), values_of("y") as contexts:
+        logits(model)
+    assert len(contexts) == 3
+    assert not any(context.any() for _, context in contexts)
+
+
+def test_what_names_no_head_is_refused_by_the_configuration() -> None:
+    with pytest.raises(InputError, match=r"model.attention.head_mask.1: input should be stack, layer and head"):
+        load_config(None, ["model.attention.head_mask=['cross.1.1', 'cross.0.1']"])

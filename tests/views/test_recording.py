@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from transformer_mt.attention.observing import current_observer
-from transformer_mt.inspection.recording import record_attention
+from transformer_mt.attention.showing import is_watched
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, PAD
+from transformer_mt.views.recording import record_attention
 
 B, S, T, HEADS = 3, 7, 5, 5
 LAYERS = {"encoder": 2, "decoder": 3, "cross": 3}
@@ -63,8 +63,8 @@ def test_recording_leaves_outputs_and_gradients_unchanged(
     logits, gradients = run()
     with record_attention(model):
         watched, watched_gradients = run()
-    # In training a processor computes the same in another order, unless someone watches.
-    close = {"rtol": 1e-3, "atol": 1e-4} if training else {"rtol": 0.0, "atol": 0.0}
+    # The fused kernel computes in another order; its dropout draws other numbers, so there is none on the weights here.
+    close = {"rtol": 1e-3, "atol": 1e-4}
     torch.testing.assert_close(watched, logits, **close)
     torch.testing.assert_close(watched_gradients, gradients, **close)
 
@@ -79,13 +79,13 @@ def test_nothing_stays_on_the_modules(model: Seq2Seq, source: torch.Tensor, targ
     assert everything() == before
     assert all(torch.equal(state[name], tensor) for name, tensor in model.state_dict().items())
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
-    assert current_observer() is None
+    assert not is_watched()
 
 
 def test_recording_ends_when_the_pass_fails(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
     with pytest.raises(IndexError), record_attention(model) as maps:
         model(source, target.fill_(10**6))
-    assert current_observer() is None
+    assert not is_watched()
     model(source, target.fill_(BOS))
     assert {stack: len(layers) for stack, layers in maps.items()} == {"encoder": 2, "decoder": 0, "cross": 0}
 

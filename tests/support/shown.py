@@ -1,0 +1,21 @@
+"""The values that modules show during a forward pass."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from torch import Tensor, nn
+
+from transformer_mt.attention.showing import Shown, watching
+
+
+@contextmanager
+def values_of(symbol: str) -> Iterator[list[tuple[nn.Module, Tensor]]]:
+    """While this is open, every value of this symbol is gathered, with the module that shows it."""
+    found: list[tuple[nn.Module, Tensor]] = []
+
+    def watch(shown: Shown) -> None:
+        if shown.symbol == symbol:
+            found.append((shown.module, shown.value))
+
+    with watching(watch):
+        yield found

@@ -1,0 +1,89 @@
+"""Heads switched off, in the configuration or for a while, or multiplied by a factor through which gradients flow."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_mt.attention.multihead import MaskedHeads
+from transformer_mt.errors import InputError
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.registry import HeadName
+
+# A factor for each head, of all sentences or of each.
+Gates = Float[Tensor, "#B H"]
+
+
+def attention_layers(model: Seq2Seq) -> dict[HeadName, MaskedHeads]:
+    """The attention layers of the model under the names of their heads with the number 0, in order."""
+    return {
+        HeadName(stack, layer, 0): module
+        for stack, modules in model.attention_stacks().items()
+        for layer, module in enumerate(modules, start=1)
+    }
+
+
+def active_heads(module: MaskedHeads) -> tuple[int, ...]:
+    """The numbers, from 1, of the heads that no mask switches off."""
+    if module.head_mask is None:
+        return tuple(range(1, module.heads + 1))
+    return tuple(number for number, on in enumerate((module.head_mask != 0).any(dim=0).tolist(), start=1) if on)
+
+
+def head_names(model: Seq2Seq) -> list[HeadName]:
+    """Every active head of the model, in the order of its stacks and layers."""
+    return [
+        layer._replace(head=number)
+        for layer, module in attention_layers(model).items()
+        for number in active_heads(module)
+    ]
+
+
+def mask_heads(model: Seq2Seq, names: Collection[HeadName], *, key: str) -> None:
+    """Switch these heads off for good. Raises `InputError` that names `key` for a head that is not there."""
+    for module, gates in _zeros_at(model, names, key=key).items():
+        module.head_mask = gates if module.head_mask is None else module.head_mask * gates
+
+
+@contextmanager
+def gated(gates: Mapping[MaskedHeads, Gates]) -> Iterator[None]:
+    """While this is open, head r of each of these attention modules contributes ξ_r head_r (Michel et al. 2019, §2.1).
+
+    With ξ_r = 0 the head is off; the gradient of a loss in ξ at 1 says how much the loss depends on the head.
+    """
+    before = {module: module.head_mask for module in gates}
+    try:
+        for module, factors in gates.items():
+            module.head_mask = factors if module.head_mask is None else module.head_mask * factors
+        yield
+    finally:
+        for module, mask in before.items():
+            module.head_mask = mask
+
+
+@contextmanager
+def without_heads(model: Seq2Seq, names: Collection[HeadName], *, key: str = "--without") -> Iterator[None]:
+    """While this is open, these heads are off. Raises `InputError` that names `key` for a head that is not there."""
+    with gated(_zeros_at(model, names, key=key)):
+        yield
+
+
+def _zeros_at(model: Seq2Seq, names: Collection[HeadName], *, key: str) -> dict[MaskedHeads, Gates]:
+    layers, device = attention_layers(model), next(model.parameters()).device
+    gates: dict[MaskedHeads, Tensor] = {}
+    for name in names:
+        module = layers.get(name._replace(head=0))
+        if module is None or name.head not in active_heads(module):
+            raise InputError(f"{key}: the model has no head {name}; it has {_extent(model)}")
+        gates.setdefault(module, torch.ones(1, module.heads, device=device))[0, name.head - 1] = 0.0
+    return gates
+
+
+def _extent(model: Seq2Seq) -> str:
+    """For example `encoder.1.1 to encoder.3.4, …`."""
+    by_stack: dict[str, list[HeadName]] = {}
+    for name in head_names(model):
+        by_stack.setdefault(name.stack, []).append(name)
+    return ", ".join(f"{names[0]} to {names[-1]}" for names in by_stack.values()) or "none"

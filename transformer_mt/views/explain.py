@@ -1,0 +1,595 @@
+"""`tmt explain`: one row of one attention head, step by step, from the values that the modules show as they compute.
+
+Of a forward pass, the part is told that belongs to the head's layer: from the state that comes in to the one that goes
+on. Each stage is a module: its title is the class and the first sentence of its docstring. Only a head's contributions
+to the output are computed here, since the layer sums over all heads at once.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float
+from rich.cells import cell_len, set_cell_size
+from torch import Tensor, nn
+
+from transformer_mt.attention.multihead import MaskedHeads
+from transformer_mt.attention.showing import Shown, watching
+from transformer_mt.errors import InputError
+from transformer_mt.models.head_mask import attention_layers, gated, head_names
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.registry import STACKS, HeadName, suggest
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.data import to_json
+from transformer_mt.views.text import escape_controls, rendered, table, wrapped
+from transformer_mt.views.words import PairTokens, Tokens, tokenize_pair
+
+# A word of this many letters is content, not an article or a pronoun.
+CONTENT = 4
+# Sentences that the model reads at once, each without another head.
+_AT_ONCE = 16
+# A float32 comes back from JSON as it was.
+_DIGITS = 9
+
+# For each symbol a name that is a word, for --json and --npz, and what it is. Other symbols are their own names.
+_NAMES = {
+    "√D e": ("embedding", "the embedding of the token that the row reads, scaled"),
+    "pe": ("position_encoding", "the encoding of the row's position i"),
+    "x": ("state", "the state of the row, as it comes to this layer"),
+    "h": ("read", "the input of the attention"),
+    "q₀": ("shared_query", "the query that all heads share"),
+    "μ_r": ("mixing", "the head's mixing vector, learned"),
+    "q": ("query", "the query: what the row looks for"),
+    "k_j": ("keys", "the keys, from the states h_j of the columns: what each answers to"),
+    "φ(q)": ("mapped_query", "the query, made positive"),
+    "φ(k_j)": ("mapped_keys", "the keys, made positive"),
+    "q′": ("rotated_query", "the query turned by its position i: features 2t and 2t + 1 by i θ_t"),
+    "k′_j": ("rotated_keys", "every key turned by its own position j"),
+    "u_j": ("hidden", "query and key added, squashed"),
+    "v": ("direction", "the direction in which a pair fits, learned"),
+    "τ": ("temperature", "the head's factor, learned"),
+    "e_j": ("scores", "the score of every key"),
+    "s_j": ("scores", "the similarity of the query with every key, never negative"),
+    "c_j": ("distances", "how far right of the row every column stands, clipped"),
+    "a_j": ("position_keys", "the learned vector of every distance"),
+    "m": ("slope", "the slope of the head"),
+    "b_j": ("position_term", "the term of the position"),
+    "e′_j": ("scores_with_position", "the score with the term of the position"),
+    "j ∈ N": ("mask", "which columns the row may attend to: its neighbours in the graph"),
+    "α_j": ("weights", "the weights, which sum to 1"),
+    "v_j": ("values", "the values, from the same states: what each gives when it is chosen"),
+    "a^V_j": ("position_values", "the learned value of every distance"),
+    "head": ("head", "the head: the values, each as much as its weight says"),
+    "o": ("head_output", "the head's part of the output"),
+    "o_j": ("column_outputs", "the part of it that comes from every column"),
+    "share_j": ("column_shares", "how much that is: o_j in the direction of o; they sum to 1"),
+    "o_r": ("head_outputs", "the parts of all heads r of the layer"),
+    "share_r": ("head_shares", "how much of y comes from each"),
+    "y": ("attention_output", "the output of the attention for this row"),
+    "z": ("residual", "the state with the output of the attention"),
+    "i_c": ("gates", "the context's part of the gates of the decoder's first layer"),
+    "x′": ("output", "the state as it goes on"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A number or vector of the row, or one for each key or head: its symbol and formula, and the numbers."""
+
+    symbol: str
+    formula: str
+    values: Tensor
+    over: Literal["row", "keys", "heads"] = "row"
+
+    @property
+    def name(self) -> str:
+        """The key among the arrays."""
+        return _NAMES.get(self.symbol, (self.symbol, ""))[0]
+
+    @property
+    def words(self) -> str:
+        """The step in plain English; empty for symbols that only their module knows."""
+        return _NAMES.get(self.symbol, (self.symbol, ""))[1]
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether the row, or each key or head, has a vector."""
+        return self.values.ndim > (self.over != "row")
+
+    def to_json(self) -> dict[str, Any]:
+        """Keys: name, words, symbol, formula, over (row, keys or heads) and values."""
+        labels = {name: getattr(self, name) for name in ("name", "words", "symbol", "formula", "over")}
+        return labels | {"values": to_json(self.values, digits=_DIGITS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The steps of one module."""
+
+    title: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Why a head was chosen: ln p of `of`, with all heads and without each of those in question."""
+
+    of: str
+    log_probability: float
+    without: dict[HeadName, float]
+
+    @property
+    def head(self) -> HeadName:
+        """The head without which it falls most."""
+        return min(self.without, key=self.without.__getitem__)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How an attention head computed one row, from 0: that of the piece written there, or read there in an encoder.
+
+    `read` is the piece that the model reads there in any case. `heads` are the numbers of the layer's heads.
+    `contributions` say how much of the head's output comes from each column: the share of its length in that direction,
+    so they sum to 1, and a column that works against the rest is negative. `choice` is None where the head was given.
+    """
+
+    source: str
+    target: str
+    word: str
+    piece: str
+    read: str
+    row: int
+    head: HeadName
+    choice: Choice | None
+    columns: tuple[str, ...]
+    heads: tuple[int, ...]
+    stages: tuple[Stage, ...]
+
+    @property
+    def contributions(self) -> Float[Tensor, " K"]:
+        """The numbers of the step `column_shares`."""
+        return self["column_shares"]
+
+    def steps(self) -> Iterator[Step]:
+        """All steps, in order."""
+        return (step for stage in self.stages for step in stage.steps)
+
+    def __getitem__(self, name: str) -> Tensor:
+        """The numbers of the step of that name."""
+        return next(step.values for step in self.steps() if step.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields; in place of the head's name `stack`, `layer` and `head`; and `contributions`."""
+        found = {name: getattr(self, name) for name in ("source", "target", "word", "piece", "read", "row")}
+        found |= self.head._asdict() | {"choice": self.choice, "columns": self.columns, "heads": self.heads}
+        return found | {"stages": self.stages, "contributions": to_json(self.contributions, digits=_DIGITS)}
+
+    def arrays(self) -> dict[str, Any]:
+        """One array a step, by its name; the labels `columns` and `heads`; the texts."""
+        found = {"source": self.source, "target": self.target, "head_name": str(self.head), "piece": self.piece}
+        steps = {step.name: step.values for step in self.steps()}
+        return found | {"columns": self.columns, "heads": self.heads} | steps | {"contributions": self.contributions}
+
+
+def explain(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    source: str,
+    target: str,
+    *,
+    word: str | None = None,
+    piece: int = 1,
+    stack: str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+) -> Explanation:
+    """The row of a word in an attention head while the model, in evaluation mode, reads the pair (teacher forcing).
+
+    A word of the translation has its row where it is written, in `cross` and `decoder`, a word of the source in
+    `encoder`; a number is the place of a word, from 1. Of several pieces, `piece` says which. Without a word it is the
+    first of `CONTENT` letters or more. Of the heads that fit stack, layer and head it is the one without which ln p of
+    the piece falls most; of a piece of the source, which has none, ln p of the translation.
+
+    Raises `InputError` that names the option for what there is not, and for a text that is too long.
+    """
+    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+    place = find_place(tokens, model, word=word, piece=piece, stack=stack)
+    candidates = find_heads(model, place.stacks, layer=layer, head=head)
+    choice = choose_head(model, tokens, place, candidates) if len(candidates) > 1 else None
+    name = choice.head if choice else candidates[0]
+    module = attention_layers(model)[name._replace(head=0)]
+    shown: list[Shown] = []
+    with evaluating(model):
+        with watching(shown.append):
+            require_finite(model(*tokens.inputs(next(model.parameters()).device)))
+        stages = tuple(stages_of(shown, module, place.row, name))
+    return Explanation(
+        source=source,
+        target=target,
+        word=place.word,
+        piece=place.side.pieces[place.row],
+        read=(tokens.source if name.stack == "encoder" else tokens.read).pieces[place.row],
+        row=place.row,
+        head=name,
+        choice=choice,
+        columns=tokens.sides(name.stack)[1].pieces,
+        heads=tuple(range(1, module.heads + 1)),
+        stages=stages,
+    )
+
+
+# The steps
+
+
+def stages_of(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> list[Stage]:
+    """The stages of one row of a head, out of all that was shown during a pass."""
+    shown, row = _around(shown, module, row, embedded=name.stack != "cross")
+    steps: list[tuple[nn.Module, Step]] = []
+    last: Shown | None = None
+    for one in shown:
+        owner, step = one.module, _step(one, row, name.head - 1)
+        # A norm's result is shown again by the module that goes on with it, and a sum that a position has changed.
+        if last and one.value is last.value and last.symbol in ("norm(x)", one.symbol):
+            owner, earlier = steps.pop()
+            step = _joined(earlier, step)
+        if one.module is module and one.symbol == "y":
+            steps += [(module, part) for part in _contributions(module, shown, row, name.head - 1)]
+        steps.append((owner, step))
+        last = one
+    stages = groupby(steps, key=lambda pair: pair[0])
+    return [Stage(_title_of(owner), tuple(step for _, step in group)) for owner, group in stages]
+
+
+def _around(shown: Sequence[Shown], module: MaskedHeads, row: int, *, embedded: bool) -> tuple[Sequence[Shown], int]:
+    """The part of the pass from the state that comes to the module to the one that goes on, and the row in that call.
+
+    A recurrent decoder calls its attention once a token.
+    """
+    calls = (place for place, one in enumerate(shown) if one.module is module and one.symbol == "h")
+    for place in calls:
+        queries = shown[place].value.shape[1]
+        if row < queries:
+            break
+        row -= queries
+    begin = end = place
+    while begin and shown[begin].symbol != "x" and shown[begin - 1].symbol not in ("x′", "y"):
+        begin -= 1
+    while embedded and begin and shown[begin - 1].symbol in ("√D e", "pe"):
+        begin -= 1
+    while not (shown[end].module is module and shown[end].symbol == "y"):
+        end += 1
+    rest = [one.symbol for one in shown[end + 1 :]]
+    next_call = next((at for at, symbol in enumerate(rest) if symbol in ("x", "h")), len(rest))
+    if "x′" in rest[:next_call]:
+        end += 1 + rest.index("x′")
+    return shown[begin : end + 1], row
+
+
+def _step(shown: Shown, row: int, head: int) -> Step:
+    """The numbers of the row and the head, taken out of a value by the names of its axes."""
+    axes = shown.axes.split()
+    wanted = {"B": 0, "H": head, "Q": row}
+    place = [
+        slice(None) if axis not in wanted else 0 if size == 1 else wanted[axis]
+        for axis, size in zip(axes, shown.value.shape, strict=True)
+    ]
+    formula = getattr(shown.module, "formulas", {}).get(shown.symbol, "")
+    return Step(shown.symbol, formula, shown.value[tuple(place)].detach().cpu(), "keys" if "K" in axes else "row")
+
+
+def _joined(earlier: Step, later: Step) -> Step:
+    """Two steps of the same numbers as one, with both formulas."""
+    if earlier.symbol == later.symbol:
+        return earlier
+    how = f"{earlier.symbol} = {earlier.formula}"
+    return replace(later, formula=f"{later.formula}, {how}" if later.formula else how)
+
+
+def _contributions(module: MaskedHeads, shown: Sequence[Shown], row: int, head: int) -> Iterator[Step]:
+    """The head's part of the layer's output, how much of it comes from each column, and the parts of all heads."""
+    values = {one.symbol: one.value for one in shown}
+    weights, weighed = values["α_j"][0, head, row], values["v_j"][0, head]
+    heads, formulas = values["head"][:1, :, row : row + 1], dict(module.formulas)
+    if "a^V_j" in values:
+        weighed = weighed + values["a^V_j"][row]
+        formulas["o_j"] = formulas["o_j"].replace("v_j", "(v_j + a^V_j)")
+    columns = heads.new_zeros(1, module.heads, *weighed.shape)
+    columns[0, head] = weights[:, None] * weighed
+    of_columns, of_heads = module.parts(columns)[0, head], module.parts(heads)[0, :, 0]  # K D, H D
+    steps = (
+        ("o", formulas["o"], of_heads[head], "row"),
+        ("o_j", formulas["o_j"], of_columns, "keys"),
+        ("share_j", "o_j·o / ‖o‖²", shares(of_columns, of_heads[head]), "keys"),
+        ("o_r", formulas["o_r"], of_heads, "heads"),
+        ("share_r", "o_r·y / ‖y‖²", shares(of_heads, values["y"][0, row]), "heads"),
+    )
+    for symbol, formula, numbers, over in steps:
+        yield Step(symbol, formula, numbers.detach().cpu(), over)  # type: ignore[arg-type]
+
+
+def shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Tensor, " N"]:
+    """The part of the total's squared length that each part gives: parts·total / ‖total‖²; zero of a zero total."""
+    length = total.square().sum()
+    return (parts @ total) / length.masked_fill(length == 0.0, 1.0)
+
+
+def _title_of(module: nn.Module) -> str:
+    """The class, and the first paragraph of its docstring."""
+    first = " ".join((type(module).__doc__ or "").split("\n\n")[0].split())
+    return f"{type(module).__name__}: {first}" if first else type(module).__name__
+
+
+# Which row of which head
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A piece of a word in a sentence pair, and the stacks of attention that have a row for it; counted from 0."""
+
+    stacks: tuple[str, ...]
+    side: Tokens
+    row: int
+
+    @property
+    def word(self) -> str:
+        """The word of the piece."""
+        return self.side.words[self.side.word_of_piece[self.row]]
+
+
+def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: int, stack: str | None) -> Place:
+    """The piece that the options mean. Raises `InputError` that names them where there is none."""
+    stacks = model.attention_stacks()
+    if stack is not None and stack not in stacks:
+        raise InputError(f"--stack: there is no {stack!r}; {suggest(stack, stacks)}")
+    sides = {"the translation": (tokens.written, ("cross", "decoder")), "the source": (tokens.source, ("encoder",))}
+    found: dict[str, tuple[Tokens, tuple[str, ...]]] = {}
+    for title, (side, names) in sides.items():
+        if names := tuple(name for name in names if name in stacks and stack in (None, name)):
+            found[title] = side, names
+    title = next(iter(found)) if word is None else _side_with(word, {title: side for title, (side, _) in found.items()})
+    side, names = found[title]
+    number = _content_word(side) if word is None else _word_number(word, side, title)
+    rows = [row for row, owner in enumerate(side.word_of_piece) if owner == number]
+    if not 1 <= piece <= len(rows):
+        count = "1 piece" if len(rows) == 1 else f"{len(rows)} pieces"
+        raise InputError(
+            f"--piece: {side.words[number]!r} has {count}, not {piece}; give a number from 1 to {len(rows)}"
+        )
+    return Place(names, side, rows[piece - 1])
+
+
+def _side_with(word: str, sides: Mapping[str, Tokens]) -> str:
+    """The title of the first side that has the word; for a number that is no word, of the first."""
+    for title, side in sides.items():
+        if _places(word, side):
+            return title
+    if re.fullmatch(r"[0-9]{1,6}", word):
+        return next(iter(sides))
+    words = dict.fromkeys(each for side in sides.values() for each in side.words)
+    raise InputError(f"--word: there is no {word!r} in {' or '.join(sides)}; {suggest(word, words)}")
+
+
+def _places(word: str, side: Tokens) -> list[int]:
+    """The places of the word; without any, of words that differ in capitals alone."""
+    exact = [place for place, each in enumerate(side.words) if each == word]
+    return exact or [place for place, each in enumerate(side.words) if each.casefold() == word.casefold()]
+
+
+def _word_number(word: str, side: Tokens, title: str) -> int:
+    """The place, from 0, of a word or of a number from 1."""
+    places, count = _places(word, side), len(side.words)
+    if len(places) > 1:
+        *others, last = (str(place + 1) for place in places)
+        numbers = f"{', '.join(others)} and {last}"
+        raise InputError(f"--word: {word!r} stands in {title} as words {numbers}; give one of these numbers")
+    if places:
+        return places[0]
+    if not 1 <= int(word) <= count:
+        raise InputError(f"--word: {title} has no word {word}; give a number from 1 to {count}")
+    return int(word) - 1
+
+
+def _content_word(side: Tokens) -> int:
+    """The first long word; without any, the first that begins with a letter, or the first of all."""
+    lettered = [number for number, word in enumerate(side.words) if word[:1].isalpha()]
+    long = (number for number in lettered if len(side.words[number]) >= CONTENT)
+    return next(long, lettered[0] if lettered else 0)
+
+
+def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> list[HeadName]:
+    """The heads of these stacks in that layer and with that number. Raises `InputError` that says which there are."""
+    found = [name for name in head_names(model) if name.stack in stacks]
+    if not found:
+        raise InputError(f"--stack: {' and '.join(stacks)} attention has no heads left in this model; choose another")
+    for option, wanted, position in (("--layer", layer, 1), ("--head", head, 2)):
+        if wanted is not None:
+            there = sorted({int(name[position]) for name in found})
+            found = [name for name in found if name[position] == wanted]
+            if not found:
+                raise InputError(f"{option}: there is no {wanted}; choose one of {', '.join(map(str, there))}")
+    return found
+
+
+def choose_head(model: Seq2Seq, tokens: PairTokens, place: Place, candidates: Sequence[HeadName]) -> Choice:
+    """ln p of the place's piece, or in an encoder of the translation, with each of the heads switched off in turn."""
+    device = next(model.parameters()).device
+    written = place.side is tokens.written
+    rows = [place.row] if written else list(range(len(tokens.written.ids)))
+    wanted = torch.tensor([tokens.written.ids[row] for row in rows], device=device)
+    found: list[float] = []
+    settings: list[HeadName | None] = [None, *candidates]
+    for start in range(0, len(settings), _AT_ONCE):
+        off = settings[start : start + _AT_ONCE]
+        source, target = (tensor.expand(len(off), -1) for tensor in tokens.inputs(device))
+        with evaluating(model), gated(_gates(model, off)):
+            log_probabilities = model(source, target)[:, rows].float().log_softmax(dim=-1)  # N R V
+        found += log_probabilities[:, range(len(rows)), wanted].sum(dim=1).tolist()
+    of = place.side.pieces[place.row] if written else "the translation"
+    return Choice(of, found[0], dict(zip(candidates, found[1:], strict=True)))
+
+
+def _gates(model: Seq2Seq, off: Sequence[HeadName | None]) -> dict[MaskedHeads, Tensor]:
+    """For each sentence of a batch one head that is off in it; None for none."""
+    gates: dict[MaskedHeads, Tensor] = {}
+    layers, device = attention_layers(model), next(model.parameters()).device
+    for sentence, name in enumerate(off):
+        if name is not None:
+            module = layers[name._replace(head=0)]
+            gates.setdefault(module, torch.ones(len(off), module.heads, device=device))[sentence, name.head - 1] = 0.0
+    return gates
+
+
+# As text
+
+_INDENT = "   "
+# No label is wider.
+_LABEL = 16
+# Contributions below this share are not told in words, and of the others no more than this.
+_SMALL, _TOLD = 0.05, 3
+_NOTES = (
+    "The row i and the columns j count from 0, as positions do. Each stage is named after the class that computes it. "
+    "A vector is shown by its length ‖·‖ and some of its entries; --json has them all. "
+)
+_H_J = {"cross": "h_j is the last state that the encoder has for column j."}
+
+
+def lines_of(explanation: Explanation, *, width: int) -> list[str]:
+    """The stages, numbered, and a summary in words, in lines of at most `width` cells, or 40."""
+    width = max(width, 40)
+    notes = _choice(explanation) + _NOTES + _H_J.get(explanation.head.stack, "h_j is to column j what h is to the row.")
+    lines = [*wrapped(_title(explanation), width=width), *wrapped(notes, width=width)]
+    for number, stage in enumerate(explanation.stages, start=1):
+        lines += ["", *wrapped(f"{number}. {stage.title}", width=width)]
+        for _, group in groupby(stage.steps, key=lambda step: (step.over, step.is_vector and id(step))):
+            lines += [
+                (_INDENT + line).rstrip() for line in _steps(explanation, list(group), width=width - len(_INDENT))
+            ]
+    lines += ["", "In words"]
+    return lines + [
+        _INDENT + line for text in in_words(explanation) for line in wrapped(text, width=width - len(_INDENT))
+    ]
+
+
+def in_words(explanation: Explanation) -> list[str]:
+    """Where the head's part of the output comes from, and how large it is, in sentences."""
+    _, layer, head = explanation.head
+    row, labels = escape_controls(explanation.piece), _labels(explanation)
+    told = sorted(zip(explanation.contributions.tolist(), labels, strict=True), reverse=True)
+    most = [(share, label) for share, label in told if share >= _SMALL][:_TOLD]
+    against = [(share, label) for share, label in told[::-1] if share <= -_SMALL][:_TOLD]
+    if not most:
+        return [f"No column gives anything to {row}: head {head} of layer {layer} adds nothing there."]
+    first = f"{most[0][1]} gives {_percent(most[0][0])} of what head {head} of layer {layer} adds to {row}"
+    rest = [f"{label} gives {_percent(share)}" for share, label in most[1:]]
+    rest += [f"{label} takes away {_percent(-share)}" for share, label in against]
+    sentences = ["; ".join([first, *rest]) + "."]
+    if len(explanation.heads) > 1:
+        share = explanation["head_shares"][head - 1].item()
+        sentences.append(f"Head {head} gives {_percent(share)} of what the heads of layer {layer} add together.")
+    if any(step.name == "state" for step in explanation.steps()):
+        added, state = (explanation[name].norm().item() for name in ("attention_output", "state"))
+        sentences.append(f"What they add has the length {added:.4g}, the state that comes in {state:.4g}.")
+    return sentences
+
+
+def _title(explanation: Explanation) -> str:
+    stack, layer, head = explanation.head
+    does = f"reads {explanation.read}" + ("" if stack == "encoder" else f" and writes {explanation.piece}")
+    title = STACKS[stack][:1].upper() + STACKS[stack][1:]
+    return f"{title}, layer {layer}, head {head}, row i = {explanation.row}, which {does}"
+
+
+def _choice(explanation: Explanation) -> str:
+    choice = explanation.choice
+    if choice is None:
+        return ""
+    return (
+        f"ln p of {choice.of} is {choice.log_probability:.4g} with all heads and "
+        f"{choice.without[explanation.head]:.4g} without this one: of {len(choice.without)} heads it matters most. "
+    )
+
+
+def _steps(explanation: Explanation, steps: Sequence[Step], *, width: int) -> Iterator[str]:
+    """Words, formula and numbers of steps over the same; single numbers of keys or heads share a table."""
+    for step in steps:
+        yield from wrapped(_sentence(step), width=width)
+    first, inner = steps[0], width - len(_INDENT)
+    if first.over == "row":
+        if first.is_vector:
+            lead = f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   "
+            yield _INDENT + lead + _entries(first.values, first.values, width=inner - cell_len(lead))
+        return
+    if first.over == "heads":
+        headings, labels = ["r"], [[str(head)] for head in explanation.heads]
+    else:
+        headings, labels = ["j", "column"], [[str(j), _short(label)] for j, label in enumerate(explanation.columns)]
+    if first.is_vector:
+        columns = [(f"‖{first.symbol}‖", _numbers(first.values.norm(dim=-1)))]
+        left = inner - sum(max(map(cell_len, cells)) + 2 for cells in zip(*labels, strict=True)) - 2 - 12
+        columns.append((first.symbol, [_entries(vector, first.values, width=left) for vector in first.values]))
+    else:
+        columns = [(step.symbol, _numbers(step.values)) for step in steps]
+    rows = [[*label, *cells] for label, *cells in zip(labels, *(cells for _, cells in columns), strict=True)]
+    headings += [heading for heading, _ in columns]
+    numbers = [place for place in range(len(headings)) if place != 1 or first.over == "heads"]
+    grid = table(rows, headings=headings, right=numbers[:-1] if first.is_vector else numbers)
+    yield from (_INDENT + line.plain for line in rendered(grid, width=inner))
+    yield ""
+
+
+def _sentence(step: Step) -> str:
+    """For example `The score of every key: e_j = q·k_j / √d`."""
+    parts = [step.symbol, step.formula]
+    if step.over == "row" and not step.is_vector:
+        parts.append(f"{step.values.item():.6g}")
+    words = f"{step.words[:1].upper()}{step.words[1:]}: " if step.words else ""
+    return words + " = ".join(filter(None, parts))
+
+
+def _entries(vector: Tensor, like: Tensor, *, width: int) -> str:
+    """All entries where they fit; else up to four of the first, and the last. Decimals are chosen for all of `like`."""
+    decimals = _decimals(like)
+    cell = max(len(f"{value:z.{decimals}f}") for value in (like.amin().item(), like.amax().item()))
+    values = [f"{value:z{cell}.{decimals}f}" for value in vector.tolist()]
+    if len(values) * (cell + 1) + 1 <= width:
+        return f"[{' '.join(values)}]"
+    first = min(4, (width - 3) // (cell + 1) - 1)
+    if first > 0:
+        return f"[{' '.join(values[:first])} … {values[-1]}]"
+    return f"[{values[0]} …]" if cell + 4 <= width else ""
+
+
+def _numbers(values: Tensor) -> list[str]:
+    """The numbers of a column of a table: one count of decimals for all."""
+    if values.dtype == torch.bool:
+        return ["yes" if value else "·" for value in values.tolist()]
+    if not values.dtype.is_floating_point:
+        return list(map(str, values.tolist()))
+    return [f"{value:z.{_decimals(values)}f}" for value in values.tolist()]
+
+
+def _decimals(values: Tensor) -> int:
+    """Three, or as many as the largest number needs to have four digits that count."""
+    largest = values.abs().amax().item() if values.numel() else 0.0
+    return 3 if largest == 0.0 or not math.isfinite(largest) else min(max(3, 3 - math.floor(math.log10(largest))), 9)
+
+
+def _labels(explanation: Explanation) -> list[str]:
+    """The pieces of the columns, those that stand there twice with their place."""
+    pieces = explanation.columns
+    return [
+        escape_controls(piece) + (f" (j = {place})" if pieces.count(piece) > 1 else "")
+        for place, piece in enumerate(pieces)
+    ]
+
+
+def _short(label: str) -> str:
+    return label if cell_len(label) <= _LABEL else set_cell_size(label, _LABEL - 1) + "…"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,95 @@
+"""`record_attention`: the attention of every layer and head during a forward pass."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer_mt.attention.showing import Shown, watching
+from transformer_mt.models.seq2seq import Seq2Seq
+
+WEIGHTS, VALUES = "α_j", "v_j"
+
+
+class Recording(Mapping[str, list[Tensor]]):
+    """The attention weights of one forward pass: for each stack one tensor B H Q K a layer, first layer first.
+
+    The stacks are those of `Seq2Seq.attention_stacks`. The weights are those before dropout, and the very tensors that
+    the model went on with, so that gradients with respect to them can be taken.
+
+    A decoder that reads its target in several steps counts as one pass: copies of the steps' queries are put together,
+    and keys that a step did not have yet weigh zero. Row b of every step must be the same sentence, which a greedy loop
+    keeps and a search that reorders or drops hypotheses does not; use `attend_pair` for the result of a search.
+    """
+
+    def __init__(self, model: Seq2Seq) -> None:
+        self._stacks = model.attention_stacks()
+        self._shown: dict[tuple[nn.Module, str], list[Tensor]] = defaultdict(list)
+
+    def add(self, shown: Shown) -> None:
+        """Take a value that a module shows."""
+        if shown.symbol in (WEIGHTS, VALUES):
+            self._shown[shown.module, shown.symbol].append(shown.value)
+
+    def __getitem__(self, stack: str) -> list[Tensor]:
+        """The layers of a stack, none before the first pass. Raises `ValueError` after more than one pass."""
+        self._check_one_pass()
+        steps = filter(None, (self._shown[module, WEIGHTS] for module in self._stacks[stack]))
+        return [_joined(layer) for layer in steps]
+
+    def stacked(self, stack: str) -> Float[Tensor, "B L H Q K"]:
+        """The weights of a stack in one tensor.
+
+        Raises `ValueError` after more than one pass, and before the first.
+        """
+        return torch.stack(self[stack], dim=1)
+
+    def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
+        """The values that the weights of each layer weigh: those of the last step, which has seen the most."""
+        return [self._shown[module, VALUES][-1] for module in self._stacks[stack] if self._shown[module, VALUES]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stacks)
+
+    def __len__(self) -> int:
+        return len(self._stacks)
+
+    def _check_one_pass(self) -> None:
+        """Every token of a self-attention is a query once; the keys of a cross-attention stay the same."""
+        for stack, modules in self._stacks.items():
+            for steps in filter(None, (self._shown[module, WEIGHTS] for module in modules)):
+                shapes = [step.shape for step in steps]
+                keys = shapes[-1][3]
+                whole = sum(shape[2] for shape in shapes) == keys
+                if stack == "cross":
+                    # A recurrent decoder asks once a token; the tokens of a Transformer are counted in its own stack.
+                    single = "decoder" in self._stacks or all(shape[2] == 1 for shape in shapes)
+                    whole = single and all(shape[3] == keys for shape in shapes)
+                if not whole or len({shape[0] for shape in shapes}) > 1:
+                    raise ValueError(
+                        f"the recording of the {stack} attention holds more than one pass, or a search; "
+                        "open one recording for each forward pass"
+                    )
+
+
+@contextmanager
+def record_attention(model: Seq2Seq) -> Iterator[Recording]:
+    """While this is open, the weights of every attention layer of the model are gathered; see `Recording`.
+
+    Nothing is put on the model. Recordings nest: each sees what happens while it is open.
+    """
+    recording = Recording(model)
+    with watching(recording.add):
+        yield recording
+
+
+def _joined(steps: list[Tensor]) -> Tensor:
+    """The queries of all steps, over the keys of the last; of a single step its own tensor, for gradients."""
+    if len(steps) == 1:
+        return steps[0]
+    keys = steps[-1].shape[3]
+    return torch.cat([F.pad(step, (0, keys - step.shape[3])) for step in steps], dim=2)
