@@ -12,12 +12,12 @@ from transformer_mt.batching.encoded_pairs import encode_pairs, fitting
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
 from transformer_mt.corpus.pharaoh import format_links
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.ablation import batches
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.head_importance import batches
 from transformer_mt.views.links import (
     LinkCounts,
     between_words,

@@ -1,4 +1,4 @@
-"""Which grammatical relations hold between the rows and the columns of an attention matrix."""
+"""Grammatical relations between the rows and the columns of an attention matrix, for `tmt heads`."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from transformer_mt.corpus.pairs import SentencePair, Tree
 
 ANTECEDENT = "antecedent"
-# Which end of a relation is looked for: that of a dependent, its head, or the other way round.
+# The end of a relation that is looked for: that of a dependent, its head, or the other way round.
 TO_HEAD, TO_DEPENDENT = "head", "dependent"
 
 
@@ -18,10 +18,10 @@ class Kind(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """A relation at work: from the row of a word one would look at that column; both are counted over `words(text)`.
+    """A case of a relation: the column that the row of a word should look at; both are counted over `words(text)`.
 
-    `offset` says how many words the column lies behind the row's own word or, in cross-attention, behind the source
-    word that it is linked with.
+    `offset` is the distance in words from the row's own word or, in cross-attention, from the source word that it is
+    linked with.
     """
 
     kind: Kind
@@ -31,7 +31,7 @@ class Instance(NamedTuple):
 
 
 def instances(pair: SentencePair, stack: str) -> Iterator[Instance]:
-    """What can be found in a stack's matrix of a pair: nothing where the corpus does not know it.
+    """The cases in a stack's matrix of a pair; none where the corpus does not know them.
 
     In the encoder these are the relations of the source. In the decoder those of the target, as far as they lead back:
     the row of a word is where it is written, and only words before it have been read. In cross-attention a word of the
@@ -43,17 +43,13 @@ def instances(pair: SentencePair, stack: str) -> Iterator[Instance]:
     if stack == "encoder":
         yield from _of_tree(source)
     elif stack == "decoder":
-        yield from (found for found in _of_tree(target) if found.column < found.row)
+        yield from (case for case in _of_tree(target) if case.column < case.row)
     else:
-        yield from _through_links(pair, source)
-
-
-def _through_links(pair: SentencePair, tree: Tree) -> Iterator[Instance]:
-    links = set(pair.links or ())
-    for kind, row, column, offset in _of_tree(tree):
-        for source, target in sorted(links):
-            if source == row and (column, target) not in links:
-                yield Instance(kind, target, column, offset)
+        links = set(pair.links or ())
+        for case in _of_tree(source):
+            for own, row in sorted(links):
+                if own == case.row and (case.column, row) not in links:
+                    yield case._replace(row=row)
 
 
 def _of_tree(tree: Tree) -> Iterator[Instance]:

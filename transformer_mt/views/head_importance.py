@@ -1,0 +1,248 @@
+"""How much each head matters to the loss and to BLEU, and a run without those that matter least.
+
+Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer_mt.batching.batches import Batch, fixed_batches
+from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
+from transformer_mt.config.sections import Config, TransformerConfig
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.errors import InputError
+from transformer_mt.models.head_mask import active_heads, attention_layers, gated, head_names, without_heads
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.registry import HeadName, lookup
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.translation.translator import Translator
+from transformer_mt.views.estimates import Estimate, Resampling
+
+_BATCH_TOKENS = 4_096
+
+# A number for each sentence.
+PerSentence = Float[np.ndarray, " N"]
+# The matches of one to four words, the number of such n-grams, and both lengths.
+Statistics = Float[np.ndarray, "N 10"]
+
+
+def batches(encoded: EncodedPairs, model: Seq2Seq) -> Iterator[tuple[Tensor, Batch]]:
+    """The pairs in batches on the model's device, with their rows among the encoded ones."""
+    budget = max(_BATCH_TOKENS, model.max_length)  # at least one longest sentence
+    device = next(model.parameters()).device
+    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=budget):
+        yield rows, encoded.batch(rows).to(device)
+
+
+def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> PerSentence:
+    """−log p of the reference of each pair, in nats, summed over `target_lengths` tokens."""
+    losses = np.zeros(len(encoded))
+    with evaluating(model):
+        for rows, batch in batches(encoded, model):
+            losses[rows.numpy()] = _losses(model, batch).double().cpu().numpy()
+    return losses
+
+
+def losses_without_each(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerSentence]:
+    """The losses with each head switched off, one at a time."""
+    losses = {}
+    for name in head_names(model):
+        with without_heads(model, [name]):
+            losses[name] = sentence_losses(model, encoded)
+    return losses
+
+
+def mask_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerSentence]:
+    """|∂L/∂ξ| of each pair's loss at ξ = 1, where ξ is the head's number in the mask (Michel et al. 2019, §4.1)."""
+    layers = attention_layers(model)
+    slopes = {name: np.zeros(len(encoded)) for name in head_names(model)}
+    for rows, batch in batches(encoded, model):
+        masks = {
+            module: torch.ones(len(batch.source), module.heads, device=batch.source.device, requires_grad=True)
+            for module in layers.values()
+        }
+        with evaluating(model, gradients=True), gated(masks):
+            gradients = torch.autograd.grad(_losses(model, batch).sum(), list(masks.values()))
+        for (layer, module), gradient in zip(layers.items(), gradients, strict=True):
+            for head in active_heads(module):
+                slopes[layer._replace(head=head)][rows.numpy()] = gradient[:, head - 1].abs().double().cpu().numpy()
+    return slopes
+
+
+def head_importance(model: Seq2Seq, encoded: EncodedPairs, *, method: str) -> dict[HeadName, float]:
+    """How much each head matters to the loss of the pairs, by a method of `IMPORTANCE`."""
+    return lookup(IMPORTANCE, method, key="--importance")(model, encoded)
+
+
+def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+    """The rise of the loss without each head, in nats a target token."""
+    before, tokens = sentence_losses(model, encoded).sum(), int(encoded.target_lengths.sum())
+    losses = losses_without_each(model, encoded)
+    return {name: float(of_sentences.sum() - before) / tokens for name, of_sentences in losses.items()}
+
+
+def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+    """The mean of |∂L/∂ξ| over sentences, in nats a target token."""
+    tokens = int(encoded.target_lengths.sum())
+    return {name: float(slopes.sum()) / tokens for name, slopes in mask_gradients(model, encoded).items()}
+
+
+def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+    """`mean_gradients` divided in each layer by their Euclidean norm (Michel et al. 2019, §4.1); zeros stay."""
+    importance = mean_gradients(model, encoded)
+    squares: dict[HeadName, float] = {}
+    for name, value in importance.items():
+        layer = name._replace(head=0)
+        squares[layer] = squares.get(layer, 0.0) + value**2
+    return {name: value / (squares[name._replace(head=0)] ** 0.5 or 1.0) for name, value in importance.items()}
+
+
+IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], dict[HeadName, float]]] = {
+    "gradient": normalised_gradients,
+    "unnormalised": mean_gradients,
+    "exact": exact_importance,
+}
+
+
+def _losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
+    logits = model(batch.source, batch.decoder_input)
+    losses = F.cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD, reduction="none")
+    return losses.view_as(batch.labels).sum(dim=1)
+
+
+def bleu_statistics(translator: Translator, pairs: Pairs, *, without: Collection[HeadName] = ()) -> Statistics:
+    """The statistics of each translation beside all that its pair knows to be right; heads can be off."""
+    from sacrebleu.metrics.bleu import BLEU  # slow to import
+
+    with without_heads(translator.model, without):
+        found = translator.translate([pair.source for pair in pairs])
+    metric = BLEU(effective_order=True)
+    scores = [
+        metric.sentence_score(best.text, list(pair.translations)) for (best, *_), pair in zip(found, pairs, strict=True)
+    ]
+    return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores], np.float64)
+
+
+def bleu(statistics: Float[np.ndarray, " 10"]) -> float:
+    """BLEU of summed statistics, as sacrebleu computes it of a corpus; 0 where there are no words."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    numbers = [round(number) for number in statistics]
+    if not numbers[8]:
+        return 0.0
+    lengths = {"sys_len": numbers[8], "ref_len": numbers[9]}
+    return float(BLEU.compute_bleu(numbers[:4], numbers[4:8], **lengths, smooth_method="exp").score)
+
+
+def bleu_change(before: Statistics, after: Statistics, resampling: Resampling) -> Estimate:
+    """The change of BLEU; each draw has the same sentences before and after (Koehn 2004)."""
+    draws = zip(resampling.counts @ before, resampling.counts @ after, strict=True)
+    changes = [bleu(drawn_after) - bleu(drawn_before) for drawn_before, drawn_after in draws]
+    low, high = np.quantile(changes, [0.025, 0.975]).tolist()
+    return Estimate(bleu(after.sum(axis=0)) - bleu(before.sum(axis=0)), low, high)
+
+
+def bleu_without_each(translator: Translator, pairs: Pairs) -> tuple[Estimate, dict[HeadName, Estimate]]:
+    """BLEU of the translations, and its change without each head, one at a time."""
+    whole, resampling = bleu_statistics(translator, pairs), Resampling(len(pairs))
+    changes = {
+        name: bleu_change(whole, bleu_statistics(translator, pairs, without=[name]), resampling)
+        for name in head_names(translator.model)
+    }
+    return bleu_change(np.zeros_like(whole), whole, resampling), changes
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScores:
+    """The loss of references in nats a target token, and BLEU of translations, over the sentences measured."""
+
+    loss: Estimate
+    bleu: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """The heads that were switched off, the number there was, the importance of each, and the scores of both models.
+
+    `change` is that of the scores, with intervals of their differences.
+    """
+
+    pruned: tuple[HeadName, ...]
+    heads: int
+    importance: Mapping[HeadName, float]
+    before: ModelScores
+    after: ModelScores
+    change: ModelScores
+
+
+def prune_run(
+    source: Run,
+    config: Config,
+    translator: Translator,
+    pairs: Pairs,
+    *,
+    count: int,
+    method: str,
+    path: Path,
+) -> Pruning:
+    """Write to `path` a run like `source` whose head mask also has the `count` heads that matter least to the pairs.
+
+    The weights are those of `source`, the configuration is `config` but for the mask. Raises `InputError` where
+    something stands at the path, and for a model that cannot do without this many heads.
+    """
+    model, tokenizer = translator.model, translator.tokenizer
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise InputError(f"{path}: exists; choose another directory with --run-dir")
+    if not isinstance(config.model, TransformerConfig):
+        raise InputError(f"--prune: the heads of a {config.model.kind} model cannot be masked; give another run")
+    names = head_names(model)
+    if not 0 < count < len(names):
+        raise InputError(f"--prune: {count} of {len(names)} heads cannot be removed; give at least 1, and keep one")
+    encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
+    importance = head_importance(model, encoded, method=method)
+    least = set(sorted(names, key=lambda name: importance[name])[:count])
+    pruned = tuple(name for name in names if name in least)
+    losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
+    statistics = bleu_statistics(translator, pairs)
+    with without_heads(model, pruned):
+        losses_after = sentence_losses(model, encoded)
+    statistics_after = bleu_statistics(translator, pairs, without=pruned)
+    attention = config.model.attention
+    head_mask = (*attention.head_mask, *map(str, pruned))
+    changed = config.model.model_copy(update={"attention": attention.model_copy(update={"head_mask": head_mask})})
+    config = config.model_copy(update={"model": changed})
+    Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
+    resampling, resampled_texts = Resampling(len(encoded)), Resampling(len(pairs))
+
+    def scores(sums: PerSentence, before: Statistics, after: Statistics) -> ModelScores:
+        return ModelScores(resampling.estimate(sums, tokens), bleu_change(before, after, resampled_texts))
+
+    nothing = np.zeros_like(statistics)
+    return Pruning(
+        pruned=pruned,
+        heads=len(names),
+        importance=importance,
+        before=scores(losses, nothing, statistics),
+        after=scores(losses_after, nothing, statistics_after),
+        change=scores(losses_after - losses, statistics, statistics_after),
+    )
+
+
+def pruning_lines(pruning: Pruning, path: Path) -> Iterator[str]:
+    """The heads that are off, and both scores before and after."""
+    yield f"{path}: a run without {len(pruning.pruned)} of {pruning.heads} heads"
+    yield f"off: {', '.join(map(str, pruning.pruned))}"
+    yield ""
+    yield "             loss, nats a token              BLEU"
+    for title, scores in (("before", pruning.before), ("after", pruning.after), ("change", pruning.change)):
+        yield f"{title:<10} {scores.loss.text(4):>21} {scores.bleu.text(2):>20}"
+    yield "± is the 95 % interval over sentences"

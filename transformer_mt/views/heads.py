@@ -1,0 +1,365 @@
+"""`tmt heads`: where each attention head looks, the relations that it finds, and the loss without it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from transformer_mt.batching.encoded_pairs import encode_pairs
+from transformer_mt.corpus.pairs import Pairs, words
+from transformer_mt.models.head_mask import active_heads, attention_layers, head_names
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.registry import STACKS, HeadName
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.translator import Translator
+from transformer_mt.views.estimates import Estimate, Resampling
+from transformer_mt.views.head_importance import (
+    batches,
+    bleu_without_each,
+    losses_without_each,
+    normalised_gradients,
+    sentence_losses,
+)
+from transformer_mt.views.recording import record_attention
+from transformer_mt.views.relations import Kind, instances
+from transformer_mt.views.text import rendered, table
+from transformer_mt.views.words import is_word, membership, over_words
+
+# The fields of `HeadFigures` that say where a head looks, with their headings in the text.
+LOOKS = {
+    "entropy": "entropy", "distance": "distance", "previous": "before", "same": "same", "next": "after",
+    "aligned": "linked", "punctuation": "punct.", "symbol": "</s>",
+}  # fmt: skip
+_NUMBERS = ("entropy", "distance")  # the others are shares
+
+# A relation with fewer cases is not in the text: its share says little.
+CASES = 20
+
+# The texts whose words are the rows and the columns of a stack's matrices: 0 the source, 1 the target.
+_SIDES = {"encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}
+# The number of the special symbol among words; -1 is that of pieces of no word.
+_SYMBOL = -2
+
+Matrices = Float[np.ndarray, "H W V"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFigures:
+    """A head: where it looks, and what is lost without it; a figure that is not known is None.
+
+    `entropy` in bits; `distance` in words, |column − row| over the weight on words; the share of weight on the word
+    before the row's, on the one at the same place, on the one after it and on those that are linked with it
+    (`aligned`), on punctuation marks, and on the `symbol` `</s>`, in the decoder `<s>`. `loss` is the rise of the loss
+    without the head, in nats a target token, and `bleu` the change of BLEU. `gradient` is the mean of |∂L/∂ξ| of the
+    head's number in the mask, normalised over its layer (Michel et al. 2019, §4.1).
+    """
+
+    head: HeadName
+    entropy: Estimate | None
+    distance: Estimate | None
+    previous: Estimate | None
+    same: Estimate | None
+    next: Estimate | None
+    aligned: Estimate | None
+    punctuation: Estimate | None
+    symbol: Estimate | None
+    loss: Estimate
+    gradient: float
+    bleu: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationFigures:
+    """For each head of a stack the share of cases of a relation in which the word with the most weight is the right
+    one.
+
+    `baseline` is the share for one fixed `offset`, the best one, from the row's word (in cross-attention, from the
+    source word linked with it). `count` is the number of cases, `best` the head that finds it most often.
+    """
+
+    stack: str
+    relation: str
+    looked_for: str
+    count: int
+    offset: int
+    baseline: Estimate
+    best: HeadName
+    found: Mapping[HeadName, Estimate]
+
+    def gain(self, head: HeadName) -> float:
+        """The share of a head less that of the baseline."""
+        return self.found[head].value - self.baseline.value
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTable:
+    """The heads of a model over a number of sentence pairs, whose references it is given (teacher forcing).
+
+    `loss` is that of the whole model in nats a target token, `bleu` that of its translations, None where it was not
+    asked for. All intervals are over sentences. Clark et al. 2019, §3 and §4, and Michel et al. 2019, §3.
+    """
+
+    sentences: int
+    loss: Estimate
+    bleu: Estimate | None
+    heads: tuple[HeadFigures, ...]
+    relations: tuple[RelationFigures, ...]
+
+    def arrays(self) -> dict[str, Any]:
+        """The relations of each stack by itself, whose heads they have."""
+        by_stack = {stack: [one for one in self.relations if one.stack == stack] for stack in STACKS}
+        return {"sentences": self.sentences, "loss": self.loss, "bleu": self.bleu, "heads": self.heads} | by_stack
+
+
+def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTable:
+    """The table of a model over pairs of which none is too long for it."""
+    encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
+    assert len(encoded) == len(pairs)
+    names = head_names(model)
+    stacks = [_Stack(stack, [name for name in names if name.stack == stack], pairs) for stack in STACKS]
+    stacks = [stack for stack in stacks if stack.names]
+    for rows, batch in batches(encoded, model):
+        with evaluating(model), record_attention(model) as recording:
+            require_finite(model(batch.source, batch.decoder_input))
+        for stack in stacks:
+            weights = _active(model, recording, stack.stack)
+            for place, row in enumerate(rows.tolist()):
+                stack.add(row, weights[place], tokenizer)
+    resampling = Resampling(len(pairs))
+    losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
+    looks = {name: figures for stack in stacks for name, figures in stack.looks(resampling).items()}
+    gradients, without = normalised_gradients(model, encoded), losses_without_each(model, encoded)
+    rises = {name: resampling.estimate(of_sentences - losses, tokens) for name, of_sentences in without.items()}
+    return HeadTable(
+        sentences=len(pairs),
+        loss=resampling.estimate(losses, tokens),
+        bleu=None,
+        heads=tuple(HeadFigures(name, **looks[name], loss=rises[name], gradient=gradients[name]) for name in names),
+        relations=tuple(relation for stack in stacks for relation in stack.relations(resampling)),
+    )
+
+
+def with_bleu(table: HeadTable, translator: Translator, pairs: Pairs) -> HeadTable:
+    """The table with BLEU of the model's translations, and its change without each head."""
+    bleu, changes = bleu_without_each(translator, pairs)
+    return replace(table, bleu=bleu, heads=tuple(replace(head, bleu=changes[head.head]) for head in table.heads))
+
+
+class _Stack:
+    """Sums over the heads of one stack, sentence by sentence."""
+
+    def __init__(self, stack: str, names: Sequence[HeadName], pairs: Pairs) -> None:
+        self.stack, self.names, self.pairs = stack, names, pairs
+        self.cases = [list(instances(pair, stack)) for pair in pairs]
+        kinds = Counter(case.kind for cases in self.cases for case in cases)
+        self.counts = dict(kinds.most_common())
+        offsets: dict[Kind, Counter[int]] = {kind: Counter() for kind in kinds}
+        for case in (case for cases in self.cases for case in cases):
+            offsets[case.kind][case.offset] += 1
+        self.offsets = {kind: _commonest(counts) for kind, counts in offsets.items()}
+        self.sums = np.zeros((len(pairs), len(LOOKS), len(names)))
+        self.totals = np.zeros_like(self.sums)
+        self.hits = np.zeros((len(pairs), len(kinds), len(names) + 1))  # the baseline comes last
+        self.tries = np.zeros_like(self.hits)
+
+    def add(self, row: int, weights: Float[np.ndarray, "H Q K"], tokenizer: Tokenizer) -> None:
+        """Add the weights of a sentence, which may end in padding."""
+        texts = self.pairs[row].source, self.pairs[row].target
+        row_text, column_text = (texts[side] for side in _SIDES[self.stack])
+        down, across = ([*tokenizer.word_of_piece(text), _SYMBOL] for text in (row_text, column_text))
+        if self.stack == "decoder":  # which reads `<s>` before the words
+            across = [_SYMBOL, *across[:-1]]
+        column_words = words(column_text)
+        columns = membership([*range(len(column_words)), _SYMBOL], across)
+        rows = membership(range(len(words(row_text))), down)
+        over = over_words(weights[:, : len(down), : len(across)], rows, columns)
+        linked = self._linked(row, over.shape[1], len(column_words))
+        marks = np.array([not is_word(word) for word in column_words], bool)
+        self._add_looks(row, over[:, :, :-1], over[:, :, -1], linked, marks)
+        self._add_cases(row, over[:, :, :-1], linked)
+
+    def _linked(self, row: int, rows: int, columns: int) -> Bool[np.ndarray, "W V"]:
+        """True where the word of a column is that of the row, or its translation."""
+        if self.stack != "cross":
+            return np.eye(rows, columns, dtype=bool)
+        linked = np.zeros((rows, columns), bool)
+        for source, target in self.pairs[row].links or ():
+            linked[target, source] = True
+        return linked
+
+    def _add_looks(
+        self,
+        row: int,
+        weights: Matrices,
+        symbol: Float[np.ndarray, "H W"],
+        linked: Bool[np.ndarray, "W V"],
+        marks: Bool[np.ndarray, " V"],
+    ) -> None:
+        apart = np.arange(weights.shape[2]) - np.arange(weights.shape[1])[:, None]
+        rest = np.maximum(1.0 - weights.sum(axis=2) - symbol, 0.0)  # on pieces of no word
+        knows_links = self.stack == "cross" and self.pairs[row].links is not None
+        sums = {
+            "entropy": _entropy(weights).sum(axis=2) + _entropy(symbol) + _entropy(rest),
+            "distance": (weights * np.abs(apart)).sum(axis=2),
+            "previous": (weights * (apart == -1)).sum(axis=2),
+            "same": (weights * (apart == 0)).sum(axis=2),
+            "next": (weights * (apart == 1)).sum(axis=2),
+            "aligned": (weights * (linked & knows_links)).sum(axis=2),
+            "punctuation": weights[:, :, marks].sum(axis=2),
+            "symbol": symbol,
+        }
+        totals = {"distance": weights.sum(axis=(1, 2)), "aligned": knows_links * linked.any(axis=1).sum()}
+        for place, look in enumerate(LOOKS):
+            self.sums[row, place] = sums[look].sum(axis=1)
+            self.totals[row, place] = totals.get(look, weights.shape[1])
+
+    def _add_cases(self, row: int, weights: Matrices, linked: Bool[np.ndarray, "W V"]) -> None:
+        """The word itself and symbols are left out before the largest weight is sought, as in Clark et al. 2019."""
+        if not self.cases[row]:
+            return
+        best = np.where(linked, -1.0, weights).argmax(axis=2)  # H W V -> H W
+        places = {kind: place for place, kind in enumerate(self.counts)}
+        for case in self.cases[row]:
+            self.hits[row, places[case.kind], :-1] += best[:, case.row] == case.column
+            self.hits[row, places[case.kind], -1] += case.offset == self.offsets[case.kind]
+            self.tries[row, places[case.kind]] += 1
+
+    def looks(self, resampling: Resampling) -> dict[HeadName, dict[str, Estimate | None]]:
+        """Where each head looks."""
+        figures = iter(_estimates(resampling, self.sums, self.totals))
+        by_look = {look: dict(zip(self.names, figures, strict=False)) for look in LOOKS}
+        return {name: {look: by_look[look][name] for look in LOOKS} for name in self.names}
+
+    def relations(self, resampling: Resampling) -> Iterator[RelationFigures]:
+        """The share of its cases that each head finds, the most frequent relation first."""
+        figures = iter([figure for figure in _estimates(resampling, self.hits, self.tries) if figure])
+        for kind, count in self.counts.items():
+            found = dict(zip(self.names, figures, strict=False))
+            baseline = next(figures)
+            best = max(found, key=lambda name: found[name].value)
+            yield RelationFigures(self.stack, *kind, count, self.offsets[kind], baseline, best, found)
+
+
+def _active(model: Seq2Seq, recording: Mapping[str, Sequence[Tensor]], stack: str) -> Float[np.ndarray, "B H Q K"]:
+    """The recorded weights of all heads of a stack that are not masked."""
+    modules = [module for layer, module in attention_layers(model).items() if layer.stack == stack]
+    layers = [
+        weights[:, [head - 1 for head in active_heads(module)]]
+        for module, weights in zip(modules, recording[stack], strict=True)
+    ]
+    return torch.cat(layers, dim=1).float().cpu().numpy()
+
+
+def _estimates(
+    resampling: Resampling, sums: Float[np.ndarray, "N M H"], totals: Float[np.ndarray, "N M H"]
+) -> list[Estimate | None]:
+    """The ratios of each of M × H figures, in this order."""
+    return resampling.estimates(sums.reshape(len(sums), -1), totals.reshape(len(sums), -1))
+
+
+def _commonest(offsets: Mapping[int, int]) -> int:
+    """The offset that occurs most often; of equally frequent ones the nearest, then the one before."""
+    return min(offsets, key=lambda offset: (-offsets[offset], abs(offset), offset))
+
+
+def _entropy(p: Float[np.ndarray, "*N"]) -> Float[np.ndarray, "*N"]:
+    """−p log₂ p, 0 where p is."""
+    return -p * np.log2(np.where(p > 0.0, p, 1.0))
+
+
+def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
+    """All tables, one after the other."""
+    bleu = "" if heads.bleu is None else f", BLEU {heads.bleu.text(2)}"
+    yield f"{heads.sentences} sentences, loss {heads.loss.text(3)} nats a token{bleu}"
+    yield "± is the 95 % interval over sentences"
+    for stack, title in STACKS.items():
+        of_stack = [head for head in heads.heads if head.head.stack == stack]
+        if of_stack:
+            yield from ("", f"{title}: where each head looks", *_lines(_look_rows(stack, of_stack), width=width, gap=1))
+    specialities = _specialities(heads)
+    yield from ("", "what is lost without each head, the most important first")
+    yield from _lines(_loss_rows(heads, specialities), width=width, left=(0, 3))
+    for stack, title in STACKS.items():
+        relations = [one for one in heads.relations if one.stack == stack and one.count >= CASES]
+        if relations:
+            yield from ("", f"{title}: which head finds a relation best")
+            yield from _lines(_relation_rows(relations), width=width, left=(0, 2))
+    yield from ("", "rank correlation with the rise of the loss")
+    yield from _lines(_correlation_rows(heads, specialities), width=width)
+
+
+def _lines(rows: Iterator[Sequence[str]], *, width: int, gap: int = 2, left: Sequence[int] = (0,)) -> list[str]:
+    """A table of headings and rows; numbers are aligned to the right."""
+    headings, *others = rows
+    right = [column for column in range(len(headings)) if column not in left]
+    grid = table(others, headings=headings, right=right, gap=gap)
+    return [line.plain for line in rendered(grid, width=width)]
+
+
+def _look_rows(stack: str, heads: Sequence[HeadFigures]) -> Iterator[Sequence[str]]:
+    looks = [look for look in LOOKS if any(getattr(head, look) for head in heads)]
+    headings = LOOKS | ({"symbol": "<s>"} if stack == "decoder" else {})
+    yield ["head", *(headings[look] for look in looks)]
+    for head in heads:
+        figures = [getattr(head, look) for look in looks]
+        texts = (
+            "–" if figure is None else figure.text(2) if look in _NUMBERS else figure.text(0, factor=100.0)
+            for look, figure in zip(looks, figures, strict=True)
+        )
+        yield [f"{head.head.layer}.{head.head.head}", *texts]
+
+
+def _specialities(heads: HeadTable) -> dict[HeadName, RelationFigures]:
+    """For each head the relation in which it beats the baseline most, of those with enough cases."""
+    relations = [one for one in heads.relations if one.count >= CASES]
+    known = {head.head: [one for one in relations if head.head in one.found] for head in heads.heads}
+    return {name: max(of_head, key=lambda one: one.gain(name)) for name, of_head in known.items() if of_head}
+
+
+def _loss_rows(heads: HeadTable, specialities: Mapping[HeadName, RelationFigures]) -> Iterator[Sequence[str]]:
+    """The last column is BLEU where it was asked for, else the relation at which the head is best."""
+    last = "BLEU changes by" if heads.bleu else "beats the baseline at" if specialities else ""
+    yield ["head", "loss rises by", "gradient", last]
+    for head in sorted(heads.heads, key=lambda one: -one.loss.value):
+        relation = specialities.get(head.head)
+        last = head.bleu.text(2) if head.bleu else ""
+        if not heads.bleu and relation and relation.gain(head.head) > 0.0:
+            found, baseline = 100 * relation.found[head.head].value, 100 * relation.baseline.value
+            last = f"{relation.relation} → its {relation.looked_for}: {found:.0f} %, {baseline:.0f} %"
+        yield [str(head.head), head.loss.text(4), f"{head.gradient:.2f}", last]
+
+
+def _relation_rows(relations: Sequence[RelationFigures]) -> Iterator[Sequence[str]]:
+    """Of the two ways to look for a relation, the one in which a head beats the baseline more."""
+    yield ["relation", "cases", "head", "found, %", "at a fixed offset, %", ""]
+    for name in dict.fromkeys(one.relation for one in relations):
+        both_ways = [one for one in relations if one.relation == name]
+        one = max(both_ways, key=lambda one: max(map(one.gain, one.found)))
+        shares = one.found[one.best].text(0, factor=100.0), one.baseline.text(0, factor=100.0)
+        head = f"{one.best.layer}.{one.best.head}"
+        yield [f"{name} → its {one.looked_for}", str(one.count), head, *shares, f"at {one.offset:+d}"]
+
+
+def _correlation_rows(heads: HeadTable, specialities: Mapping[HeadName, RelationFigures]) -> Iterator[Sequence[str]]:
+    """Whether the heads that matter to the loss are those with a large gradient, and those that find a relation."""
+    yield ["", "gradient", *(["best relation"] if specialities else [])]
+    groups = {"all heads": list(heads.heads)}
+    for head in heads.heads:
+        groups.setdefault(STACKS[head.head.stack], []).append(head)
+    for title, group in groups.items():
+        losses = [head.loss.value for head in group]
+        gains = [specialities[head.head].gain(head.head) if head.head in specialities else -1.0 for head in group]
+        columns = [[head.gradient for head in group], *([gains] if specialities else [])]
+        yield [title, *(f"{rank_correlation(losses, column):.2f}" for column in columns)]
+
+
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Spearman's ρ, equal numbers sharing their ranks; 0 where all numbers of a side are equal."""
+    sides = [np.array(side) for side in (first, second)]
+    ranks = [(side[:, None] > side).sum(axis=1) + (side[:, None] == side).sum(axis=1) / 2 for side in sides]
+    return float(np.corrcoef(ranks)[0, 1]) if all(np.ptp(rank) for rank in ranks) else 0.0
