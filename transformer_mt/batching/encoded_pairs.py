@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -134,14 +134,8 @@ def _encoded_parts(
         targets = tokenizer.encode_batch([pair.target for pair in part], sampling=draws[1])
         kept = [row for row in range(len(part)) if max(len(sources[row]), len(targets[row])) < max_length]
         columns = [
-            _lists([[*sources[row], EOS] for row in kept], schema.field("source").type),
-            _lists([targets[row] for row in kept], schema.field("target").type),
+            pa.array([[*sources[row], EOS] for row in kept], schema.field("source").type),
+            pa.array([targets[row] for row in kept], schema.field("target").type),
             pa.array(np.array(kept, np.int32) + np.int32(first)),
         ]
         yield pa.record_batch(columns, schema=schema)
-
-
-def _lists(sentences: Sequence[Sequence[int]], kind: pa.ListType) -> pa.ListArray:
-    ids = np.fromiter(chain.from_iterable(sentences), kind.value_type.to_pandas_dtype())
-    offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(ids))

@@ -1,6 +1,5 @@
 """From rows to cleaned splits: in memory, or in an Arrow table in the cache, where a second start finds them."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -150,12 +149,7 @@ def cached_splits(key: Sequence[Any], rows: Rows, rules: Rules, *, name: str, cu
     def batches() -> "Iterator[RecordBatch]":
         yield from _table_of(clean_splits(rows, rules, name=name, cut=cut, hold=mapped))
 
-    return cached(f"corpus {digest_of_key([key, settings, list(rows)])}", batches(), _splits_of)
-
-
-def digest_of_key(key: Sequence[Any]) -> str:
-    """A name in the cache."""
-    return hashlib.blake2b(json.dumps([_VERSION, key]).encode(), digest_size=16).hexdigest()
+    return cached(f"corpus {json.dumps([_VERSION, key, settings, list(rows)])}", batches(), _splits_of)
 
 
 def _table_of(cleaned: Mapping[str, CleanSplit]) -> "Iterator[RecordBatch]":

@@ -70,9 +70,8 @@ def _configuration(source: Hub, commit: str, config: DataConfig) -> str | None:
     if len(names) <= 1:
         return None
     candidates = _pair_names(config)
-    for candidate in candidates:
-        if candidate in names:
-            return candidate
+    if found := [name for name in candidates if name in names]:
+        return found[0]
     raise InputError(
         f"{source.name}: has {shown}, but not {candidates[0]}; choose another language pair, or name one as in "
         f"--data {source.name}:{names[0]}"
@@ -80,7 +79,7 @@ def _configuration(source: Hub, commit: str, config: DataConfig) -> str | None:
 
 
 def _pair_names(config: DataConfig) -> tuple[str, str]:
-    """What hub corpora call this pair: `de-en`, in either order."""
+    """The names that hub corpora give this pair: `de-en`, in either order."""
     source = "de" if config.source_language == AUTO else config.source_language
     target = "en" if config.target_language == AUTO else config.target_language
     return f"{source}-{target}", f"{target}-{source}"
@@ -95,20 +94,16 @@ def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, Spli
         )
     named = tuple((source.configuration or "").split("-"))
     hint = named if len(named) == 2 and all(map(is_language, named)) else ()
+
+    def content(table: Any) -> str:
+        return commit or " ".join(digest_of(Path(file["filename"])) for file in table.cache_files)
+
     return {
         split: DatasetSource(
-            f"{source.name} {split}",
-            table,
-            (source.name, source.configuration or "", split, commit or _content(table)),
-            hint,
+            f"{source.name} {split}", table, (source.name, source.configuration or "", split, content(table)), hint
         )
         for split, table in splits.items()
     }
-
-
-def _content(table: Any) -> str:
-    """The digest of what the library has stored of a data set."""
-    return " ".join(digest_of(Path(file["filename"])) for file in table.cache_files)
 
 
 @contextmanager

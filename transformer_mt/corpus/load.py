@@ -1,12 +1,10 @@
 """Loading a corpus: built in, from files, a folder, or a data set on the hub."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.cache import cached
 from transformer_mt.corpus.clean_corpus import (
     CUT_AT_MOST,
     TRAIN,
@@ -14,7 +12,6 @@ from transformer_mt.corpus.clean_corpus import (
     CleanSplit,
     cached_splits,
     clean_splits,
-    digest_of_key,
 )
 from transformer_mt.corpus.cleaning import OF_THE_WHOLE, CleaningReport, Rules
 from transformer_mt.corpus.fingerprint import Fingerprint
@@ -24,12 +21,8 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
 from transformer_mt.corpus.split_source import AUTO, ColumnChoice, SplitSource, choose_columns, choose_direction
 from transformer_mt.corpus.stream import StreamedPairs, usable_pairs
-from transformer_mt.corpus.tables import TableFile
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
-
-if TYPE_CHECKING:
-    from pyarrow import RecordBatch
 
 _GERMAN_ENGLISH = ("de", "en")
 
@@ -98,7 +91,7 @@ def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, stru
     sources, notes = _sources(config, need)
     identities = {split: source.identity() for split, source in sources.items()}
     main = sources[need]
-    columns, said = choose_columns(config, main, _languages(main, identities[need]))
+    columns, said = choose_columns(config, main)
     arrow = " → ".join(columns.languages)
     notes += [f"{split}: {source.name}, {arrow}" for split, source in sources.items()] + said
     rules, cut = Rules.of(config), cut and need == TRAIN and VALIDATION not in sources
@@ -158,19 +151,6 @@ def _sources(config: DataConfig, need: str) -> tuple[dict[str, SplitSource], lis
             "data.train_split"
         )
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
-
-
-def _languages(source: SplitSource, identity: Sequence[str]) -> tuple[str, ...]:
-    """The languages of a split; those within a table from the cache, because opening one takes seconds."""
-    if not isinstance(source, TableFile):
-        return source.languages
-
-    def batches() -> "Iterator[RecordBatch]":
-        import pyarrow as pa
-
-        yield pa.record_batch({"language": pa.array(source.languages, pa.string())})
-
-    return cached(f"languages {digest_of_key(identity)}", batches(), lambda table: tuple(table["language"].to_pylist()))
 
 
 def _streamed(

@@ -81,8 +81,8 @@ class FileSource(SplitSource):
         return [self.file.form, *self.file.languages, digest_of(self.file.path) + self.file.compression]
 
 
-def choose_columns(config: DataConfig, source: SplitSource, found: Sequence[str]) -> tuple[ColumnChoice, list[str]]:
-    """The direction of translation and the columns, as configured or as `found` in the source, and notes about it.
+def choose_columns(config: DataConfig, source: SplitSource) -> tuple[ColumnChoice, list[str]]:
+    """The direction of translation and the columns, as configured or as found in the source, and notes about it.
 
     The order of files or columns is kept; else German is translated to English, and of other languages the first in the
     alphabet to the second.
@@ -91,7 +91,7 @@ def choose_columns(config: DataConfig, source: SplitSource, found: Sequence[str]
     columns = (config.source_column, config.target_column)
     if (columns[0] == "") != (columns[1] == ""):
         raise InputError("data.source_column, data.target_column: only one is given; give both")
-    ordered = source.ordered
+    found, ordered = (source.languages if AUTO in given else ()), source.ordered
     if any(columns) and not all(column.isdecimal() for column in columns):
         found, ordered = (columns, True) if all(map(is_language, columns)) else ((), False)
     languages, notes = choose_direction(given, found, ordered=ordered, name=source.name)

@@ -4,17 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 
 from transformer_mt.corpus.cleaning import compose, normalize
 from transformer_mt.corpus.pairs import SentencePair, words
 
-# Different words of a side that are kept: half of them, the commonest, once there are more. They take 100 bytes each.
+# Different words of a side; when there are more, the commonest half is kept. A word takes 100 bytes.
 MOST_WORDS = 2_000_000
 # Characters of a word that is kept; most longer ones are addresses, or none.
 LONGEST = 64
-# Strings between blanks that are gathered before they are cut into words, which takes far longer than to count them.
-_GATHERED = 500_000
+_GATHERED = 50_000  # pairs that are counted together
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words.
 _WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 
@@ -48,8 +47,7 @@ class TrainingWords:
         ranked = (
             sorted(counts, key=lambda word: (-counts[word], word))[:count] for counts in (self.source, self.target)
         )
-        found = (word for words in zip_longest(*ranked) for word in words if word is not None)
-        return {word: both[word] / total for word in found}
+        return {word: both[word] / total for words in zip_longest(*ranked) for word in words if word is not None}
 
 
 @dataclass(frozen=True)
@@ -69,37 +67,17 @@ class SeenWords:
 
 def count_words(pairs: Iterable[SentencePair]) -> TrainingWords:
     """The words of sentence pairs. Of many different ones only the commonest are kept."""
-    source, target = _Counting(), _Counting()
-    for pair in pairs:
-        source.add(pair.source)
-        target.add(pair.target)
-    counts = source.result(), target.result()
-    return TrainingWords(*counts, complete=source.complete and target.complete)
-
-
-class _Counting:
-    """Counts the words of one side, and takes a bounded amount of memory."""
-
-    def __init__(self) -> None:
-        self.complete = True
-        self._strings: Counter[str] = Counter()
-        self._words: Counter[str] = Counter()
-
-    def add(self, text: str) -> None:
-        self._strings.update(text.split())
-        if len(self._strings) > _GATHERED:
-            self._cut()
-
-    def result(self) -> Counter[str]:
-        self._cut()
-        return self._words
-
-    def _cut(self) -> None:
-        """Cut the strings into words: no word crosses a blank."""
-        for string, count in self._strings.items():
-            for word in real_words(compose(string)):
-                self._words[word] += count
-        self._strings.clear()
-        if len(self._words) > MOST_WORDS:
-            self._words = Counter(dict(self._words.most_common(MOST_WORDS // 2)))
-            self.complete = False
+    source, target, complete = Counter[str](), Counter[str](), True
+    pairs = iter(pairs)
+    while group := list(islice(pairs, _GATHERED)):
+        for counts, texts in ((source, [pair.source for pair in group]), (target, [pair.target for pair in group])):
+            # No word crosses a blank, and most strings between blanks come again.
+            for string, count in Counter(chain.from_iterable(map(str.split, texts))).items():
+                for word in real_words(compose(string)):
+                    counts[word] += count
+            if len(counts) > MOST_WORDS:
+                kept = counts.most_common(MOST_WORDS // 2)
+                counts.clear()
+                counts.update(dict(kept))
+                complete = False
+    return TrainingWords(source, target, complete)
