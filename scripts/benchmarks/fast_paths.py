@@ -19,7 +19,7 @@ from transformer_mt.models.build import build_model
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import EOS
-from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
+from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
 from transformer_mt.training.objective import cross_entropy
 from transformer_mt.translation.search import beam_search
 
@@ -86,7 +86,9 @@ def loss_comparison(model: Seq2Seq, target: torch.Tensor, precision: torch.dtype
 
     return Comparison(
         "output layer and cross-entropy: block by block against at once",
-        lambda: run(lambda: blockwise_cross_entropy(states, model.output, target, tokens=tokens, label_smoothing=0.1)),
+        lambda: run(
+            lambda: chunked_linear_cross_entropy(states, model.output, target, tokens=tokens, label_smoothing=0.1)
+        ),
         lambda: run(lambda: cross_entropy(model.output(states), target, label_smoothing=0.1)),
     )
 
@@ -116,7 +118,7 @@ def attention_comparison(
 def training_step(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, precision: torch.dtype) -> None:
     """Forward and backward pass with dropout."""
     model.train()
-    head = partial(blockwise_cross_entropy, labels=target, tokens=target.numel(), label_smoothing=0.1)
+    head = partial(chunked_linear_cross_entropy, labels=target, tokens=target.numel(), label_smoothing=0.1)
     with compute_in(precision, source.device):
         loss = model(source, target, head)
     loss.backward()

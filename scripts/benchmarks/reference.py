@@ -19,7 +19,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData
-from transformer_mt.training.session import build_trainer
+from transformer_mt.training.session import build_session
 from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
 
@@ -129,13 +129,9 @@ def reference_trainer(
     sizes: Sizes, folder: Path, *, precision: str = "auto", distributed: Distributed | None = None
 ) -> Trainer:
     """A trainer as `tmt train` makes it, at its first step."""
-    return build_trainer(
-        sizes.config(precision),
-        Run(folder),
-        generated_corpora(sizes),
-        Numbers(sizes.vocabulary),
-        distributed=distributed or SingleProcess(),
-    )
+    corpora, tokenizer = generated_corpora(sizes), Numbers(sizes.vocabulary)
+    session = build_session(sizes.config(precision), Run(folder), corpora, tokenizer=tokenizer, distributed=distributed)
+    return session.trainer
 
 
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:

@@ -29,17 +29,6 @@ def test_a_wrong_value_names_its_option() -> None:
         ({"top_k": 5}, {}, "--top-k: acts on random draws alone; give --sample too, or leave it out"),
         ({"top_p": 0.5}, {}, "--top-p: acts on random draws alone; give --sample too, or leave it out"),
         ({"seed": 5}, {}, "--seed: acts on random draws alone; give --sample too, or leave it out"),
-        (
-            {"sample": True, "beam": 5},
-            {},
-            "--beam: drawing at random searches for nothing; leave it or --sample out",
-        ),
-        ({"beam": 5}, {"sample": True}, "--beam: drawing at random searches for nothing; leave it or --sample out"),
-        (
-            {"sample": True, "length_penalty": 0.5},
-            {},
-            "--length-penalty: a single draw is not ranked; raise --n-best, or leave it out",
-        ),
         ({"beam": 5, "n_best": 3}, {}, "--beam: --n-best 3 takes 6 or more; raise it, or leave it out"),
         ({"beam": 5}, {"n_best": 3}, "--beam: --n-best 3 takes 6 or more; raise it, or leave it out"),
     ],

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 from support.command_line import PROGRAM, Tmt, contents, settings
 
-from transformer_mt.cli.training_display import Narrator
+from transformer_mt.cli.training_display import TrainLog
 from transformer_mt.runs.directory import Run
 
 
@@ -196,9 +196,9 @@ class Deaf(io.StringIO):
 
 def test_a_stream_that_failed_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", deaf := Deaf())
-    narrator = Narrator(Run(tmp_path), is_first=True)
-    narrator.say("one", "two")
-    narrator.say("three\x1b[31m")
+    log = TrainLog(Run(tmp_path), is_main=True)
+    log.write("one", "two")
+    log.write("three\x1b[31m")
     assert deaf.asked == 1
     assert [line.split(" ", 2)[2] for line in (tmp_path / "train.log").read_text().splitlines()] == [
         "one",
@@ -209,7 +209,7 @@ def test_a_stream_that_failed_is_left_alone(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_of_several_processes_the_first_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Narrator(Run(tmp_path), is_first=False).say("one")
+    TrainLog(Run(tmp_path), is_main=False).write("one")
     assert capsys.readouterr().err == ""
     assert not list(tmp_path.iterdir())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from transformer_mt.cli.training_display import LiveDisplay, Narrator, display, report_lines
+from transformer_mt.cli.training_display import LiveDisplay, TrainLog, display, report_lines
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.runs.checkpoints import Progress
 from transformer_mt.runs.directory import TRAIN_LOG, Run
@@ -172,7 +172,7 @@ def test_the_first_process_shows_it_live_on_a_terminal_and_as_lines_elsewhere(
     terminal: bool, is_first: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=terminal, color_system=None)
-    with display(console, Narrator(Run(tmp_path), is_first=is_first), Halfway()) as show:
+    with display(console, TrainLog(Run(tmp_path), is_main=is_first), Halfway()) as show:
         for report in EVERY:
             show(report)
     drawn = console.file.getvalue()  # type: ignore[attr-defined]
@@ -188,7 +188,7 @@ def test_the_first_process_shows_it_live_on_a_terminal_and_as_lines_elsewhere(
 
 def test_the_cursor_is_given_back_also_when_training_fails(tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
-    with pytest.raises(KeyboardInterrupt), display(console, Narrator(Run(tmp_path), is_first=True), Halfway()):
+    with pytest.raises(KeyboardInterrupt), display(console, TrainLog(Run(tmp_path), is_main=True), Halfway()):
         raise KeyboardInterrupt
     assert console.file.getvalue().endswith("\x1b[?25h")  # type: ignore[attr-defined]
 
@@ -207,6 +207,6 @@ class Closed(io.StringIO):
 def test_a_terminal_that_has_been_closed_ends_nothing(tmp_path: Path) -> None:
     file = Closed()
     console = Console(file=file, width=80, force_terminal=True, color_system=None)
-    with display(console, Narrator(Run(tmp_path), is_first=True), Halfway()) as show:
+    with display(console, TrainLog(Run(tmp_path), is_main=True), Halfway()) as show:
         show(EVERY[1])
         file.is_closed = True

@@ -338,13 +338,6 @@ def test_a_prompt_takes_what_is_not_utf8(trained: str) -> None:
     assert len(out) > len("de> de> \n")
 
 
-def test_a_closed_stdin_is_one_line(trained: str) -> None:
-    shell = ["sh", "-c", 'exec "$@" <&-', "sh", *PROGRAM, "translate", "--model", trained]
-    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr == ("tmt: error: stdin: cannot be read (Bad file descriptor); check where it comes from\n")
-
-
 def test_lines_come_out_as_soon_as_they_are_there(trained: str) -> None:
     with subprocess.Popen(
         [*PROGRAM, "translate", "--model", trained], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -22,8 +22,10 @@ from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
 from transformer_mt.distributed import Distributed, SingleProcess, join_processes
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
+from transformer_mt.training.data import TrainingCorpora
 from transformer_mt.training.session import TrainingSession, build_session, open_training
 from transformer_mt.training.trainer import Trainer
 
@@ -43,7 +45,9 @@ Scenario = Callable[[Distributed, Path], Any]
 def trainer_of(distributed: Distributed, folder: Path, *overrides: str) -> Trainer:
     """A trainer on the small corpus at its first step; one without another process does the work of two."""
     run = Run(folder / "none")
-    trainer = build_session(small_config(*overrides), run, corpus_in_memory(), distributed=distributed).trainer
+    trainer = build_session(
+        small_config(*overrides), run, TrainingCorpora(corpus_in_memory()), distributed=distributed
+    ).trainer
     if distributed.world_size == 1:  # the batches that two take in turns
         pairs, config = trainer.stream.encoded, trainer.config
         trainer.stream.plan = plan_batches(
@@ -67,7 +71,7 @@ def gradients(distributed: Distributed, folder: Path, *overrides: str) -> list[T
     without = [each for each in WITHOUT_DROPOUT if "model.kind=recurrent" not in overrides or "attention" not in each]
     torch.set_default_dtype(torch.float64)
     try:
-        trainer = trainer_of(processes, folder, *without, *overrides)
+        trainer = trainer_of(distributed, folder, *without, *overrides)
         found: list[list[Tensor]] = []
         step = trainer.optimizer.step
 
@@ -145,26 +149,26 @@ R_DROP = ("objective.name=r_drop", "training.accumulation_steps=2")
 
 
 def accumulated(distributed: Distributed, folder: Path) -> Any:
-    return gradients(processes, folder, *ACCUMULATED)
+    return gradients(distributed, folder, *ACCUMULATED)
 
 
 def r_drop(distributed: Distributed, folder: Path) -> Any:
-    return gradients(processes, folder, *R_DROP)
+    return gradients(distributed, folder, *R_DROP)
 
 
 def recurrent(distributed: Distributed, folder: Path) -> Any:
-    return gradients(processes, folder, *RECURRENT)
+    return gradients(distributed, folder, *RECURRENT)
 
 
 def all_variants(distributed: Distributed, folder: Path) -> Any:
-    return [len(gradients(processes, folder, *variant)) for variant in TOGETHER]
+    return [len(gradients(distributed, folder, *variant)) for variant in TOGETHER]
 
 
 def reductions(distributed: Distributed, folder: Path) -> Any:
     """How often gradients are summed over the processes in a step that accumulates."""
     import transformer_mt.distributed as module
 
-    trainer, calls = trainer_of(processes, folder, *ACCUMULATED), 0
+    trainer, calls = trainer_of(distributed, folder, *ACCUMULATED), 0
     reduce = module.dist.all_reduce
 
     def counted(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
@@ -181,7 +185,7 @@ def reductions(distributed: Distributed, folder: Path) -> Any:
 
 
 def validation(distributed: Distributed, folder: Path) -> Any:
-    trainer = trainer_of(processes, folder)
+    trainer = trainer_of(distributed, folder)
     return trainer.validate(trainer.model.eval())
 
 
@@ -190,15 +194,15 @@ LONG = ("training.averaging=ema", "training.token_masking=0.1", "tokenizer.sampl
 
 def resumption(distributed: Distributed, folder: Path) -> Any:
     """Training in one go, and the same stopped after a step and continued: the weights of both, and what was said."""
-    whole = session_of(processes, folder / "whole", *LONG)
+    whole = session_of(distributed, folder / "whole", *LONG)
     list(whole.train())
-    stopped = session_of(processes, folder / "stopped", *LONG)
+    stopped = session_of(distributed, folder / "stopped", *LONG)
     for report in stopped.train():
         if report.step == 5:
             break
     stopped.trainer.save()
     torch.manual_seed(99)
-    again = session_of(processes, folder / "stopped", *LONG)
+    again = session_of(distributed, folder / "stopped", *LONG)
     list(again.train())
     digests = [digest(weights_of(session.trainer.model)) for session in (whole, again)]
     return digests, again.notes, torch.get_rng_state()
@@ -212,7 +216,7 @@ def single_continued(distributed: Distributed, folder: Path) -> Any:
             if report.step == 5:
                 break
         alone.trainer.save()
-    session = session_of(processes, folder / "alone", *LONG)
+    session = session_of(distributed, folder / "alone", *LONG)
     before = torch.get_rng_state()
     list(session.train())
     return session.notes, before, digest(weights_of(session.trainer.model))
@@ -223,7 +227,7 @@ def refused(distributed: Distributed, folder: Path) -> Any:
     seen = []
     for run, override in (("new", "model.norm=batch"), ("new", "training.device=cuda:1"), ("whole", "model.width=32")):
         try:
-            session_of(processes, folder / run, override)
+            session_of(distributed, folder / run, override)
         except InputError as error:
             seen.append(str(error).replace(str(folder), ""))
     return seen, distributed.all_reduce(1)
@@ -231,7 +235,7 @@ def refused(distributed: Distributed, folder: Path) -> Any:
 
 def divergence(distributed: Distributed, folder: Path) -> Any:
     """Weights that are not finite in one of them: its gradient is everyone's."""
-    trainer = trainer_of(processes, folder)
+    trainer = trainer_of(distributed, folder)
     if distributed.rank == 1:
         with torch.no_grad():
             next(trainer.model.parameters()).fill_(torch.nan)
@@ -241,9 +245,39 @@ def divergence(distributed: Distributed, folder: Path) -> Any:
         return f"{type(error).__name__} {error}"
 
 
+def idle_expert(distributed: Distributed, folder: Path) -> Any:
+    """Two steps in which only the last process uses a parameter, and adds a term to its loss."""
+    import transformer_mt.training.session as module
+
+    build, expert = module.build_model, torch.nn.Parameter(torch.tensor(3.0))
+
+    def built(*arguments: Any, **options: Any) -> Any:
+        model = build(*arguments, **options)
+        model.register_parameter("expert", expert)
+        if distributed.rank == 1:
+            next(model.children()).register_forward_pre_hook(lambda *_: add_loss("test", 2 * expert))
+        return model
+
+    module.build_model = built  # type: ignore[assignment]
+    try:
+        trainer = trainer_of(distributed, folder, "optimizer.max_grad_norm=999")
+    finally:
+        module.build_model = build
+    gradients = []
+    step = trainer.optimizer.step
+
+    def observed() -> float:
+        gradients.append(float(expert.grad))  # type: ignore[arg-type]
+        return step()
+
+    trainer.optimizer.step = observed  # type: ignore[method-assign]
+    return [trainer.step().target_tokens for _ in range(2)], gradients
+
+
 SCENARIOS: tuple[Scenario, ...] = (
     sums, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions, validation,
     resumption, single_continued, refused, divergence,
+    idle_expert,
 )  # fmt: skip
 
 
@@ -280,7 +314,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
     with join_processes() as distributed:
-        found = {scenario.__name__: scenario(processes, folder) for scenario in SCENARIOS}
+        found = {scenario.__name__: scenario(distributed, folder) for scenario in SCENARIOS}
         (folder / str(distributed.rank)).write_bytes(pickle.dumps(found))
 
 

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from transformer_mt.distributed import SingleProcess
 from transformer_mt.errors import Diverged, InputError, MachineError
+from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.data import TrainingCorpora, train_tokenizer
 from transformer_mt.training.reports import FinishReport, Validation
-from transformer_mt.training.session import build_trainer
+from transformer_mt.training.session import build_session
 from transformer_mt.training.trainer import Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
@@ -239,7 +240,7 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     for rank in (1, 0):
         run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record, None)
         before = {path.name for path in run.path.rglob("*")}
-        trainer = build_trainer(config, run, corpora, tokenizer, distributed=OneOf(2, rank))
+        trainer = build_session(config, run, corpora, tokenizer=tokenizer, distributed=OneOf(2, rank)).trainer
         trainer.validate = lambda model: Validation(1.0, 2.0, 3.0, ())  # of which another would have to do its share
         list(trainer.train())
         written.append({path.name for path in run.path.rglob("*")} - before)
@@ -251,7 +252,7 @@ def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -
     config, corpora = small_config(*WITHOUT_DROPOUT), TrainingCorpora(corpus_in_memory())
     tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
     alone, one_of_two = (
-        build_trainer(config, Run(tmp_path), corpora, tokenizer, distributed=distributed)
+        build_session(config, Run(tmp_path), corpora, tokenizer=tokenizer, distributed=distributed).trainer
         for distributed in (SingleProcess(), OneOf(2, 0))
     )
     batch = one_of_two.stream.encoded.batch(one_of_two.stream.plan[0])
@@ -466,3 +467,20 @@ def test_another_error_in_a_step_stays_what_it_is(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(trainer.optimizer, "step", fail)
     with pytest.raises(RuntimeError, match=r"^shapes$"):
         trainer.step()
+
+
+def test_a_parameter_without_a_gradient_stops_neither_a_step_nor_a_resumption(tmp_path: Path) -> None:
+    """Such as an expert to which no token was routed."""
+    trainer = opened(tmp_path, "training.accumulation_steps=2").trainer
+    idle = next(trainer.model.parameters())
+    idle.requires_grad_(False)
+    trainer.step()
+    trainer.save()
+    assert opened(tmp_path, "training.accumulation_steps=2").trainer.progress.step == 1
+
+
+def test_terms_of_modules_are_averaged_over_accumulated_batches(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3").trainer
+    without = opened(tmp_path / "other", *WITHOUT_DROPOUT, "training.accumulation_steps=3").trainer.step()
+    next(trainer.model.children()).register_forward_pre_hook(lambda *_: add_loss("test", torch.tensor(2.0)))
+    assert float(trainer.step().loss) == pytest.approx(float(without.loss) + 2.0)

@@ -10,8 +10,17 @@ from transformer_mt.cli.terminal import note, result
 from transformer_mt.config.sections import Config
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
-from transformer_mt.training.sanity_check import Learned, largest_batches, measure_cost, overfit, shapes, try_batch
-from transformer_mt.training.session import TrainingSession, build_session
+from transformer_mt.training.sanity_check import (
+    Learned,
+    largest_batches,
+    overfit,
+    peak_memory,
+    seconds_per_step,
+    shapes,
+    try_batch,
+)  # fmt: skip
+from transformer_mt.training.session import build_session, open_corpora
+from transformer_mt.training.trainer import Trainer
 
 SENTENCES_SHOWN = 3
 SENTENCES_LEARNED = 16
@@ -19,7 +28,8 @@ SENTENCES_LEARNED = 16
 
 def check_training(config: Config) -> None:
     """Print what training would be like. Raises `MachineError` when the model cannot learn a single batch."""
-    session = build_session(config, Run(Path("unwritten")))
+    corpora, config = open_corpora(config)
+    session = build_session(config, Run(Path("unwritten")), corpora)
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
     note(*session.notes)
     result(f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}")
@@ -38,33 +48,32 @@ def check_training(config: Config) -> None:
         result(f"  {' '.join(tokenizer.pieces(batch.labels[row].tolist()))}")
     result("")
     result("shapes (batch × length × width, heads after the batch)")
-    found = list(shapes(trainer.model, batch))
-    width = max(len(name) for name, _ in found)
-    for name, shape in found:
+    found = shapes(trainer.model, batch)
+    width = max(map(len, found))
+    for name, shape in found.items():
         result(f"  {name:{width}} {shape}")
     result("")
     for large in largest_batches(trainer.stream):
-        try_batch(session, large)
+        try_batch(trainer, large)
         sizes = f"source {_size(large.source)}, target {_size(large.decoder_input)}"
         result(f"fits        a batch of {len(large.pairs)} pairs, the largest: {sizes}")
     steps = config.training.steps
     if config.training.epochs:
         steps = math.ceil(config.training.epochs * len(plan) / config.training.accumulation_steps)
-    cost = measure_cost(session, steps=steps)
-    minutes = 60 * cost.hours
-    result(f"time        {cost.seconds_per_step:.2f} s a step, {minutes:.1f} minutes for {steps} steps")
-    if cost.memory_gib is not None:
-        result(f"memory      {cost.memory_gib:.2f} GiB at the most so far")
-    _learn(session, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))
+    seconds, memory = seconds_per_step(trainer), peak_memory(trainer.device)
+    result(f"time        {seconds:.2f} s a step, {seconds * steps / 60:.1f} minutes for {steps} steps")
+    if memory is not None:
+        result(f"memory      {memory:.2f} GiB at the most so far")
+    _learn(trainer, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))
 
 
 def _parameters(part: nn.Module) -> int:
     return sum(parameter.numel() for parameter in part.parameters())
 
 
-def _learn(session: TrainingSession, batch: Batch) -> None:
+def _learn(trainer: Trainer, batch: Batch) -> None:
     learned: Learned | None = None
-    for learned in overfit(session, batch):
+    for learned in overfit(trainer, batch):
         note(f"overfitting {len(batch.pairs)} pairs: step {learned.steps}, {100 * learned.accuracy:.1f} % right")
     assert learned is not None
     if learned.accuracy < 1.0:

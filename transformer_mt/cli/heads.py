@@ -87,7 +87,7 @@ def heads(
     from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.runs.directory import Run
-    from transformer_mt.training.parent import begun_with
+    from transformer_mt.training.init_from import init_from_run
     from transformer_mt.views.data import to_json
     from transformer_mt.views.faithfulness import faithfulness, faithfulness_lines
     from transformer_mt.views.head_importance import IMPORTANCE, prune_run, pruning_lines
@@ -107,7 +107,7 @@ def heads(
     if prune is not None and run_dir is not None:
         view = prune_run(
             Run(run.path),
-            run.config.model_copy(update={"init_from": begun_with(run.path)}),
+            run.config.model_copy(update={"init_from": init_from_run(run.path)}),
             run.translator,
             pairs,
             count=parse_amount(prune, heads=len(head_names(run.translator.model))),

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,10 +24,7 @@ Check = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Lines of text without their ends, or what is wrong with one, and what messages call that of a number from 0.
-
-    What they come from is closed after the last of them, or by `close`.
-    """
+    """Lines of text without their ends, or the error of one, and the name of a line, counted from 0, in messages."""
 
     lines: Iterable[str | InputError]
     place: Callable[[int], str]
@@ -36,9 +33,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The text of a line to translate, the JSON object that it came in, if it did, and what is wrong with it, if so.
+    """The text of a line to translate, the JSON object that it came in, if it did, and its problem, if there is one.
 
-    A line that is wrong has no text: its translation is empty.
+    A line with a problem has no text: its translation is empty.
     """
 
     text: str
@@ -47,10 +44,7 @@ class Record:
 
 
 def read_lines(path: Path | None) -> Source:
-    """The lines of a file, or of stdin for `-` and None.
-
-    In place of a line that is too long or not UTF-8 stands an `InputError` with file and line.
-    """
+    """The lines of a file, or of stdin for `-` and None; an `InputError` for one that is too long or not UTF-8."""
     if path is None or path == STDIN:
         return Source(_decoded(sys.stdin.buffer, "stdin"), lambda number: f"stdin:{number + 1}")
     try:
@@ -83,70 +77,51 @@ def read_records(source: Source, require_fitting: Check, *, as_json: bool, langu
 
 
 @dataclass(frozen=True, slots=True)
-class Extra:
-    """What is shown besides a translation: keys of its JSON object, or lines below it."""
+class Shown:
+    """A translation with the further keys of its JSON object, and further lines below it."""
 
-    fields: dict[str, Any]
-    lines: Sequence[str]
-
-
-NO_EXTRA = Extra({}, ())
+    translation: Translation
+    fields: dict[str, Any] = field(default_factory=dict)
+    lines: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """How translations are written: JSON objects, or text with tab-separated columns before it where asked for."""
+    """Translations as JSON objects, or as text with tab-separated columns before it where asked for."""
 
     as_json: bool
     scores: bool
     n_best: int
 
     def lines(
-        self,
-        record: Record,
-        translations: Sequence[Translation],
-        *,
-        number: int,
-        never_seen: list[str] | None,
-        extras: Sequence[Extra] = (),
-        of_search: Extra = NO_EXTRA,
+        self, record: Record, ranked: Sequence[Shown], *, number: int, fields: Mapping[str, Any], below: Iterable[str]
     ) -> Iterator[str]:
-        """The lines for one record, the `number`-th counted from 1, with the words that training has never seen.
-
-        `extras`, if there are any, belong to one translation each, `of_search` to all of them.
-        """
-        extras = extras or [NO_EXTRA] * len(translations)
-        if record.problem and not self.as_json:
-            yield "\t".join([*([str(number)] if self.n_best > 1 else []), *([""] if self.scores else []), ""])
-            return
+        """The lines for the `number`-th record, from 1: its translations, best first, with more keys or lines below."""
         if self.as_json:
-            found = self._object(record, translations, never_seen, extras) | of_search.fields
-            yield escaped_json(found)
+            yield escaped_json(self._object(record, ranked, fields))
             return
-        for translation, extra in zip(translations, extras, strict=True):
+        if record.problem:
+            ranked, below = [Shown(Translation("", 0.0, 0.0, ()))], ()
+        for shown in ranked:
             columns = [str(number)] if self.n_best > 1 else []
-            columns += [f"{translation.score:.4f}"] if self.scores else []
-            yield "\t".join([*columns, escape_controls(translation.text)])
-            yield from map(escape_controls, extra.lines)
-        yield from map(escape_controls, of_search.lines)
+            if self.scores:
+                columns.append("" if record.problem else f"{shown.translation.score:.4f}")
+            yield "\t".join([*columns, escape_controls(shown.translation.text)])
+            yield from map(escape_controls, shown.lines)
+        yield from map(escape_controls, below)
 
-    def _object(
-        self,
-        record: Record,
-        translations: Sequence[Translation],
-        never_seen: list[str] | None,
-        extras: Sequence[Extra],
-    ) -> dict[str, Any]:
+    def _object(self, record: Record, ranked: Sequence[Shown], fields: Mapping[str, Any]) -> dict[str, Any]:
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}
-        best = translations[0]
-        fields = {"source": record.text} if record.fields is None else record.fields
-        added: dict[str, Any] = {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
-        added["never_seen"] = never_seen
+        best = ranked[0].translation
+        whole: dict[str, Any] = {"source": record.text} if record.fields is None else dict(record.fields)
+        whole |= {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
+        whole |= {"never_seen": fields["never_seen"]}
         if self.n_best > 1:
-            ranked = zip(translations, extras, strict=True)
-            added["n_best"] = [{"text": one.text, "score": one.score} | extra.fields for one, extra in ranked]
-        return fields | added | extras[0].fields
+            whole["n_best"] = [
+                {"text": one.translation.text, "score": one.translation.score} | one.fields for one in ranked
+            ]
+        return whole | ranked[0].fields | dict(fields)
 
 
 def _decoded(file: BinaryIO, name: str) -> Iterator[str | InputError]:

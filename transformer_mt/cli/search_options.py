@@ -64,12 +64,8 @@ class SearchOptions:
             first = error.errors()[0]
             reason = first["msg"][0].lower() + first["msg"][1:]
             raise InputError(f"{_name(str(first['loc'][0]))}: {reason}, not {first['input']}; correct it") from None
-        if chosen.sample:
-            self.refuse("drawing at random searches for nothing; leave it or --sample out", only=("beam",))
-        else:
+        if not chosen.sample:
             self.refuse("acts on random draws alone; give --sample too, or leave it out", only=_OF_DRAWS)
-        if chosen.sample and chosen.n_best == 1:
-            self.refuse("a single draw is not ranked; raise --n-best, or leave it out", only=("length_penalty",))
         least = 2 * chosen.n_best
         if chosen.n_best > 1 and chosen.beam < least:
             self.refuse(f"--n-best {chosen.n_best} takes {least} or more; raise it, or leave it out", only=("beam",))

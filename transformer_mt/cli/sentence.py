@@ -167,7 +167,7 @@ def emit(
     In JSON heads that are off and words that were never seen stand in the object itself, for several sentences in each
     of its `runs`. The latter are also named on stderr.
     """
-    from transformer_mt.cli.never_seen import NeverSeen
+    from transformer_mt.cli.load import NeverSeen
     from transformer_mt.views.data import to_json
 
     several = len(sentences) > 1
@@ -191,7 +191,7 @@ def emit(
         result_lines(lines(literal_console().width))
     if not options.quiet:
         for words in unseen:
-            words.say()
+            words.report()
 
 
 def save_arrays(view: Any, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a signal does: it ends a command at once; a training ends at the next moment from which it can continue."""
+"""A signal ends a command at once; training ends at the next moment from which it can continue."""
 
 import os
 import signal
@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # this is imported before anything else: the sooner a signal is handled, the better
+if TYPE_CHECKING:  # the sooner a signal is handled, the better
     from types import FrameType
 
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has not all of them
+
+# Called before a signal ends the process.
+cleanups: list[Callable[[], object]] = []
 
 
 class Stopped(BaseException):
@@ -18,30 +21,24 @@ class Stopped(BaseException):
 
 
 class StopRequest:
-    """Which signal asked for the end, None as long as none did."""
+    """The signal that asked for the end, None as long as none did."""
 
     number: int | None = None
 
-    @property
-    def exit_code(self) -> int:
-        """128 + the signal, as shells have it: 129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM."""
-        assert self.number is not None
-        return 128 + self.number
-
 
 def leave_on_signals() -> None:
-    """From now on a signal ends the process there and then. What was ignored, as under `nohup`, stays ignored.
+    """From now on a signal ends the process at once. Signals that are ignored, as under `nohup`, stay ignored.
 
-    No exception: in the middle of an import or of foreign code, nobody knows what would become of it.
+    Without an exception, whose effect in the middle of an import or of foreign code nobody knows.
     """
     _install(_leave)
 
 
 @contextmanager
-def graceful_shutdown(may_interrupt: Callable[[], bool]) -> Iterator[StopRequest]:
-    """While this is open, the first signal leaves a request, and raises `Stopped` where that may be.
+def graceful_shutdown(can_interrupt: Callable[[], bool]) -> Iterator[StopRequest]:
+    """While this is open, the first signal leaves a request, and raises `Stopped` where that is possible.
 
-    A second one ends the process there and then.
+    A second one ends the process at once.
     """
     request = StopRequest()
 
@@ -49,7 +46,7 @@ def graceful_shutdown(may_interrupt: Callable[[], bool]) -> Iterator[StopRequest
         if request.number is not None:
             _leave(number, frame)
         request.number = number
-        if may_interrupt():
+        if can_interrupt():
             raise Stopped
 
     before = _install(handle)
@@ -61,7 +58,7 @@ def graceful_shutdown(may_interrupt: Callable[[], bool]) -> Iterator[StopRequest
 
 
 def _install(handler: "Callable[[int, FrameType | None], None]") -> dict[signal.Signals, Any]:
-    """Have signals handled so; what handled them before."""
+    """Handle signals so; returns the handlers before."""
     numbers = [signal.Signals[name] for name in STOPPING if name in signal.Signals.__members__]
     return {n: signal.signal(n, handler) for n in numbers if signal.getsignal(n) is not signal.SIG_IGN}
 
@@ -70,10 +67,10 @@ def _leave(number: int, frame: "FrameType | None") -> None:
     """End the process: delete temporary files and reset the terminal."""
     del frame
     files = sys.modules.get("transformer_mt.files")
-    for path in files.unfinished if files else ():
-        with suppress(OSError):
-            path.unlink()
+    for cleanup in (*cleanups, *(path.unlink for path in (files.unfinished if files else ()))):
+        with suppress(Exception):
+            cleanup()
     if os.isatty(2) and os.environ.get("TERM") != "dumb":
         with suppress(OSError):
-            os.write(2, b"\x1b[0m\x1b[?25h\n")
+            os.write(2, b"\x1b[0m\x1b[?25h\n")  # colours and cursor
     os._exit(128 + number)

@@ -3,17 +3,16 @@
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
-from transformer_mt.errors import InputError, TmtError
+from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
-    from transformer_mt.cli.training_display import Narrator
     from transformer_mt.config.sections import Config
     from transformer_mt.distributed import Distributed
     from transformer_mt.training.session import TrainingSession
@@ -26,7 +25,7 @@ def train(
         Path | None,
         typer.Option("--run-dir", metavar="DIR", help="Where everything goes. [runs/ and the configuration's name]"),
     ] = None,
-    parent: Annotated[
+    init_from: Annotated[
         Path | None,
         typer.Option("--from", metavar="RUN", help="Begin with the weights and the vocabulary of this run."),
     ] = None,
@@ -70,12 +69,19 @@ def train(
 
     if check and os.environ.get("WORLD_SIZE", "1") != "1":
         raise InputError("--check: looks at a single process; start it without torchrun")
-    short = _short_forms(epochs=epochs, steps=steps, learning_rate=learning_rate)
-    overrides = [*(set or []), *short]
-    if parent is None:
+    if epochs is not None and steps is not None:
+        raise InputError("--epochs: --steps says when training ends too; give one of them")
+    overrides = list(set or [])
+    if epochs is not None:
+        overrides += [f"training.epochs={epochs}"]
+    if steps is not None:
+        overrides += [f"training.steps={steps}", "training.epochs=0"]
+    if learning_rate is not None:
+        overrides += [f"schedule.learning_rate={learning_rate}"]
+    if init_from is None:
         resolved = resolve_config(config, data=data, overrides=overrides)
     else:
-        resolved = _begun_with(parent, config, data=data, overrides=overrides)
+        resolved = _initialised(init_from, config, data=data, overrides=overrides)
     if check:
         from transformer_mt.cli.check import check_training
 
@@ -85,41 +91,29 @@ def train(
     raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
 
 
-# What the configuration of a parent says of data that another corpus does not have.
-_USUAL_DATA = (
+# Keys that say how one corpus is read, and do not go with another.
+_OF_CORPUS = (
     "data.mixture={}", "data.streaming=false", "data.source_column=", "data.target_column=", "data.train_split=",
     "data.validation_split=", "data.test_split=",
 )  # fmt: skip
 
 
-def _begun_with(parent: Path, config: Path | None, *, data: str | None, overrides: list[str]) -> "Config":
-    """The configuration of the parent, changed as the options say."""
+def _initialised(run: Path, config: Path | None, *, data: str | None, overrides: list[str]) -> "Config":
+    """The configuration of a run whose weights are taken, changed as the options say."""
     from transformer_mt.runs.directory import CONFIG
-    from transformer_mt.training.parent import begun_with
+    from transformer_mt.training.init_from import init_from_run
 
     if config is not None:
-        raise InputError(f"--from: takes the configuration of {parent} in place of {config}; change it with --set")
+        raise InputError(f"--from: takes the configuration of {run} in place of {config}; change it with --set")
     if data is None:
         raise InputError("--from: what is to be learned? give the data with --data")
-    found = begun_with(parent)
-    resolved = resolve_config(parent / CONFIG, data=data, overrides=[*_USUAL_DATA, *overrides])
-    return resolved.model_copy(update={"init_from": found})
-
-
-def _short_forms(*, epochs: int | None, steps: int | None, learning_rate: float | None) -> Iterator[str]:
-    """What the short options are in the configuration."""
-    if epochs is not None and steps is not None:
-        raise InputError("--epochs: --steps says when training ends too; give one of them")
-    if epochs is not None:
-        yield f"training.epochs={epochs}"
-    if steps is not None:
-        yield from (f"training.steps={steps}", "training.epochs=0")
-    if learning_rate is not None:
-        yield f"schedule.learning_rate={learning_rate}"
+    section = init_from_run(run)
+    resolved = resolve_config(run / CONFIG, data=data, overrides=[*_OF_CORPUS, *overrides])
+    return resolved.model_copy(update={"init_from": section})
 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
-    """Train until the end or a signal, with the other processes that the launcher has started; the exit code."""
+    """Train until the end or a signal, with the other processes that torchrun has started; the exit code."""
     from transformer_mt.distributed import join_processes
 
     with join_processes() as distributed, ExitStack() as silence:
@@ -133,15 +127,15 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
 def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "Distributed") -> int:
     from transformer_mt.cli.signals import Stopped, graceful_shutdown
     from transformer_mt.cli.terminal import literal_console, result
-    from transformer_mt.cli.training_display import Narrator, display
+    from transformer_mt.cli.training_display import TrainLog, display
     from transformer_mt.training.session import open_training
 
     session = open_training(config, path, overwrite=overwrite, distributed=distributed)
     trainer, launcher = session.trainer, os.getppid()
-    narrator = Narrator(trainer.run, is_first=trainer.distributed.is_main)
-    narrator.say(*_introduction(session, path))
-    shown = display(literal_console(stderr=True), narrator, trainer)
-    with _errors_in(narrator), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
+    log = TrainLog(trainer.run, is_main=distributed.is_main)
+    log.write(*_introduction(session, path))
+    shown = display(literal_console(stderr=True), log, trainer)
+    with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
         with suppress(Stopped):
             for report in session.train():
                 show(report)
@@ -149,28 +143,17 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "
                     request.number = signal.SIGTERM
                 if distributed.all_reduce(int(request.number is not None)):
                     break
-        # All of them are here, stopped by a signal that may have come to one alone.
+        # All processes are here, stopped by a signal that may have come to one alone.
         request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
         if request.number is not None:
             trainer.save()
     if request.number is not None:
-        narrator.say(f"stopped at step {trainer.progress.step}, saved; the same command continues")
-        return request.exit_code
-    narrator.say(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
+        log.write(f"stopped at step {trainer.progress.step}, saved; the same command continues")
+        return 128 + request.number
+    log.write(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
     best = abs(trainer.progress.best_score or 0.0)  # a loss is kept negated, so that higher is better
     result(f"{path}: validation {config.training.best_metric} {best:.4f} at step {trainer.progress.best_step}")
     return 0
-
-
-@contextmanager
-def _errors_in(narrator: "Narrator") -> Iterator[None]:
-    """An error that ends training is said in its log too, as far as that can be written."""
-    try:
-        yield
-    except TmtError as error:
-        with suppress(TmtError):
-            narrator.write(f"error: {error}")
-        raise
 
 
 def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:

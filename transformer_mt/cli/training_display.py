@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from transformer_mt.config.sections import TrainingConfig
+from transformer_mt.errors import TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport, WindowReport
 from transformer_mt.training.trainer import Trainer
@@ -21,44 +22,54 @@ VALIDATIONS_SHOWN = 8
 OTHER_LINES = 5
 
 
-class Narrator:
-    """What training says: remarks and reports as lines in the run's `train.log`, and for who watches on stderr.
+class TrainLog:
+    """Remarks and reports of training, as lines in the run's `train.log` and on stderr, by the main process.
 
-    Of several processes the first speaks. Where stderr cannot be written any more, it is left alone from then on.
+    Once stderr cannot be written any more, training goes on without it.
     """
 
-    def __init__(self, run: Run, *, is_first: bool) -> None:
-        self.run, self.is_first = run, is_first
-        self.is_heard = True
+    def __init__(self, run: Run, *, is_main: bool) -> None:
+        self.run, self.is_main = run, is_main
+        self._is_heard = is_main
 
-    def say(self, *lines: str) -> None:
-        """Remarks, in the log and on stderr."""
-        self.write(*lines)
-        if not (self.is_first and self.is_heard):
+    def write(self, *lines: str) -> None:
+        """Write lines to the log and to stderr."""
+        self.record(*lines)
+        if not self._is_heard:
             return
         try:
             for line in lines:
                 print(f"tmt: {escape_controls(line)}", file=sys.stderr)
         except OSError as error:
-            self.is_heard = False
-            self.write(f"stderr: cannot be written ({error.strerror}); training goes on without it")
+            self._is_heard = False
+            self.record(f"stderr: cannot be written ({error.strerror}); training goes on without it")
 
-    def write(self, *lines: str) -> None:
-        """Remarks in the log alone."""
-        if self.is_first and lines:
+    def record(self, *lines: str) -> None:
+        """Write lines to the log alone."""
+        if self.is_main and lines:
             self.run.say(*map(escape_controls, lines))
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Record an error that ends training, as far as the log can be written."""
+        try:
+            yield
+        except TmtError as error:
+            with suppress(TmtError):
+                self.record(f"error: {error}")
+            raise
 
 
 @contextmanager
-def display(console: Console, narrator: Narrator, trainer: Trainer) -> Iterator[Callable[[Report], None]]:
-    """What shows a report: live where a person watches, as lines on stderr for logs and pipes."""
+def display(console: Console, log: TrainLog, trainer: Trainer) -> Iterator[Callable[[Report], None]]:
+    """A function that shows a report: live on a terminal, as lines on stderr for logs and pipes."""
     training = trainer.config
-    if console.is_terminal and narrator.is_first:
+    if console.is_terminal and log.is_main:
         live = LiveDisplay(console, trainer)
         live.live.start()
 
         def show(report: Report) -> None:
-            narrator.write(*report_lines(report, training))
+            log.record(*report_lines(report, training))
             live.show(report)
 
         try:
@@ -67,7 +78,7 @@ def display(console: Console, narrator: Narrator, trainer: Trainer) -> Iterator[
             with suppress(OSError):  # the terminal may have been closed
                 live.live.stop()
     else:
-        yield lambda report: narrator.say(*report_lines(report, training))
+        yield lambda report: log.write(*report_lines(report, training))
 
 
 def report_lines(report: Report, training: TrainingConfig) -> Iterator[str]:
@@ -150,22 +161,15 @@ class LiveDisplay:
         return table
 
     def _samples(self, *, lines: int) -> Table:
-        """Each text folded into at most so many lines."""
+        """Every text in about as many lines, cut with dots where it is longer."""
         headings = ("source", "reference", "translation now")
         width = max(1, self.console.width // len(headings) - 2)  # a space on either side
         table = Table(box=None, header_style="bold")
         for heading in headings:
-            table.add_column(heading, width=width)
+            table.add_column(heading, width=width, overflow="fold")
         for sample in self.validations[-1].validation.samples:
-            table.add_row(*(self._folded(text, width=width, lines=lines) for text in sample))
+            texts = [Text(escape_controls(text)) for text in sample]
+            for text in texts:
+                text.truncate(width * lines - lines, overflow="ellipsis")
+            table.add_row(*texts)
         return table
-
-    def _folded(self, text: str, *, width: int, lines: int) -> Text:
-        """The text in lines of the width; dots say that there would be more."""
-        folded = [*Text(escape_controls(text)).wrap(self.console, width, overflow="fold")]
-        if len(folded) > lines:
-            folded = folded[:lines]
-            folded[-1].rstrip()
-            folded[-1].truncate(width - 1)
-            folded[-1].append("…")
-        return Text("\n").join(folded)

@@ -2,8 +2,10 @@
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
+from itertools import tee
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,11 +13,20 @@ from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Pref
 from transformer_mt.cli.search_options import OPTIONS, SearchOptions, with_search_options
 from transformer_mt.errors import InputError
 
+if TYPE_CHECKING:
+    from transformer_mt.cli.lines import Record, Shown
+    from transformer_mt.translation.trace import BeamTrace
+    from transformer_mt.translation.translator import Translation, Translator
+
+    Translated = tuple[Record, list[Translation], BeamTrace | None]
+
 # Mean ln p of a subword below which a translation is doubted. Measured with the model of `tmt train`: none of 650
 # validation and test sentences was below -0.4; 9 of 10 strings of random letters or punctuation were below -1.0, and
 # 6 of 10 sentences of the other language. A model that has learned little doubts more: of its own validation sentences
 # one in four after 500 steps on Multi30k.
 DOUBTFUL = -1.0
+# Other subwords that are shown at each position.
+ALTERNATIVES = 4
 
 
 @with_search_options(*OPTIONS)
@@ -71,10 +82,8 @@ def translate(
     for it, the others are translated, and the exit code is 2. At the prompt, :quit or Ctrl-D ends.
     """
     from transformer_mt.cli.lines import STDIN, OutputFormat, Source, open_output, read_lines, read_records
-    from transformer_mt.cli.load import open_run
-    from transformer_mt.cli.never_seen import NeverSeen
+    from transformer_mt.cli.load import NeverSeen, open_run
     from transformer_mt.cli.prompt import prompted
-    from transformer_mt.cli.search_views import SearchViews
     from transformer_mt.cli.terminal import note
     from transformer_mt.translation.translator import numbered
 
@@ -82,11 +91,10 @@ def translate(
         raise InputError("--input: there are sentences on the command line too; give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
         raise InputError(f"SENTENCE: {sentences[0]} is a file; to translate its lines, give it with --input")
-    if scores and as_json:
-        raise InputError("--scores: --json prints the score without it; leave it out")
     run = open_run(model, search, device=device, quiet=quiet)
-    views = SearchViews(run.translator, alternatives=alternatives, trace=trace, as_json=as_json, prefix=prefix)
     translator, language = run.translator, run.config.data.source_language
+    if trace and translator.search.sample:
+        raise InputError("--trace: drawing at random keeps no beam; leave it or --sample out")
     is_prompt = not sentences and input is None and sys.stdin.isatty()
     if is_prompt:
         if sys.stderr.isatty() and not quiet:
@@ -102,13 +110,15 @@ def translate(
     with open_output(output) as write:
         for source in sources:
             records = read_records(source, translator.require_fitting, as_json=as_json, language=language)
-            for number, (record, found) in enumerate(views.translated(records), start=1):
+            translated = _traced(translator, records, prefix) if trace else _translated(translator, records, prefix)
+            for number, (record, found, tree) in enumerate(translated, start=1):
                 total += 1
-                never_seen = unseen.look_at(record.text) if unseen else None
-                extras, of_search = views.extras(record, found)
-                for line in form.lines(
-                    record, found, number=number, never_seen=never_seen, extras=extras, of_search=of_search
-                ):
+                fields: dict[str, Any] = {"never_seen": unseen.look_at(record.text) if unseen else None}
+                if trace:
+                    fields["trace"] = tree.to_json() if tree else None
+                ranked = [_shown(translator, record, one, alternatives and not record.problem) for one in found]
+                below = _tree_lines(tree) if tree else ()
+                for line in form.lines(record, ranked, number=number, fields=fields, below=below):
                     write(line)
                 if record.problem:
                     bad += 1
@@ -116,7 +126,46 @@ def translate(
                 elif shows_doubt and found[0].mean_log_probability < DOUBTFUL:
                     note(f"{source.place(number - 1)}: the model is unsure here, as of what it has not learned")
             if unseen and not quiet:
-                unseen.say()
+                unseen.report()
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(f"{place}: {bad} of {total} lines are not translated; correct those named above")
+
+
+def _translated(translator: "Translator", records: Iterable["Record"], prefix: str) -> Iterator["Translated"]:
+    """Every record with its translations, best first."""
+    # Records that the translator reads ahead wait for their translations.
+    given, waiting = tee(records)
+    found = translator.translate_stream((record.text for record in given), prefix=prefix)
+    for record, translations in zip(waiting, found, strict=False):
+        yield record, translations, None
+
+
+def _traced(translator: "Translator", records: Iterable["Record"], prefix: str) -> Iterator["Translated"]:
+    """Every record with its translations and the tree of its beam, searched one at a time."""
+    from transformer_mt.translation.trace import BeamRecorder, observing_search
+
+    for record in records:
+        recorder = BeamRecorder()
+        with observing_search(recorder):
+            (found,) = translator.translate([record.text], prefix=prefix)
+        yield record, found, None if record.problem else recorder.trace(translator.tokenizer.pieces)
+
+
+def _shown(translator: "Translator", record: "Record", translation: "Translation", alternatives: bool) -> "Shown":
+    from transformer_mt.cli.lines import Shown
+    from transformer_mt.translation.alternatives import find_alternatives
+    from transformer_mt.views.search import alternatives_lines
+
+    if not alternatives:
+        return Shown(translation)
+    found = find_alternatives(translator, record.text, translation, count=ALTERNATIVES)
+    lines = [f"  {line}" for line in alternatives_lines(found)]
+    return Shown(translation, {"alternatives": [one.to_json() for one in found]}, lines)
+
+
+def _tree_lines(tree: "BeamTrace") -> Iterator[str]:
+    from transformer_mt.cli.terminal import literal_console
+    from transformer_mt.views.search import trace_lines
+
+    return (f"  {line}" for line in trace_lines(tree, width=literal_console().width - 2))

@@ -1,4 +1,4 @@
-"""What training minimises, as sums over the real target tokens of a batch.
+"""The objectives of training, as sums over the real target tokens of a batch.
 
 To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`, and give it a section in
 `config/sections.py`.
@@ -18,25 +18,40 @@ from typing_extensions import override
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import ObjectiveConfig
 from transformer_mt.device import computed_in
+from transformer_mt.models.extra_losses import collecting_losses
 from transformer_mt.models.seq2seq import States
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
+from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
 
 
 class Objective(ABC):
-    """A loss summed over a batch, and over how many tokens.
+    """A loss summed over the target tokens of a batch, with the terms that modules of the model add to it."""
 
-    The number is asked for first: with accumulation, sums over several batches are divided by the tokens of all of
-    them before the first backward pass.
-    """
+    # How often the model is run.
+    passes = 1
+
+    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+        """The summed loss, to take the gradient of; the model is in training mode.
+
+        A term of a module (`models.extra_losses`) counts like a mean loss of a target token. Here it is multiplied by
+        the batch's tokens, so that over accumulated batches and several processes it is averaged like the rest.
+        """
+        with collecting_losses() as terms:
+            loss = self.loss(model, batch)
+        for term in terms.values():
+            loss = loss + self.tokens(batch) / self.passes * term
+        return loss
 
     @abstractmethod
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        """The summed loss, to take the gradient of; the model is in training mode, and may be run more than once."""
+    def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+        """The objective's own summed loss."""
 
     def tokens(self, batch: Batch) -> int:
-        """How many tokens the loss of this batch is a sum over."""
+        """The number of tokens that the loss of this batch is a sum over, before it is computed.
+
+        With accumulation, sums over several batches are divided by the tokens of all before the first backward pass.
+        """
         return batch.target_tokens
 
 
@@ -47,16 +62,15 @@ class CrossEntropy(Objective):
         self.label_smoothing = label_smoothing
 
     @override
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        loss: Tensor = model(batch.source, batch.decoder_input, partial(self.of, batch=batch))
+    def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+        loss: Tensor = model(batch.source, batch.decoder_input, partial(self._of_states, batch=batch))
         return loss
 
-    def of(self, states: States, output: nn.Linear, *, batch: Batch) -> Float[Tensor, ""]:
-        """The summed loss of the states that the output layer makes logits of."""
-        labels, smoothing = batch.labels, self.label_smoothing
+    def _of_states(self, states: States, output: nn.Linear, *, batch: Batch) -> Float[Tensor, ""]:
+        labels, smoothing, tokens = batch.labels, self.label_smoothing, batch.target_tokens
         if computed_in(states.device) == torch.float16:  # a gradient made before the loss is scaled has no room there
             return cross_entropy(output(states), labels, label_smoothing=smoothing)
-        return blockwise_cross_entropy(states, output, labels, tokens=batch.target_tokens, label_smoothing=smoothing)
+        return chunked_linear_cross_entropy(states, output, labels, tokens=tokens, label_smoothing=smoothing)
 
 
 class RDrop(Objective):
@@ -65,15 +79,17 @@ class RDrop(Objective):
     Liang et al. 2021, eq. 4, halved, so that the loss stays comparable with that of one pass.
     """
 
+    passes = 2
+
     def __init__(self, *, label_smoothing: float, weight: float) -> None:
         self.label_smoothing, self.weight = label_smoothing, weight
 
     @override
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        one, other = (model(batch.source, batch.decoder_input) for _ in range(2))
-        losses = [cross_entropy(logits, batch.labels, label_smoothing=self.label_smoothing) for logits in (one, other)]
-        apart = symmetric_divergence(one, other, batch.labels)
-        return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * apart
+    def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+        first, second = (model(batch.source, batch.decoder_input) for _ in range(self.passes))
+        losses = [cross_entropy(z, batch.labels, label_smoothing=self.label_smoothing) for z in (first, second)]
+        divergence = symmetric_divergence(first, second, batch.labels)
+        return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence
 
 
 def cross_entropy(
@@ -90,15 +106,14 @@ def cross_entropy(
 
 
 def symmetric_divergence(
-    one: Float[Tensor, "B T V"], other: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"]
+    first: Float[Tensor, "B T V"], second: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"]
 ) -> Float[Tensor, ""]:
     """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over real target tokens."""
-    real = labels != PAD
-    dtype = torch.promote_types(one.dtype, torch.float32)
-    p, q = (logits.to(dtype).log_softmax(dim=-1) for logits in (one, other))
-    apart = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)  # B T V -> B T
-    # Not apart[real], whose size a GPU would have to tell first.
-    return torch.where(real, apart, 0.0).sum()
+    dtype = torch.promote_types(first.dtype, torch.float32)
+    p, q = (logits.to(dtype).log_softmax(dim=-1) for logits in (first, second))
+    divergence = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)  # B T V -> B T
+    # Indexing by the mask would make a GPU tell its size first.
+    return torch.where(labels != PAD, divergence, 0.0).sum()
 
 
 OBJECTIVES: dict[str, Callable[[Any], Objective]] = {

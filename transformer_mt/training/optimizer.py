@@ -36,14 +36,14 @@ def adamw(model: nn.Module, config: AdamWConfig) -> torch.optim.Optimizer:
 
 OPTIMIZERS: dict[str, Callable[[nn.Module, Any], torch.optim.Optimizer]] = {"adam": adam, "adamw": adamw}
 
-# What each of them keeps for a parameter, in its shape, beside the number of steps.
+# The tensors that both keep for a parameter, in its shape, beside the number of steps.
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class ScheduledOptimizer:
-    """An optimizer with a learning rate of its own for every step: one call makes one step.
+    """An optimizer whose learning rate follows a schedule.
 
-    Where the scaler has scaled the loss, and the gradient has overflowed, that step leaves the parameters as they are.
+    Where the loss is scaled and the gradient has overflowed, a step leaves the parameters as they are.
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
@@ -53,7 +53,7 @@ class ScheduledOptimizer:
         self.steps = 0
 
     def unscale(self) -> None:
-        """Have the gradients be those of the loss itself."""
+        """Divide the gradients by the scale of the loss."""
         self.scaler.unscale_(self.optimizer)
 
     def step(self) -> float:
@@ -68,16 +68,16 @@ class ScheduledOptimizer:
         return learning_rate
 
     def state(self) -> dict[str, Tensor]:
-        """Everything the next step depends on, as named tensors."""
+        """All tensors that the next step depends on."""
         tensors = {"steps": torch.tensor(self.steps)}
         for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"{index}.{name}": value for name, value in entries.items()}
         return tensors
 
     def loss_scale(self) -> tuple[float | None, int]:
-        """The loss's scale, None where it has none, and after how many steps in a row that did not overflow."""
-        found = self.scaler.state_dict()
-        return (found["scale"], found["_growth_tracker"]) if found else (None, 0)
+        """The scale of the loss, None where it has none, and the number of steps since the last overflow."""
+        state = self.scaler.state_dict()
+        return (state["scale"], state["_growth_tracker"]) if state else (None, 0)
 
     def load_loss_scale(self, scale: float | None, steps: int) -> None:
         """Continue with this scale, where the loss was scaled and is again."""

@@ -1,12 +1,11 @@
-"""From a configuration to something that trains: a new run, or the continuation of one."""
+"""From a configuration to a trainer: a new run, or the continuation of one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from transformer_mt.batching.batches import derive_seed
 from transformer_mt.config.sections import Config
@@ -27,7 +26,7 @@ from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer, training_words
-from transformer_mt.training.parent import load_parent, parent_notes
+from transformer_mt.training.init_from import load_pretrained, pretrained_notes
 from transformer_mt.training.reports import FinishReport, Report, require_tensorboard
 from transformer_mt.training.schedules import configured_schedule, depends_on_steps
 from transformer_mt.training.stream import BatchStream
@@ -44,7 +43,7 @@ MAY_CHANGE = (
 
 @dataclass(frozen=True)
 class TrainingSession:
-    """A trainer with what went into it. `notes` say in words what a person should know before it starts."""
+    """A trainer with its corpus and its tokenizer. `notes` are remarks for the person who starts it."""
 
     trainer: Trainer
     corpus: Corpus
@@ -52,9 +51,9 @@ class TrainingSession:
     notes: tuple[str, ...]
 
     def train(self) -> Iterator[Report]:
-        """Train to the end; each report comes as soon as what it says has happened. Then others may train here.
+        """Train to the end, with a report after each step and validation; then release the directory's lock.
 
-        Before the last one the heads that link words are chosen.
+        Before the last report the heads that link words are chosen.
         """
         try:
             for report in self.trainer.train():
@@ -65,10 +64,10 @@ class TrainingSession:
             release(self.trainer.run.path)
 
     def _write_alignment(self) -> None:
-        """Of the weights to use, which need not be those of the last step."""
+        """Uses the selected weights, which may not be those of the last step."""
         try:
             model = self.trainer.run.load().model.to(self.trainer.device)
-        except MachineError:  # a file was damaged meanwhile, as whoever opens the run is told
+        except MachineError:  # a file was damaged meanwhile; opening the run will report it
             return
         chosen = choose_heads(model, self.tokenizer, validation_pairs(self.corpus))
         if chosen is not None:
@@ -85,152 +84,134 @@ def open_training(
 ) -> TrainingSession:
     """Training in the run directory `path`: from its newest sound checkpoint, or from the start.
 
-    A corpus made in Python takes the place of the one that the configuration names. With `overwrite`, what the
-    directory's run has so far is deleted, once everything new has been built. Several processes open it together, and
-    only the first reads and writes the directory. Raises `InputError` when the directory belongs to another
-    configuration or is no run, listing the differences.
+    A corpus made in Python takes the place of the one that the configuration names. With `overwrite`, a run that is
+    there is deleted, once everything new has been built. Several processes open it together; only the main one reads
+    and writes the directory. Raises `InputError` when the directory holds something else than a run, or a run with
+    another configuration or other data, with the differences.
     """
-    run = Run(Path(path))
-    distributed = distributed or SingleProcess()
-    with ExitStack() as unless_opened:
-        began = distributed.broadcast_from_main(lambda: _enter(run, unless_opened))
-        session = _open(config, run, corpus, continuing=began and not overwrite, began=began, distributed=distributed)
-        unless_opened.pop_all()
-    return session
-
-
-def _enter(run: Run, unless_opened: ExitStack) -> bool:
-    """Whether the run has begun, in which case it is ours from now on."""
-    began = run.exists()
-    if not began and run.path.exists():
-        refuse_other_content(run.path)
-    if began and acquire(run.path):
-        unless_opened.callback(release, run.path)
-    return began
-
-
-def _open(
-    config: Config, run: Run, corpus: Corpus | None, *, continuing: bool, began: bool, distributed: Distributed
-) -> TrainingSession:
-    """Build everything, and only then write, under the directory's lock."""
     configured_schedule(config)  # mistakes come before the corpus is read
     if config.training.tensorboard:
         require_tensorboard()
-    corpora, config = distributed.main_first(lambda: open_corpora(config, corpus))
-    tokenizer = distributed.broadcast_from_main(lambda: _tokenizer_of(run, config, corpora)) if continuing else None
-    session = _build(config, run, corpora, tokenizer=tokenizer, distributed=distributed)
-    distributed.broadcast_from_main(lambda: _write_start(session, config, corpora, continuing=continuing, began=began))
-    notes = (*session.notes, *resume_newest(session.trainer))
-    return TrainingSession(session.trainer, session.corpus, session.tokenizer, notes)
-
-
-def _tokenizer_of(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
-    refuse_other_configuration(run, config)
-    refuse_other_data(run, corpora)
-    return run.tokenizer()
-
-
-def _write_start(
-    session: TrainingSession, config: Config, corpora: TrainingCorpora, *, continuing: bool, began: bool
-) -> None:
-    """Write what a new run begins with, under its lock; of an old one, delete what a crash has left."""
-    run = session.trainer.run
-    if not continuing:
-        words = known_words(config, corpora)
-        with write_errors(run.path):
-            make_directory(run.path)
-        acquire(run.path)
-        if run.exists() and not began:
-            raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
-        run.clear()
-        Run.create(run.path, config, session.tokenizer, corpora.record, words)
-    run.remove_leftovers()
-    session.trainer.checkpoints.remove_leftovers()
+    run = Run(Path(path))
+    distributed = distributed or SingleProcess()
+    on_main = distributed.broadcast_from_main
+    with ExitStack() as unless_opened:
+        exists = on_main(lambda: _lock(run, unless_opened))
+        corpora, config = distributed.main_first(lambda: open_corpora(config, corpus))
+        continuing = exists and not overwrite
+        tokenizer = on_main(lambda: _require_same(run, config, corpora)) if continuing else None
+        session = build_session(config, run, corpora, tokenizer=tokenizer, distributed=distributed)
+        if not continuing:
+            on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
+        on_main(lambda: _remove_leftovers(session.trainer))
+        notes = (*session.notes, *resume_newest(session.trainer))
+        unless_opened.pop_all()
+    return replace(session, notes=notes)
 
 
 def build_session(
     config: Config,
     run: Run,
-    corpus: Corpus | None = None,
+    corpora: TrainingCorpora,
     *,
     tokenizer: Tokenizer | None = None,
     distributed: Distributed | None = None,
 ) -> TrainingSession:
-    """A session at its first step; writes nothing. What is not given is loaded or learned as the configuration says."""
-    corpora, config = open_corpora(config, corpus)
-    return _build(config, run, corpora, tokenizer=tokenizer, distributed=distributed or SingleProcess())
+    """A session at its first step; writes nothing.
+
+    Without a tokenizer, one is learned, or taken with the weights from the run that `init_from` names. Otherwise the
+    weights depend on the configuration's seed alone.
+    """
+    distributed = distributed or SingleProcess()
+    notes, pretrained = list(corpora.notes), None
+    if tokenizer is None and config.init_from.run:
+        pretrained = distributed.broadcast_from_main(lambda: load_pretrained(config))
+        tokenizer = pretrained.tokenizer
+        notes += pretrained_notes(config, corpora.weighted, tokenizer)
+    elif tokenizer is None:
+        tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
+        notes += [tokenizer.note] if tokenizer.note else []
+    if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
+        notes.append("words: only those of the part of the stream that the vocabulary is learned from are remembered")
+    is_alone = distributed.world_size == 1
+    device = choose_device(config.training.device, local_rank=None if is_alone else distributed.local_rank)
+    precision = choose_precision(config.training.precision, device)
+    require_training_memory(config, device, vocabulary_size=tokenizer.size)
+    torch.manual_seed(config.training.seed)
+    model = build_model(config.model, vocabulary_size=tokenizer.size)
+    if pretrained:
+        with torch.no_grad():
+            load_weights(model, weights_of(pretrained.model))
+    if not is_alone and any(isinstance(module, BatchNorm) for module in model.modules()):
+        raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
+    if not distributed.is_main:  # every process draws a dropout of its own
+        torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
+    validation = validation_pairs(corpora.main)
+    trainer = Trainer(
+        config,
+        run,
+        model=model,
+        stream=BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, distributed=distributed),
+        validate=Validator(validation, tokenizer, config, device=device, distributed=distributed),
+        device=device,
+        precision=precision,
+        distributed=distributed,
+    )
+    return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
 
 
-def open_corpora(config: Config, corpus: Corpus | None) -> tuple[TrainingCorpora, Config]:
-    """What to train on, loaded if it is not given, and the configuration with its name and its languages."""
-    given = {} if corpus is None else {"corpus": corpus.name}
-    data = config.data.model_copy(update=given)
+def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
+    """The corpora to train on, loaded unless one is given, and the configuration with its name and its languages."""
     if corpus is None:
+        data = config.data
         corpus = load_corpus(data)
+    else:
+        data = config.data.model_copy(update={"corpus": corpus.name})
     data = resolved(data, corpus)
     return TrainingCorpora(corpus, tuple(load_mixture(data))), config.model_copy(update={"data": data})
 
 
+def _lock(run: Run, unless_opened: ExitStack) -> bool:
+    """Whether a run is there, which from now on no other training may enter."""
+    exists = run.exists()
+    if not exists and run.path.exists():
+        refuse_other_content(run.path)
+    if exists and acquire(run.path):
+        unless_opened.callback(release, run.path)
+    return exists
+
+
+def _require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
+    """The tokenizer of a run that is continued; `InputError` unless configuration and data are still the same."""
+    refuse_other_configuration(run, config)
+    refuse_other_data(run, corpora)
+    return run.tokenizer()
+
+
+def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Tokenizer, *, exists: bool) -> None:
+    """Write the files with which a run begins, in place of one that existed, under the directory's lock."""
+    words = known_words(config, corpora)
+    with write_errors(run.path):
+        make_directory(run.path)
+    acquire(run.path)
+    if run.exists() and not exists:
+        raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
+    run.clear()
+    Run.create(run.path, config, tokenizer, corpora.record, words)
+
+
+def _remove_leftovers(trainer: Trainer) -> None:
+    trainer.run.remove_leftovers()
+    trainer.checkpoints.remove_leftovers()
+
+
 def known_words(config: Config, corpora: TrainingCorpora) -> TrainingWords | None:
-    """The words of the data and of all that the parent was trained on; None where those are not known."""
+    """The words of the data and of all earlier training of `init_from`; None where those are not known."""
     words = training_words(corpora.weighted, config.tokenizer)
     if not config.init_from.run:
         return words
     before = Run(Path(config.init_from.run)).words()
     return None if before is None else before + words
-
-
-def _build(
-    config: Config, run: Run, corpora: TrainingCorpora, *, tokenizer: Tokenizer | None, distributed: Distributed
-) -> TrainingSession:
-    weights, notes = None, list(corpora.notes)
-    if tokenizer is None and config.init_from.run:
-        parent = distributed.broadcast_from_main(lambda: load_parent(config))
-        tokenizer, weights = parent.tokenizer, weights_of(parent.model)
-        notes += parent_notes(config, corpora.weighted, tokenizer)
-    elif tokenizer is None:
-        tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
-        notes += [tokenizer.note] if tokenizer.note else []
-    if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
-        notes.append("words: of the stream, those of the part that a vocabulary is learned from are remembered")
-    trainer = build_trainer(config, run, corpora, tokenizer, weights=weights, distributed=distributed)
-    return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
-
-
-def build_trainer(
-    config: Config,
-    run: Run,
-    corpora: TrainingCorpora,
-    tokenizer: Tokenizer,
-    *,
-    distributed: Distributed,
-    weights: Mapping[str, Tensor] | None = None,
-) -> Trainer:
-    """A trainer at its first step. Its weights, if none are given, depend on the configuration's seed alone."""
-    device = choose_device(
-        config.training.device, local_rank=distributed.local_rank if distributed.world_size > 1 else None
-    )
-    precision = choose_precision(config.training.precision, device)
-    require_training_memory(config, device, vocabulary_size=tokenizer.size)
-    torch.manual_seed(config.training.seed)
-    model = build_model(config.model, vocabulary_size=tokenizer.size)
-    if weights is not None:
-        with torch.no_grad():
-            load_weights(model, weights)
-    if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):
-        raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
-    if not distributed.is_main:  # whose dropout is another
-        torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
-    return Trainer(
-        config,
-        run,
-        model=model,
-        stream=BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, distributed=distributed),
-        validate=Validator(validation_pairs(corpora.main), tokenizer, config, device=device, distributed=distributed),
-        device=device,
-        precision=precision,
-        distributed=distributed,
-    )
 
 
 def require_training_memory(config: Config, device: torch.device, *, vocabulary_size: int) -> None:

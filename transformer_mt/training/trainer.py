@@ -140,6 +140,9 @@ class Trainer:
             tokens = sum(self.distributed.all_gather(lambda: self._take(batches)))
         self.model.train()
         loss = self._accumulate(batches, tokens)
+        for parameter in self.model.parameters():
+            if parameter.grad is None:  # or the optimizer would have no state for it, and a checkpoint would not fit
+                parameter.grad = torch.zeros_like(parameter)
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
             self.optimizer.unscale()
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
@@ -179,6 +182,9 @@ class Trainer:
         with self._naming(batch):
             with compute_in(self.precision, self.device):
                 loss = self.objective(self.wrapped, batch) / tokens
+            if self.distributed.world_size > 1:
+                # DDP waits for the gradient of every parameter, even of an expert to which no token was routed.
+                loss = loss + 0.0 * torch.stack([parameter.sum() for parameter in self.model.parameters()]).sum()
             self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         return loss.detach()
 

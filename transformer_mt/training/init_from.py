@@ -1,6 +1,5 @@
-"""Fine-tuning: a run that begins with the weights and the vocabulary of another one, its parent."""
+"""Fine-tuning: a run that begins with the weights and the vocabulary of another one, which is already trained."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,16 +16,16 @@ from transformer_mt.training.data import WeightedCorpus, sample
 _SHOWN = 9
 
 
-def begun_with(path: Path) -> InitFromConfig:
-    """What the configuration of a run says that is to begin with the run at `path`."""
+def init_from_run(path: Path) -> InitFromConfig:
+    """The configuration section of a run that begins with the run at `path`."""
     return InitFromConfig(run=str(path.resolve()), weights=digest(weights_of(Run.open(path).load().model)))
 
 
-def load_parent(config: Config) -> TrainedModel:
-    """The parent that a configuration names, which has to be the one that it meant.
+def load_pretrained(config: Config) -> TrainedModel:
+    """The run that `init_from` names, if its weights are still the ones meant.
 
     Raises `InputError` for one whose weights have changed since, and where the configuration describes a model or a
-    vocabulary that the parent does not have.
+    vocabulary that this run does not have.
     """
     place = config.init_from.run
     parent = Run.open(Path(place)).load()
@@ -45,17 +44,13 @@ def load_parent(config: Config) -> TrainedModel:
     return parent
 
 
-def parent_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
-    """Where training begins, and how many characters of the data the parent's vocabulary spells as bytes."""
+def pretrained_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
+    """Remarks: the run that training begins with, and how many characters of the data its vocabulary lacks."""
     notes = [f"beginning with the weights and the vocabulary of {config.init_from.run}"]
     pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))
     unknown = tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target))
     if unknown:
-        notes.append(_unknown(unknown))
+        shown = ", ".join(f"{character} {count}" for character, count in unknown.most_common(_SHOWN))
+        more = ", …" if len(unknown) > _SHOWN else ""
+        notes.append(f"characters that are not in the vocabulary, and become bytes: {unknown.total()} ({shown}{more})")
     return notes
-
-
-def _unknown(counts: Counter[str]) -> str:
-    shown = ", ".join(f"{character} {count}" for character, count in counts.most_common(_SHOWN))
-    more = ", …" if len(counts) > _SHOWN else ""
-    return f"characters that are not in the vocabulary, and become bytes: {counts.total()} ({shown}{more})"

@@ -9,7 +9,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.training.parent import begun_with
+from transformer_mt.training.init_from import init_from_run
 from transformer_mt.training.session import TrainingSession, open_training
 
 OWN = [SentencePair(f"Ärger mit Ø {number}, das Haus.", f"trouble with Ø {number}, the house.") for number in range(11)]
@@ -24,7 +24,7 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def config_from(parent: Path, *overrides: str) -> Config:
     """The small configuration for a run that begins with the parent."""
-    return small_config(*overrides).model_copy(update={"init_from": begun_with(parent)})
+    return small_config(*overrides).model_copy(update={"init_from": init_from_run(parent)})
 
 
 def child(config: Config, path: Path) -> TrainingSession:
@@ -52,7 +52,7 @@ def test_the_run_remembers_its_parent_and_continues_without_it(parent: Path, tmp
     for _ in range(3):
         stopped.trainer.step()
     stopped.trainer.save()
-    assert Run(tmp_path / "child").config().parent.run == str(parent.resolve())
+    assert Run(tmp_path / "child").config().init_from.run == str(parent.resolve())
     gone = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "of another day"})})
     continued = child(gone, tmp_path / "child")
     list(continued.train())
@@ -99,4 +99,4 @@ def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path
 
 def test_no_parent_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such directory"):
-        begun_with(tmp_path / "none")
+        init_from_run(tmp_path / "none")

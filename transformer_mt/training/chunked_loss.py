@@ -22,7 +22,7 @@ CPU_ROWS, GPU_ROWS = 512, 8192
 LARGEST = 60.0
 
 
-def blockwise_cross_entropy(
+def chunked_linear_cross_entropy(
     states: States, output: nn.Linear, labels: Int[Tensor, "B T"], *, tokens: int, label_smoothing: float
 ) -> Float[Tensor, ""]:
     """The value and the gradients of `cross_entropy` of `output(states)`, where `tokens` of the labels are no padding.

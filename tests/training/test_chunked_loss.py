@@ -4,8 +4,8 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck
 
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.training import blockwise_loss
-from transformer_mt.training.blockwise_loss import blockwise_cross_entropy
+from transformer_mt.training import chunked_loss
+from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
 from transformer_mt.training.objective import cross_entropy
 
 WIDTH, VOCABULARY = 5, 13
@@ -15,7 +15,7 @@ SMOOTHING = 0.1
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The eleven real tokens are then blocks of three, three, three and two."""
-    monkeypatch.setattr(blockwise_loss, "CPU_ROWS", 3)
+    monkeypatch.setattr(chunked_loss, "CPU_ROWS", 3)
 
 
 def problem(scale: float = 1.0, *, dtype: torch.dtype = torch.float64) -> tuple[Tensor, nn.Linear, Tensor]:
@@ -28,7 +28,9 @@ def problem(scale: float = 1.0, *, dtype: torch.dtype = torch.float64) -> tuple[
 
 
 def fast(states: Tensor, output: nn.Linear, labels: Tensor, *, smoothing: float = SMOOTHING) -> Tensor:
-    return blockwise_cross_entropy(states, output, labels, tokens=int((labels != PAD).sum()), label_smoothing=smoothing)
+    return chunked_linear_cross_entropy(
+        states, output, labels, tokens=int((labels != PAD).sum()), label_smoothing=smoothing
+    )
 
 
 def readable(states: Tensor, output: nn.Linear, labels: Tensor, *, smoothing: float = SMOOTHING) -> Tensor:
