@@ -14,7 +14,7 @@ from transformer_mt.models.build import build_model
 from transformer_mt.models.head_mask import gated, head_names, mask_heads, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName
-from transformer_mt.runs.weights import layout_of, weights_of
+from transformer_mt.runs.weights import specs_of, weights_of
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ MASKED = ["cross.1.2", "decoder.2.1", "decoder.2.2", "encoder.1.5"]
 def test_the_configuration_switches_heads_off_as_the_options_do(model: Seq2Seq) -> None:
     config = tiny_config("model.width=10", "model.attention.heads=5", f"model.attention.head_mask={MASKED}")
     masked = build_model(config, vocabulary_size=31).eval()
-    assert layout_of(weights_of(masked)) == layout_of(weights_of(model))
+    assert specs_of(weights_of(masked)) == specs_of(weights_of(model))
     masked.load_state_dict(model.state_dict())
     names = [HeadName.parse(text, key="test") for text in MASKED]
     with without_heads(model, names):

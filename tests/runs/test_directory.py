@@ -2,6 +2,7 @@ import io
 import os
 import shutil
 from collections.abc import Callable
+from io import BufferedIOBase
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from torch import Tensor
 from transformer_mt.errors import TmtError
 from transformer_mt.runs import directory
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, newest_run
-from transformer_mt.runs.weights import Header, digest, pack, read_header, weights_of
+from transformer_mt.runs.weights import digest, pack, saved_sums, weights_of
 from transformer_mt.training.reports import ValidationReport
 from transformer_mt.translation.translator import Translator
 
@@ -54,9 +55,8 @@ def test_run_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
 
 def repacked(content: bytes, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> bytes:
     """Other tensors with sums of their own, as only someone who wants to deceive makes them."""
-    header = read_header(io.BytesIO(content), path=Path())
     tensors = change(safetensors.torch.load(content))
-    return pack(tensors, {**header.sums, "tensors": digest(tensors)})
+    return pack(tensors, {**saved_sums(io.BytesIO(content)), "tensors": digest(tensors)})
 
 
 def other_shapes(content: bytes) -> bytes:
@@ -71,9 +71,9 @@ def other_names(content: bytes) -> bytes:
     ("change", "expected"),
     [
         (lambda content: content[:-7], "damaged or not a safetensors file"),
-        (lambda content: content[:3], "damaged or not a safetensors file"),
-        (lambda content: b"", "damaged or not a safetensors file"),
-        (lambda content: bytes(range(256)), "damaged or not a safetensors file"),
+        (lambda content: content[:3], "damaged, or of another version"),
+        (lambda content: b"", "damaged, or of another version"),
+        (lambda content: bytes(range(256)), "damaged, or of another version"),
         (other_shapes, "the weights do not fit config.toml"),
         (other_names, "the weights do not fit config.toml"),
     ],
@@ -127,13 +127,13 @@ def test_a_reader_that_meets_a_run_being_replaced_never_mixes_two(
     list(opened(other, "training.steps=4", "model.width=18").train())
     replaced = []
 
-    def replacing(file: object, *, path: Path) -> Header:
+    def replacing(file: BufferedIOBase) -> dict[str, str]:
         if not replaced:
-            shutil.copytree(other, path.parent, dirs_exist_ok=True)
+            shutil.copytree(other, path, dirs_exist_ok=True)
             replaced.append(path)
-        return read_header(file, path=path)
+        return saved_sums(file)
 
-    monkeypatch.setattr("transformer_mt.runs.directory.read_header", replacing)
+    monkeypatch.setattr("transformer_mt.runs.directory.saved_sums", replacing)
     found = Run.open(path).load()
     assert replaced
     assert found.config.model.width == 18
@@ -166,8 +166,8 @@ def test_weights_without_sums_are_of_another_version(trained: Path, tmp_path: Pa
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(pack(safetensors.torch.load((trained / MODEL).read_bytes())))
     assert problem(Run.open(run).load) == (
-        f"{run / MODEL}: says nothing of the files it belongs to, as another version of tmt writes it; train the run "
-        "anew"
+        f"{run / MODEL}: damaged, or of another version of tmt (it does not name the files it belongs to); restore it "
+        "or train anew"
     )
 
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.weights import digest, layout_of, pack, read_header, unpack
+from transformer_mt.runs.weights import digest, pack, saved_sums, specs_of, unpack
 
 
 def test_packed_tensors_come_back(tmp_path: Path) -> None:
     tensors = {"x": torch.randn(3, 5).T, "steps": torch.tensor(7), "y": torch.tensor([2, 0], dtype=torch.uint8)}
-    unpacked = unpack(pack(tensors), layout_of(tensors), path=tmp_path)
+    unpacked = unpack(pack(tensors), specs_of(tensors), path=tmp_path)
     assert unpacked.keys() == tensors.keys()
     assert all(torch.equal(unpacked[name], tensor) for name, tensor in tensors.items())
     assert unpack(pack({}), {}, path=tmp_path) == {}
@@ -45,4 +45,4 @@ def test_the_same_tensors_and_sums_are_the_same_file(tmp_path: Path) -> None:
     sums = {name: name for name in "abcdefgh"}
     packed = pack({"x": torch.ones(3)}, sums)
     assert {pack({"x": torch.ones(3)}, sums) for _ in range(9)} == {packed}
-    assert read_header(io.BytesIO(packed), path=tmp_path).sums == sums
+    assert saved_sums(io.BytesIO(packed)) == sums

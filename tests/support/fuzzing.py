@@ -178,7 +178,6 @@ RUN_FILES: Mapping[str, Damage] = {
     "training.lock": damage_json,
     "alignment.json": damage_json,
     "data.json": damage_json,
-    "watched.jsonl": damage_json,
     "words.tsv": damage_bytes,
     "data.safetensors": damage_safetensors,
 }
@@ -189,7 +188,6 @@ READ_BY: Mapping[str, tuple[str, ...]] = {
     "alignment.json": ("align", "attend"),
     "data.json": ("align", "evaluate", "heads", "train"),
     "data.safetensors": ("train",),
-    "watched.jsonl": ("attend", "train"),
     "words.tsv": ("translate", "align"),
 }
 BLESSED = ("config.toml", "tokenizer.model", "model.safetensors")
@@ -200,7 +198,7 @@ CHECKPOINT_FILES: Mapping[str, Damage] = {
     "state.safetensors": damage_safetensors,
 }
 SENTENCE, PAIR = ("Der Hund schläft.",), ("--target", "The dog sleeps.", "Der Hund schläft.")
-LISTERS = (("plot", "run"), ("runs", "."), ("runs", "--json", "."), ("attend", "--history", "--model", "run"))
+LISTERS = (("plot", "run"), ("runs", "."), ("runs", "--json", "."))
 READERS: tuple[tuple[str, ...], ...] = LISTERS + tuple(
     (command, "--model", "run", "--device", "cpu", *options)
     for command, options in (

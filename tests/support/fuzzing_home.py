@@ -9,14 +9,12 @@ import torch
 
 from support.command_line import settings, write_corpus
 from support.fuzzing import READERS
-from transformer_mt import device
 from transformer_mt.cli.main import run
 
 
 def make_home(home: Path) -> tuple[str, ...]:
     """Train a run on a few pairs; returns the options with which training goes on."""
     torch.set_num_threads(1)
-    device.LARGE_PAGES = 0  # what children may take is counted in addresses
     options = tuple(settings(training__steps="8", training__checkpoint_every="2"))
     home.mkdir()
     (home / "outside").write_text("not ours")

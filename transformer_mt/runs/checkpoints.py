@@ -33,7 +33,7 @@ from transformer_mt.runs.checksummed import (
     write_checksummed,
 )
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run
-from transformer_mt.runs.weights import Layout, layout_of, pack, read_header, size_limit, unpack
+from transformer_mt.runs.weights import TensorSpecs, pack, saved_sums, size_limit, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 
@@ -98,13 +98,13 @@ class Checkpoint:
 class Checkpoints:
     """The checkpoints of a run. A checkpoint that is read fits `weights` and `state`, or nothing of it is used."""
 
-    def __init__(self, run: Run, *, weights: Layout, state: Mapping[str, Layout]) -> None:
+    def __init__(self, run: Run, *, weights: TensorSpecs, state: Mapping[str, TensorSpecs]) -> None:
         """The tensors of the model, and those of each part but `random`, whose names depend on the processes."""
         self.run = run
         self.directory = run.path / CHECKPOINTS
         self.weights = weights
-        parts = {**state, "random": layout_of({"cpu": torch.get_rng_state()})}
-        self.state = {f"{part}.{name}": spec for part, layout in parts.items() for name, spec in layout.items()}
+        parts = {**state, "random": specs_of({"cpu": torch.get_rng_state()})}
+        self.state = {f"{part}.{name}": spec for part, specs in parts.items() for name, spec in specs.items()}
 
     def path(self, step: int) -> Path:
         """The directory of a step's checkpoint."""
@@ -137,7 +137,7 @@ class Checkpoints:
             STATE: size_limit(self.state) + _RANDOM_LIMIT,
         }
         files = read_checksummed(path, limits)
-        sums = read_header(io.BytesIO(files[MODEL]), path=path / MODEL).sums
+        sums = saved_sums(io.BytesIO(files[MODEL]))
         if foreign := [name for name, own in self.run.sums.items() if sums.get(name) != own]:
             raise MachineError(f"{path}: was saved with another {foreign[0]}; restore that file, or train anew")
         state: dict[str, dict[str, Tensor]] = {}

@@ -16,8 +16,8 @@ import torch
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import MachineError
-from transformer_mt.files import open_regular, parse_json, read_regular
-from transformer_mt.runs.weights import pack, read_header, read_tensors
+from transformer_mt.files import parse_json, read_regular
+from transformer_mt.runs.weights import pack, unpack
 
 DATA, ROWS = "data.json", "data.safetensors"
 
@@ -68,8 +68,7 @@ class DataRecord:
 def read_record(path: Path) -> DataRecord:
     """What the run directory `path` remembers. Raises `MachineError` for files that are damaged or missing."""
     content = read_regular(path / DATA, limit=_DATA_LIMIT)
-    with open_regular(path / ROWS, limit=_ROWS_LIMIT) as file:
-        tensors = read_tensors(file, read_header(file, path=path / ROWS), path=path / ROWS)
+    tensors = unpack(read_regular(path / ROWS, limit=_ROWS_LIMIT), None, path=path / ROWS)
     try:
         found = parse_json(content)
         fingerprints = {}

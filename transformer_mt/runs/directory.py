@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from io import BufferedIOBase
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +54,15 @@ from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.watched import WATCHED, forget_frames_after
 from transformer_mt.runs.weights import (
-    Header,
-    Layout,
+    TensorSpecs,
     digest,
-    layout_of,
     load_weights,
+    misfit,
     pack,
-    read_header,
-    read_tensors,
-    require_layout,
+    saved_sums,
+    size_limit,
+    specs_of,
+    unpack,
     weights_of,
 )
 from transformer_mt.runs.words import WORDS, pack_words, read_seen_words, read_words
@@ -87,8 +87,8 @@ PARTS = (
 # The most bytes that each file may have.
 _CONFIG_LIMIT, _TOKENIZER_LIMIT, METRICS_LIMIT, _LINE_LIMIT = 2**20, 2**26, 2**28, 2**20
 _MODEL_LIMIT = 2**42
-# Every layer of any model has at least so many tensors.
-_TENSORS_A_LAYER = 4
+# A layer takes more bytes than this in a file: four tensors, each with its name, type and shape.
+_BYTES_A_LAYER = 4 * 50
 # How often, and after how many seconds, a run is read again that was being replaced while we read it.
 _ATTEMPTS, _PAUSE = 5, 0.2
 # What the sum of the weights is called in their file, beside those of the configuration and the vocabulary.
@@ -168,7 +168,7 @@ class Run:
         content = self._read(TOKENIZER)
         if self.has_model():
             with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
-                self._read_own_header(file, _sums_of({TOKENIZER: content}))
+                self._require_own(file, _sums_of({TOKENIZER: content}))
         return Tokenizer.parse(content, place=str(self.path / TOKENIZER))
 
     def data(self) -> DataRecord:
@@ -210,36 +210,46 @@ class Run:
                 f"{self.model_path}: missing; training has not yet reached a validation: continue it with tmt train"
             )
         with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
-            header = self._read_own_header(file, _sums_of(contents))
+            sums = self._require_own(file, _sums_of(contents))
             config = parse_written_config(contents[CONFIG], place=str(self.path / CONFIG))
             tokenizer = Tokenizer.parse(contents[TOKENIZER], place=str(self.path / TOKENIZER))
             build = partial(build_model, config.model, vocabulary_size=tokenizer.size)
-            layout = model_layout(config.model, build, most=len(header.layout))
-            weights = self._read_tensors(file, header, layout)
+            weights = self._read_weights(file, model_specs(config.model, build, file_size=size_of(file)), sums)
         model = build()
         load_weights(model, weights)
         return TrainedModel(config, tokenizer, model.eval())
 
-    def read_weights(self, layout: Layout) -> dict[str, Tensor]:
-        """The weights alone. Raises `MachineError` unless they are undamaged, the run's own, and fit the layout."""
+    def read_weights(self, specs: TensorSpecs) -> dict[str, Tensor]:
+        """The weights alone. Raises `MachineError` unless they are undamaged, the run's own, and fit the specs."""
         with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
-            return self._read_tensors(file, self._read_own_header(file, self.sums), layout)
+            return self._read_weights(file, specs, self._require_own(file, self.sums))
 
-    def _read_own_header(self, file: BufferedIOBase, sums: Mapping[str, str]) -> Header:
-        """Raises `ForeignFileError` unless the weights were saved with the files that have these sums."""
-        header = read_header(file, path=self.model_path)
-        for name, own in sums.items():
-            self._require_own(name, own, header)
-        return header
-
-    def _read_tensors(self, file: BufferedIOBase, header: Header, layout: Layout) -> dict[str, Tensor]:
-        require_layout(header.layout, layout, path=self.model_path)
-        weights = read_tensors(file, header, path=self.model_path)
-        if digest(weights) != header.sums[_TENSORS]:
+    def _read_weights(self, file: BufferedReader, specs: TensorSpecs, sums: Mapping[str, str]) -> dict[str, Tensor]:
+        if size_of(file) > size_limit(specs):
+            raise misfit(self.model_path)
+        file.seek(0)
+        weights = unpack(file.read(size_of(file)), specs, path=self.model_path)
+        if digest(weights) != sums[_TENSORS]:
             raise MachineError(
                 f"{self.model_path}: damaged (its SHA-256 is not the one in it); restore it or train anew"
             )
         return weights
+
+    def _require_own(self, file: BufferedReader, own: Mapping[str, str]) -> dict[str, str]:
+        """The sums in a file of weights. Raises `ForeignFileError` unless they include the run's `own`."""
+        sums = saved_sums(file)
+        if not sums.keys() >= {CONFIG, TOKENIZER, _TENSORS}:
+            raise MachineError(
+                f"{self.model_path}: damaged, or of another version of tmt (it does not name the files it belongs to); "
+                "restore it or train anew"
+            )
+        for name, value in own.items():
+            if sums[name] != value:
+                raise ForeignFileError(
+                    f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, or "
+                    "train anew"
+                )
+        return sums
 
     def save_model(self, weights: Mapping[str, Tensor]) -> None:
         """Replace the weights to use."""
@@ -257,18 +267,6 @@ class Run:
     def _read(self, name: str) -> bytes:
         limit = _CONFIG_LIMIT if name == CONFIG else _TOKENIZER_LIMIT
         return read_regular(self.path / name, limit=limit)
-
-    def _require_own(self, name: str, own: str, header: Header) -> None:
-        if not header.sums.keys() >= {CONFIG, TOKENIZER, _TENSORS}:
-            raise MachineError(
-                f"{self.model_path}: says nothing of the files it belongs to, as another version of tmt writes it; "
-                "train the run anew"
-            )
-        if header.sums[name] != own:
-            raise ForeignFileError(
-                f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, or "
-                "train anew"
-            )
 
     def log(self, step: int, record: Mapping[str, Any]) -> None:
         """Append a line to the metrics."""
@@ -324,13 +322,21 @@ def newest_run(root: Path) -> Run:
     return Run(max(found)[1])
 
 
-def model_layout(config: ModelConfig, build: Callable[[], Seq2Seq], *, most: int) -> Layout:
-    """The tensors of the model that a configuration describes, of which there are `most`; takes no memory for them."""
+def model_specs(config: ModelConfig, build: Callable[[], Seq2Seq], *, file_size: int) -> TensorSpecs:
+    """The tensors of the model that a configuration describes, without memory for them.
+
+    Empty where a file of this size cannot hold so many layers, which would take long to build.
+    """
     layers = sum(value for key, value in leaves(config) if key.endswith("layers"))
-    if layers * _TENSORS_A_LAYER > most:
+    if layers * _BYTES_A_LAYER > file_size:
         return {}
     with torch.device("meta"):
-        return layout_of(weights_of(build()))
+        return specs_of(weights_of(build()))
+
+
+def size_of(file: BufferedReader) -> int:
+    """The bytes of an open file."""
+    return os.fstat(file.fileno()).st_size
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

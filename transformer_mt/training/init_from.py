@@ -9,7 +9,7 @@ from transformer_mt.config.sections import Config, InitFromConfig
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.runs.directory import Run, TrainedModel
-from transformer_mt.runs.weights import digest, layout_of, weights_of
+from transformer_mt.runs.weights import digest, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import WeightedCorpus, sample
 
@@ -36,8 +36,8 @@ def load_pretrained(config: Config) -> TrainedModel:
         if old != new:
             raise InputError(f"tokenizer.{key}: is {old} in {place}, whose vocabulary stays, and {new} now; leave it")
     with torch.device("meta"):
-        layout = layout_of(weights_of(build_model(config.model, vocabulary_size=parent.tokenizer.size)))
-    theirs = layout_of(weights_of(parent.model))
+        layout = specs_of(weights_of(build_model(config.model, vocabulary_size=parent.tokenizer.size)))
+    theirs = specs_of(weights_of(parent.model))
     if layout != theirs:
         name = sorted(key for key in {*layout, *theirs} if layout.get(key) != theirs.get(key))[0]
         raise InputError(f"model: {name} is another one in {place}, whose weights are to be used; leave its sizes")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerConfig
 from transformer_mt.registry import lookup
-from transformer_mt.runs.weights import Layout
+from transformer_mt.runs.weights import TensorSpecs
 from transformer_mt.training.schedules import Schedule
 
 
@@ -84,15 +84,15 @@ class ScheduledOptimizer:
         if scale is not None and self.scaler.is_enabled():
             self.scaler.load_state_dict(self.scaler.state_dict() | {"scale": scale, "_growth_tracker": steps})
 
-    def layout(self) -> Layout:
+    def specs(self) -> TensorSpecs:
         """Type and shape of every tensor of the state, after a step."""
-        layout: Layout = {"steps": (torch.int64, ())}
+        specs: TensorSpecs = {"steps": (torch.int64, ())}
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         for index, parameter in enumerate(parameters):
-            layout[f"{index}.step"] = (torch.float32, ())
+            specs[f"{index}.step"] = (torch.float32, ())
             for name in MOMENTS:
-                layout[f"{index}.{name}"] = (parameter.dtype, tuple(parameter.shape))
-        return layout
+                specs[f"{index}.{name}"] = (parameter.dtype, tuple(parameter.shape))
+        return specs
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Continue from a state that `state` gave."""

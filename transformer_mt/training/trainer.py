@@ -19,7 +19,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress, states_by_name, states_of
 from transformer_mt.runs.directory import Run
-from transformer_mt.runs.weights import layout_of, weights_of
+from transformer_mt.runs.weights import specs_of, weights_of
 from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 from transformer_mt.training.averaging import build_averaging
 from transformer_mt.training.objective import build_objective
@@ -81,8 +81,8 @@ class Trainer:
         self.averaging = build_averaging(config.training, model)
         self.checkpoints = Checkpoints(
             run,
-            weights=layout_of(weights_of(self.averaging.candidate())),
-            state={"averaging": layout_of(self.averaging.state()), "optimizer": self.optimizer.layout()},
+            weights=specs_of(weights_of(self.averaging.candidate())),
+            state={"averaging": specs_of(self.averaging.state()), "optimizer": self.optimizer.specs()},
         )
         self.log = MetricsLog(
             run, every=config.training.log_every, distributed=distributed, tensorboard=config.training.tensorboard
