@@ -126,14 +126,8 @@ def score_lengths(hypotheses: Sequence[str], pairs: Pairs) -> Iterator[LengthSco
         bands.setdefault((len(words(pair.source)) - 1) // BAND, []).append(row)
     for band, rows in sorted(bands.items()):
         scores = score_texts([hypotheses[row] for row in rows], [pairs[row].translations for row in rows])
-        yield LengthScores(
-            shortest=band * BAND + 1,
-            longest=(band + 1) * BAND,
-            sentences=len(rows),
-            bleu=scores.bleu,
-            chrf=scores.chrf,
-            exact=scores.exact,
-        )
+        same = {name: getattr(scores, name) for name in ("sentences", "bleu", "chrf", "exact")}
+        yield LengthScores(shortest=band * BAND + 1, longest=(band + 1) * BAND, **same)
 
 
 def exact_matches(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:

@@ -212,11 +212,6 @@ def test_pairs_that_are_too_long_are_left_out(model: Seq2Seq, tokenizer: Tokeniz
             faithfulness(model, tokenizer, [pair], methods=[])
 
 
-def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^methods: there is no 'wieghts'; did you mean weights\?$"):
-        faithfulness(model, tokenizer, PAIRS, methods=["wieghts"])
-
-
 def test_the_json_and_the_arrays_have_every_agreement(found: Faithfulness) -> None:
     plain, arrays = json.loads(json.dumps(to_json(found), allow_nan=False)), to_arrays(found)
     assert plain["sentences"] == 3

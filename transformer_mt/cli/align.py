@@ -80,7 +80,8 @@ def align(
     loaded = load_sentence(sentence, target, model=model, options=options)
     chosen = _chosen(loaded.run, layer, head, quiet=options.quiet)
     pair = SentencePair(loaded.source, loaded.target)
-    _require_fitting(loaded.run.translator, pair, places=("SENTENCE", "--target"))
+    for text, place in ((loaded.source, "SENTENCE"), (loaded.target, "--target")):
+        loaded.run.translator.require_fitting(text, place)
     (alignment,) = link(loaded.model, loaded.tokenizer, [pair], chosen)
     emit(alignment, lambda _: alignment_lines(alignment), sentences=[loaded], options=options)
 
@@ -124,23 +125,13 @@ def _pairs(source: Path, target: Path, translator: "Translator") -> Generator[Se
     """The pairs of two files, each checked before it is linked."""
     from transformer_mt.cli.lines import read_lines
 
-    sides = (read_lines(source), read_lines(target))
-    with closing(sides[0]), closing(sides[1]):
-        for index, lines in enumerate(zip_longest(*(side.lines for side in sides))):
-            texts: list[str] = []
-            for path, line in zip((source, target), lines, strict=True):
+    files = (read_lines(source), read_lines(target))
+    with closing(files[0]), closing(files[1]):
+        for index, lines in enumerate(zip_longest(*(file.lines for file in files))):
+            for path, file, line in zip((source, target), files, lines, strict=True):
                 if line is None:
                     raise InputError(f"{path}: ends after {index} lines, the other file goes on; give as many of both")
                 if isinstance(line, InputError):
                     raise line
-                texts.append(line)
-            pair = SentencePair(texts[0], texts[1])
-            _require_fitting(translator, pair, places=(sides[0].place(index), sides[1].place(index)))
-            yield pair
-
-
-def _require_fitting(translator: "Translator", pair: SentencePair, *, places: tuple[str, str]) -> None:
-    limit = translator.model.max_length
-    for text, place in zip((pair.source, pair.target), places, strict=True):
-        if (count := len(translator.tokenizer.encode(text)) + 1) > limit:
-            raise InputError(f"{place}: {count} tokens, the model takes at most {limit}; shorten it")
+                translator.require_fitting(line, file.place(index))
+            yield SentencePair(str(lines[0]), str(lines[1]))

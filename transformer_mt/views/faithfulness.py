@@ -13,7 +13,6 @@ from transformer_mt.errors import InputError
 from transformer_mt.inspection.maps import StackMaps
 from transformer_mt.inspection.methods import METHODS, Erasure, Method
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.text import rendered, table, wrapped
@@ -73,11 +72,10 @@ def faithfulness(
     are equal, or that have one word, have no τ.
 
     The methods are all of `METHODS` unless some are named. Those that do not apply to the model are left out, and so
-    are pairs longer than its `max_length`. Raises `InputError` for an unknown method, and where no pair is left.
+    are pairs longer than its `max_length`. Raises `InputError` where no pair is left.
     """
-    names = METHODS if methods is None else methods
-    chosen = {name: lookup(METHODS, name, key="methods")() for name in names if name != REFERENCE}
-    applied = {name: method for name, method in chosen.items() if method.applies_to(model)}
+    names = [name for name in (METHODS if methods is None else methods) if name != REFERENCE]
+    applied = {name: method for name in names if (method := METHODS[name]()).applies_to(model)}
     kept = fitting(pairs, tokenizer, max_length=model.max_length)
     if not kept:
         raise InputError(f"faithfulness: no pair is within the model's {model.max_length} tokens; give shorter ones")

@@ -289,8 +289,6 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
         if relations:
             yield from ("", f"{title}: which head finds a relation best")
             yield from _lines(_relation_rows(relations), width=width, left=(0, 2))
-    yield from ("", "rank correlation with the rise of the loss")
-    yield from _lines(_correlation_rows(heads, specialities), width=width)
 
 
 def _lines(rows: Iterator[Sequence[str]], *, width: int, gap: int = 2, left: Sequence[int] = (0,)) -> list[str]:
@@ -343,23 +341,3 @@ def _relation_rows(relations: Sequence[RelationFigures]) -> Iterator[Sequence[st
         shares = one.found[one.best].text(0, factor=100.0), one.baseline.text(0, factor=100.0)
         head = f"{one.best.layer}.{one.best.head}"
         yield [f"{name} → its {one.looked_for}", str(one.count), head, *shares, f"at {one.offset:+d}"]
-
-
-def _correlation_rows(heads: HeadTable, specialities: Mapping[HeadName, RelationFigures]) -> Iterator[Sequence[str]]:
-    """Whether the heads that matter to the loss are those with a large gradient, and those that find a relation."""
-    yield ["", "gradient", *(["best relation"] if specialities else [])]
-    groups = {"all heads": list(heads.heads)}
-    for head in heads.heads:
-        groups.setdefault(STACKS[head.head.stack], []).append(head)
-    for title, group in groups.items():
-        losses = [head.loss.value for head in group]
-        gains = [specialities[head.head].gain(head.head) if head.head in specialities else -1.0 for head in group]
-        columns = [[head.gradient for head in group], *([gains] if specialities else [])]
-        yield [title, *(f"{rank_correlation(losses, column):.2f}" for column in columns)]
-
-
-def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's ρ, equal numbers sharing their ranks; 0 where all numbers of a side are equal."""
-    sides = [np.array(side) for side in (first, second)]
-    ranks = [(side[:, None] > side).sum(axis=1) + (side[:, None] == side).sum(axis=1) / 2 for side in sides]
-    return float(np.corrcoef(ranks)[0, 1]) if all(np.ptp(rank) for rank in ranks) else 0.0
