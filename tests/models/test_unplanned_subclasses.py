@@ -1,0 +1,148 @@
+"""Parts that no table knows, as a researcher writes them first: search must compute the model that was trained."""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+import torch
+from support.shown import values_of
+from support.table_model import all_translations, log_probability
+from support.tiny import sentences, targets
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer_mt.attention import projections, scores
+from transformer_mt.attention.projections import Independent
+from transformer_mt.attention.scores import Score
+from transformer_mt.config.toml import load_config
+from transformer_mt.models import blocks
+from transformer_mt.models.blocks import PreNorm, ReLU, Residual
+from transformer_mt.models.build import build_model
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer.symbols import EOS, PAD
+from transformer_mt.translation.search import beam_search
+
+VOCABULARY = 7
+SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
+
+
+class QKNorm(Independent):
+    """Queries and keys of length one, times a learned factor (Henry et al. 2020)."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__(width, heads)
+        self.factor = nn.Parameter(torch.tensor(3.0))
+
+    def queries(self, states: Tensor) -> Tensor:
+        return self.factor * F.normalize(super().queries(states), dim=-1)
+
+    def keys(self, states: Tensor) -> Tensor:
+        return F.normalize(super().keys(states), dim=-1)
+
+
+class SquaredReLU(ReLU):
+    """max(0, x)² (So et al. 2021)."""
+
+    def activation(self, x: Tensor) -> Tensor:
+        return super().activation(x).square()
+
+
+class LayerScale(PreNorm):
+    """A learned factor for every feature of what a layer adds (Touvron et al. 2021)."""
+
+    def __init__(self, norm: blocks.Norm, *, dropout: float) -> None:
+        super().__init__(norm, dropout=dropout)
+        self.scale = nn.Parameter(0.5 + torch.rand(norm.width))
+
+    def after(self, x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        return super().after(x, y * self.scale, mask)
+
+
+class ReZero(Residual):
+    """x + α layer(x), without a norm (Bachlechner et al. 2020); it shows nothing."""
+
+    ends_in_norm = False
+
+    def __init__(self, norm: blocks.Norm, *, dropout: float) -> None:
+        super().__init__(norm, dropout=dropout)
+        self.alpha = nn.Parameter(torch.tensor(0.7))
+
+    def before(self, x: Tensor, mask: Tensor) -> Tensor:
+        return x
+
+    def after(self, x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        return x + self.alpha * self.dropout(y)
+
+
+class Gauss(Score):
+    """A Gaussian kernel, exp(−‖q − k‖²): a score without anything to explain."""
+
+    multiplies = False
+
+    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
+        keys = keys.expand(-1, queries.shape[1], -1, -1)
+        return 3.0 * torch.cdist(queries, keys).square().neg().exp()
+
+
+# Each is entered in its table while a test builds its model.
+UNPLANNED = {
+    "model.attention.qk_projection=unplanned": (projections.QK_PROJECTIONS, QKNorm),
+    "model.feed_forward=unplanned": (blocks.FEED_FORWARDS, SquaredReLU),
+    "model.residual=unplanned": (blocks.RESIDUALS, LayerScale),
+    "model.residual=unplanned ": (blocks.RESIDUALS, ReZero),
+    "model.attention.score=unplanned": (scores.SCORES, Gauss),
+}
+
+
+@pytest.fixture(params=UNPLANNED, ids=lambda override: UNPLANNED[override][1].__name__)
+def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, float64: None) -> Iterator[Seq2Seq]:
+    table, variant = UNPLANNED[request.param]
+    monkeypatch.setitem(table, "unplanned", variant)
+    sizes = "width=12 encoder_layers=2 decoder_layers=2 feed_forward_width=20 max_length=31 attention.heads=2"
+    config = load_config(None, [*(f"model.{size}" for size in sizes.split()), request.param.strip()])
+    torch.manual_seed(7)
+    model = build_model(config.model, vocabulary_size=VOCABULARY).eval()
+    assert any(type(module) is variant for module in model.modules())
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(2.0)  # so that what the model prefers depends on what it has read
+        yield model.requires_grad_(False)
+
+
+def test_decoding_step_by_step_equals_decoding_at_once(model: Seq2Seq) -> None:
+    source = sentences(5, 3, 2, vocabulary=VOCABULARY)
+    target = targets(7, 7, 7, vocabulary=VOCABULARY)
+    whole, state = model(source, target), model.start(source)
+    for t in range(7):
+        logits, state = model.decode(target[:, t : t + 1], state)
+        torch.testing.assert_close(logits[:, 0], whole[:, t], rtol=0.0, atol=1e-10)
+    assert whole.std() > 0.1
+
+
+def test_hypotheses_that_share_a_sentence_are_decoded_as_if_alone(model: Seq2Seq) -> None:
+    rows = torch.tensor([0, 2, 0, 0, 2])
+    target = targets(5, 5, 5, 5, 5, vocabulary=VOCABULARY)
+    state = model.start(SOURCE).select(rows)
+    for t in range(5):
+        logits, state = model.decode(target[:, t : t + 1], state)
+    torch.testing.assert_close(logits[:, 0], model(SOURCE[rows], target)[:, -1], rtol=0.0, atol=1e-10)
+
+
+def test_a_wide_beam_is_exhaustive(model: Seq2Seq) -> None:
+    found = beam_search(model, SOURCE, beam=27, alpha=0.6, limits=[4] * len(SOURCE), n_best=5)
+    for row, hypotheses in zip(SOURCE, found, strict=True):
+        of = partial(log_probability, model, row[row != PAD])
+        ranked = {tokens: of(tokens) / ((6 + len(tokens)) / 6) ** 0.6 for tokens in all_translations(VOCABULARY, 4)}
+        best = sorted(ranked, key=lambda tokens: -ranked[tokens])[:5]
+        assert [hypothesis.tokens for hypothesis in hypotheses] == best
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([ranked[tokens] for tokens in best])
+
+
+def test_watching_changes_nothing_and_sees_the_weights(model: Seq2Seq) -> None:
+    target = targets(4, 4, 4, vocabulary=VOCABULARY)
+    with values_of("α_j") as shown:
+        watched = model(SOURCE, target)
+    torch.testing.assert_close(watched, model(SOURCE, target), rtol=0.0, atol=1e-10)
+    assert len(shown) == 2 + 2 * 2
+    assert math.isclose(shown[-1][1].sum(dim=-1).mean().item(), 1.0)
