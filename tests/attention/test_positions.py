@@ -275,11 +275,13 @@ WRONG = {
     ("sinusoid", "dot"): "there is no 'sinusoid'; did you mean sinusoidal?",
     ("sinusoidal(5)", "dot"): "'sinusoidal(5)': sinusoidal is written sinusoidal; correct it",
     ("none(1)", "dot"): "'none(1)': none is written none; correct it",
-    ("relative", "dot"): "'relative': relative is written relative(clip); correct it",
-    ("relative(", "dot"): "'relative(' is not a name or a call such as relative(clip) or rotary; correct it",
-    ("relative(2) & rotary", "dot"): "'relative(2) & rotary' is not a name or a call such as relative(clip) or rotary; "
-    "correct it",
-    ("relative(0)", "dot"): "'relative(0)': the clip distance must be at least 1",
+    ("relative", "dot"): "'relative': relative is written relative(max_distance); correct it",
+    ("relative(", "dot"): "'relative(' is not a name or a call such as relative(max_distance) or rotary; correct it",
+    (
+        "relative(2) & rotary",
+        "dot",
+    ): "'relative(2) & rotary' is not a name or a call such as relative(max_distance) or rotary; correct it",
+    ("relative(0)", "dot"): "'relative(0)': the largest distance must be at least 1",
     ("relative(2)", "cosine"): "'relative(2)': it adds to the keys of a dot product, which this score is not; choose "
     "another score, or rotary",
     ("rotary", "additive"): "'rotary': it turns queries against keys, which this score does not multiply; choose "

@@ -46,7 +46,7 @@ def test_it_prints_the_pair_then_the_stages_then_what_they_come_to(trained: str,
     )
     titles = [line for line in outcome.lines if re.match(r"\d+\. ", line)]
     assert [title[0] for title in titles] == [str(number + 1) for number in range(len(titles))]
-    assert len(titles) >= 8
+    assert len(titles) == 6
     assert "In words" in outcome.lines
     assert re.search(r" gives \d+ % of what head 2 of layer 1 adds to ", outcome.out)
     assert max(map(len, outcome.lines)) <= 100
@@ -113,7 +113,7 @@ def test_a_recurrent_model_is_explained_and_one_without_attention_is_one_line(
 ) -> None:
     additive, none = random_run("additive"), random_run("none")
     text = tmt("explain", "--model", additive, *PAIR).out
-    assert "Into the gates of the decoder's first layer" in text
+    assert "part of the gates of the decoder's first layer" in " ".join(text.split())
     outcome = tmt("explain", "--model", none, *PAIR)
     expected = f"tmt: error: {none}: this model has no attention to show; give one that has with --model\n"
     assert (outcome.code, outcome.out, outcome.err) == (2, "", expected)

@@ -31,23 +31,25 @@ def test_a_value_norm_is_what_the_output_changes_by_without_one_weight(variant: 
     model = tiny_model(variant)
     with torch.no_grad(), record_attention(model) as recording:
         model(*INPUTS)
-    module, attended = model.attention_stacks()[stack][1], recording.attended(stack)[1]
+    module, before, values = (
+        each[1] for each in (model.attention_stacks()[stack], recording[stack], recording.values_of(stack))
+    )
     assert isinstance(module, MultiHeadAttention | LinearAttention)
 
     def output(weights: Tensor) -> Tensor:
-        heads = weights @ attended.values
+        heads = weights @ values
         if isinstance(module, MultiHeadAttention):
             heads = module.position.add_to_heads(heads, weights)
         with torch.no_grad():
             return module.output(heads)
 
-    norms = value_norms(module, attended)
-    assert norms.shape == attended.weights.shape
+    norms = value_norms(module, before, values)
+    assert norms.shape == before.shape
     for head in range(HEADS):
         for query, key in ((0, 0), (1, 4), (2, 3)):
-            switched = attended.weights.clone()
+            switched = before.clone()
             switched[0, head, query, key] = 0.0
-            change = output(attended.weights) - output(switched)
+            change = output(before) - output(switched)
             torch.testing.assert_close(norms[0, head, query, key], change[0, query].norm())
             assert not change[0, :query].any()
 
@@ -56,10 +58,11 @@ def test_the_recurrent_decoder_s_are_weights_times_the_lengths_of_states() -> No
     model = tiny_model("model.kind=recurrent", "model.score=additive")
     with torch.no_grad(), record_attention(model) as recording:
         model(*INPUTS)
-    [module], [attended] = model.attention_stacks()["cross"], recording.attended("cross")
+    module = model.attention_stacks()["cross"][0]
+    weights, values = torch.cat(recording["cross"]), recording.values_of("cross")[0]
     assert isinstance(module, SourceAttention)
-    expected = attended.weights[0, 0] * attended.values[0, 0].norm(dim=-1)
-    torch.testing.assert_close(value_norms(module, attended)[0, 0], expected)
+    expected = weights[0, 0] * values[0, 0].norm(dim=-1)
+    torch.testing.assert_close(value_norms(module, weights, values)[0, 0], expected)
 
 
 def weights(layers: int, queries: int, keys: int) -> list[Tensor]:

@@ -1,6 +1,6 @@
 """Multi-head attention over keys and values that are projected once and kept."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -68,7 +68,7 @@ class MaskedHeads(nn.Module):
         return self.masked(heads)
 
 
-class Attention(MaskedHeads):
+class Attention(MaskedHeads, ABC):
     """What the layers of a model know of attention: values and heads are projected here, the rest is the variant's.
 
     Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be other
