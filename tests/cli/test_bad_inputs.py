@@ -197,17 +197,17 @@ MISTAKES = {
     ),
     "not JSON": Mistake(
         TRAIN,
-        "{here}/data/train.jsonl:2: not JSON at column 7 (*); correct the line",
+        "{here}/data/train.jsonl: cannot be read (JSON parse error: *); correct the file",
         before=text("data/train.jsonl", '{"de": "ja", "en": "yes"}\n{"de":\n'),
     ),
     "corpus not UTF-8": Mistake(
         TRAIN,
-        "{here}/data/test.jsonl:1: not UTF-8 at byte 10 of the line; save the file as UTF-8",
+        "{here}/data/test.jsonl: cannot be read ('utf-8' codec *); correct the file",
         before=raw("data/test.jsonl", b'{"de": "B\xfcsche", "en": "bushes"}\n'),
     ),
     "no such column": Mistake(
         TRAIN,
-        "{here}/data/validation.jsonl:1: needs the columns de and fr, or translation with both, and has de, en; set *",
+        "{here}/data/validation.jsonl: needs the columns de and fr, or translation with both, and has de, en; set *",
         before=text("data/train.jsonl", '{"de": "ja", "fr": "oui"}\n'),
     ),
     "unknown split": Mistake(
