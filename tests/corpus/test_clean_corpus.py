@@ -7,6 +7,7 @@ from support.data_files import load, texts, tsv, write
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import mapped
 from transformer_mt.corpus.cleaning import Cleaner
+from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import load_mixture
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import absolute, short_name
@@ -63,6 +64,13 @@ def test_a_second_start_cleans_nothing_and_finds_the_same(corpus: Path, cleaning
     assert cleanings == [1]
     assert texts(second, "train") == texts(first, "train")
     assert (second.fingerprints, second.report, second.notes) == (first.fingerprints, first.report, first.notes)
+
+
+def test_the_fingerprint_is_that_of_the_pairs_over_any_batches(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.corpus.clean_corpus._ROWS", 7)
+    found = load(corpus)
+    for split in ("train", "validation"):
+        assert found.fingerprints[split] == Fingerprint.of(found.splits[split])
 
 
 def test_other_settings_or_bytes_are_cleaned_anew(corpus: Path, cleanings: list[int]) -> None:

@@ -73,30 +73,9 @@ def test_a_folder_has_its_splits_in_the_usual_order(folder: Path) -> None:
     assert corpus.name == str(folder)
 
 
-def test_stored_pairs_are_a_sequence(folder: Path) -> None:
-    pairs = load(folder).splits["train"]
-    everything = list(pairs)
-    assert [pairs[index] for index in range(len(pairs))] == everything
-    assert pairs[-1] == everything[-1]
-    assert pairs[1:] == everything[1:]
-    assert pairs[::-2] == everything[::-2]
-    with pytest.raises(IndexError):
-        pairs[3]
-
-
 def test_the_configured_languages_say_which_column_is_the_source(folder: Path) -> None:
     corpus = load(folder, source_language="en", target_language="de")
     assert corpus.splits["train"][0] == SentencePair("A dog.", "Ein Hund.")
-
-
-def test_cleaning_leaves_pairs_out_and_reports_each_split(folder: Path) -> None:
-    write(folder / "train.jsonl", [("", "A dog."), ("a b c d", "a"), *PAIRS, (" ", "\t"), ("a", "a b c d e")])
-    corpus = load(folder, max_words=3)
-    assert list(corpus.splits["train"]) == list(corpus.splits["validation"])
-    train, test = corpus.report.splits["train"], corpus.report.splits["test"]
-    assert (train.read, train.kept, train.left_out) == (7, 3, {"empty": 2, "long": 2})
-    assert (test.read, test.kept, test.left_out) == (3, 3, {"empty": 0, "long": 0})
-    assert (corpus.report.rules.max_words, sum(corpus.report.left_out.values())) == (3, 4)
 
 
 def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Path) -> None:
@@ -118,16 +97,6 @@ def test_other_columns_may_hold_anything(folder: Path) -> None:
     rows = [{"de": "2020-01-01", "en": "2020-01-02", "note": 7}, {"de": "ja", "en": "yes", "note": ["x", {}]}]
     (folder / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert list(load(folder).splits["train"]) == [SentencePair("2020-01-01", "2020-01-02"), SentencePair("ja", "yes")]
-
-
-@pytest.mark.parametrize("suffix", ["json", "csv", "parquet"])
-def test_other_formats_are_opened_under_the_usual_names(folder: Path, suffix: str) -> None:
-    from datasets import Dataset
-
-    (folder / "train.jsonl").unlink()
-    (folder / "package.json").write_text('{"neither": "corpus"}')
-    getattr(Dataset.from_dict({"de": ["ja", "nein"], "en": ["yes", "no"]}), f"to_{suffix}")(folder / f"train.{suffix}")
-    assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes"), SentencePair("nein", "no")]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("train.jsonl", "jsonl"), ("train.csv", "csv")])
@@ -231,12 +200,6 @@ def test_a_split_that_cleaning_empties_is_one_line(folder: Path) -> None:
     )
 
 
-def test_a_table_without_the_column_is_one_line(folder: Path) -> None:
-    (folder / "train.jsonl").unlink()
-    (folder / "train.csv").write_text("de,french\nja,oui\n")
-    assert "train.csv: needs the columns de and en, or translation with both, and has de, french;" in problem(folder)
-
-
 def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
     (folder / "train.jsonl").unlink()
     (folder / "train.json").write_text('[{"de": 7, "en": "seven"}, {"de": 8, "en": "eight"}]')
@@ -303,11 +266,6 @@ def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.Ca
         logging.getLogger("datasets.builder").warning("from its log")
     os.write(2, b"ours")
     assert capfd.readouterr() == ("", "ours")
-
-
-def test_a_cache_that_cannot_be_written_is_one_line(folder: Path, cache: Path) -> None:
-    cache.write_text("a file where the folder should be")
-    assert problem(folder).startswith(f"MachineError {cache}: cannot be written (")
 
 
 def test_the_same_language_twice_is_one_line() -> None:
