@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from support.table_model import TableModel, all_translations, log_probability, words
 from torch import Tensor
@@ -11,12 +11,9 @@ from torch import Tensor
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 from transformer_mt.translation.search import (
-    BLOCK,
-    MANY_ROWS,
     Hypothesis,
     beam_search,
     length_penalty,
-    likeliest,
     sample,
 )
 from transformer_mt.translation.trace import BeamStep, observing_search
@@ -88,21 +85,6 @@ def test_the_penalty_of_the_longest_translation_at_the_largest_exponent_is_a_num
     ranges = (SearchConfig.model_fields[name].metadata for name in ("max_length", "length_penalty"))
     length, alpha = (next(mark.le for mark in metadata if hasattr(mark, "le")) for metadata in ranges)
     assert length_penalty(length, alpha) < math.inf
-
-
-@example(seed=1, rows=MANY_ROWS, columns=5 * BLOCK + 17, count=3)  # behind all blocks, too
-@given(
-    seed=seeds,
-    rows=st.sampled_from([1, MANY_ROWS - 1, MANY_ROWS, MANY_ROWS + 3]),
-    columns=st.sampled_from([7, BLOCK - 1, BLOCK, 3 * BLOCK, 5 * BLOCK + 17]),
-    count=st.integers(1, 7),
-)
-def test_the_likeliest_are_those_of_topk(seed: int, rows: int, columns: int, count: int) -> None:
-    x = torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    best, index = likeliest(x, count)
-    expected = x.topk(count)
-    assert torch.equal(best, expected.values)
-    assert torch.equal(index, expected.indices)
 
 
 @given(seed=seeds, alpha=alphas, n_best=st.integers(1, 11))

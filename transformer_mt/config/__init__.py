@@ -1,1 +1,7 @@
-"""The whole configuration: its sections with all defaults, and how they are read, changed and written."""
+"""The configuration: frozen pydantic models, in and out of TOML. Nothing here imports torch.
+
+Read in this order:
+
+- `sections`: every section and key with its default, its range and its sentence.
+- `toml`: reading a file, `--set a.b=value`, writing with a comment for every key, and errors that name the nearest key.
+"""

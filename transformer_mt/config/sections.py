@@ -18,8 +18,8 @@ from transformer_mt.registry import HEAD_PATTERN
 # The version of what a run directory holds; the present program reads no other.
 FORMAT = 2
 
-# Every number has a range, so that a slip of the finger, or a stranger's file, is answered with one line. The bounds
-# lie far beyond what anyone trains; whether this machine has the memory is asked where it is needed.
+# Every number has a range, so that typing errors and foreign files get one line. The bounds lie far beyond what anyone
+# trains; whether the machine has the memory is checked where it is needed.
 Steps = Annotated[int, Field(gt=0, le=10**9)]
 Pairs = Annotated[int, Field(gt=0, le=10**6)]
 Tokens = Annotated[int, Field(gt=0, le=10**6)]  # of a sentence; attention is quadratic in them
@@ -70,7 +70,7 @@ class ChosenBy:
         return str(found)
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """A union that pydantic decides by the name alone, so that its errors concern the section that was meant."""
+        """A union that pydantic decides by the name alone, so that its errors are those of the chosen section."""
         table = self.table(get_args(union))
         default = next(iter(table))
         return core_schema.tagged_union_schema(
@@ -119,12 +119,12 @@ class DataConfig(Section):
     test_split: str = ""
     """The split to test on; empty for the one with a usual name."""
     remove: tuple[Problem, ...] = ("empty", "long")
-    """Which pairs are left out of training: `empty`, `long`, `ratio`, `copy`, `control`, `script`, `duplicate`,
+    """Problems for which training leaves a pair out: `empty`, `long`, `ratio`, `copy`, `control`, `script`, `duplicate`,
     `overlap`. Other splits only lose `empty` and `long` ones. `tmt data` counts them all."""
     max_words: Tokens = 100
     """A pair with more words than this on either side is `long`."""
     max_ratio: Annotated[float, Field(ge=1.0, le=1e3)] = 9.0
-    """A pair with so many times more words on one side than on the other is beyond `ratio`."""
+    """Pairs whose lengths in words differ by more than this factor count as `ratio`."""
     builtin: BuiltinConfig = BuiltinConfig()
 
     def __hash__(self) -> int:
@@ -136,21 +136,21 @@ class TokenizerConfig(Section):
     """The joint sentencepiece vocabulary of both languages."""
 
     kind: Literal["unigram", "bpe"] = "unigram"
-    """How it is learned: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
+    """How it is learned: as a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
     vocabulary_size: Annotated[int, Field(gt=0, le=10**6)] = 2_800
     """Subwords, special symbols and 256 bytes included."""
     whole_words: Annotated[int, Field(ge=0, le=10**5)] = 150
-    """How many of the commonest words of each language are one subword each; together half of the subwords at most."""
+    """How many of the commonest words per language are one subword each; together at most half of the subwords."""
     sample: Annotated[int, Field(gt=0, le=10**8)] = 500_000
-    """The most training pairs of a corpus that the vocabulary is learned from, taken evenly from all."""
+    """Maximum training pairs per corpus to learn the vocabulary from, taken evenly from all."""
     sampling: Literal["none", "subword"] = "none"
     """`subword` segments the training text anew at random in every epoch."""
     alpha: Annotated[float, Field(gt=0.0, le=100.0)] = 0.1
-    """Of sampling: the smoothing for unigram (smaller is more uniform), the share of merges left out for bpe."""
+    """Sampling: the smoothing for unigram (smaller is more uniform), the share of merges skipped for bpe."""
 
 
 class AttentionConfig(Section):
-    """The choices that make an attention mechanism; see `transformer_mt.attention`.
+    """The attention mechanism; see `transformer_mt.attention`.
 
     A name that takes numbers is written as a call, `graph = "band(3)"`, `position = "relative(8)"`; graphs combine,
     `graph = "band(3) | fixed(8, 1)"`.
@@ -165,18 +165,18 @@ class AttentionConfig(Section):
     score: str = "scaled_dot"
     """How well a query fits a key."""
     position: str = "sinusoidal"
-    """How the order of the tokens is made known."""
+    """How token positions are encoded."""
     graph: str = "complete"
     """Which positions may attend to which in self-attention."""
     dropout: Probability = 0.0
-    """The probability with which an attention weight is dropped in training."""
+    """Dropout probability of attention weights."""
     head_mask: tuple[Head, ...] = ()
     """Heads that are switched off, such as `cross.2.1`: stack, layer and head."""
 
 
 class _Model(Section):
     kind: str
-    """Which kind of model."""
+    """Kind of model."""
     width: Width = 128
     """Features of a token's state, D; even in a recurrent model, where each direction of the encoder has half."""
     encoder_layers: Layers
@@ -184,11 +184,11 @@ class _Model(Section):
     decoder_layers: Layers
     """Layers that write the target."""
     dropout: Probability = 0.05
-    """The probability with which a feature of an embedding or of a layer's output is dropped in training."""
+    """Dropout probability of embeddings and layer outputs."""
     tied: Tied = "all"
-    """Which vocabulary matrices are one: source, target and output; target and output; or none."""
+    """Vocabulary matrices that share weights: source, target and output; target and output; or none."""
     max_length: Tokens = 256
-    """The longest sentence in subwords, end symbol included."""
+    """Maximum length of a sentence in subwords, end symbol included."""
 
 
 class TransformerConfig(_Model):
@@ -231,11 +231,11 @@ class CrossEntropyConfig(Section):
 
 
 class RDropConfig(CrossEntropyConfig):
-    """Cross-entropy of two passes under different dropout, which are also drawn to each other (R-Drop)."""
+    """Cross-entropy of two passes under different dropout, with a KL term that makes them agree (R-Drop)."""
 
     name: str = "r_drop"
     weight: Annotated[float, Field(ge=0.0, le=1e3)] = 5.0
-    """The weight α of the divergence between the two passes."""
+    """Weight α of the divergence between the two passes."""
 
 
 ObjectiveConfig = Annotated[CrossEntropyConfig | RDropConfig, ChosenBy("name")]
@@ -245,13 +245,13 @@ class AdamConfig(Section):
     """Adam (Kingma and Ba 2015)."""
 
     name: str = "adam"
-    """Which optimizer."""
+    """Optimizer."""
     betas: tuple[Probability, Probability] = (0.9, 0.98)
-    """How much of the running means of the gradient and of its square is kept at every step; each from 0, below 1."""
+    """Decay of the running means of the gradient and of its square per step; each at least 0 and below 1."""
     epsilon: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-9
-    """Added to the root of the mean square, so that nothing is divided by zero."""
+    """Added to the root of the mean square, against division by zero."""
     max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 1.0
-    """The largest norm of the gradient; a longer one is shortened to it."""
+    """The gradient is scaled down to this norm where it is larger."""
 
 
 class AdamWConfig(AdamConfig):
@@ -259,7 +259,7 @@ class AdamWConfig(AdamConfig):
 
     name: str = "adamw"
     weight_decay: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
-    """The share, times the learning rate, by which matrices shrink at every step; not norms, biases, embeddings."""
+    """Decay of the weight matrices per step, times the learning rate; norms, biases and embeddings do not decay."""
 
 
 OptimizerConfig = Annotated[AdamConfig | AdamWConfig, ChosenBy("name")]
@@ -267,9 +267,9 @@ OptimizerConfig = Annotated[AdamConfig | AdamWConfig, ChosenBy("name")]
 
 class _Schedule(Section):
     name: str
-    """How the learning rate changes with the step."""
+    """Learning-rate schedule."""
     warmup: Steps = 400
-    """Optimizer steps of the linear rise, up to the peak."""
+    """Optimizer steps of the linear rise to the peak."""
 
 
 class NoamConfig(_Schedule):
@@ -283,7 +283,7 @@ class NoamConfig(_Schedule):
 
 
 class ConstantConfig(_Schedule):
-    """A rise over the warm-up, then always the same."""
+    """A linear rise over the warm-up, then constant."""
 
     name: str = "constant"
     learning_rate: LearningRate = 1e-3
@@ -291,7 +291,7 @@ class ConstantConfig(_Schedule):
 
 
 class InverseSqrtConfig(ConstantConfig):
-    """A rise over the warm-up, then a fall with the root of the step: Noam's form with its peak said."""
+    """A linear rise over the warm-up, then a fall with the root of the step: Noam's form, given its peak."""
 
     name: str = "inverse_sqrt"
     learning_rate: LearningRate = 4e-3
@@ -318,17 +318,17 @@ class TrainingConfig(Section):
     """How long and how to train."""
 
     seed: Seed = 1
-    """Of the initial weights, the order of batches, dropout and sampling."""
+    """Seed of the initial weights, the order of batches, dropout and sampling."""
     steps: Steps = 1_500
-    """Optimizer steps in all, where training.epochs does not say when training ends."""
+    """Optimizer steps in all; ignored where training.epochs is set."""
     epochs: Epochs = 0
-    """Passes over the training data after which training ends, whatever training.steps says; 0: training.steps says."""
+    """Passes over the training data after which training ends; 0: training.steps decides."""
     batch_tokens: Annotated[int, Field(gt=0, le=10**8)] = 2_048
-    """The most tokens of a batch on either side, padding included."""
+    """Maximum tokens of a batch on either side, padding included."""
     accumulation_steps: Annotated[int, Field(gt=0, le=10**5)] = 1
-    """Batches whose gradients make one optimizer step."""
+    """Batches per optimizer step, whose gradients are accumulated."""
     token_masking: Probability = 0.0
-    """The share of source tokens that the model must do without in training."""
+    """The share of source tokens that are masked in training."""
     validate_every: Steps = 200
     """Optimizer steps between two validations; there is always one at the end."""
     checkpoint_every: Steps = 200
@@ -336,27 +336,27 @@ class TrainingConfig(Section):
     keep_checkpoints: Literal["weights", "needed", "all"] = "weights"
     """Beside the newest two checkpoints: the `weights` of every validation, only those `needed` later, or `all`."""
     log_every: Steps = 50
-    """Optimizer steps that one line of the log sums up."""
+    """Optimizer steps per line of the log."""
     patience: Steps = 10
-    """Validations in a row without improvement after which training ends."""
+    """Validations without improvement after which training ends."""
     best_metric: str = "loss"
     """The validation metric by which the best weights are chosen."""
     averaging: str = "ema"
-    """Which weights come out of training."""
+    """How the weights to use are averaged over training."""
     average_checkpoints: Annotated[int, Field(gt=0, le=1_000)] = 5
-    """Checkpoints that the averages `last` and `best` take together."""
+    """Checkpoints in the averages `last` and `best`."""
     ema_decay: Probability = 0.996
-    """How much of the running average `ema` is kept at every step."""
+    """Decay of the running average `ema` per step."""
     device: str = "auto"
-    """Where to compute: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` takes the fastest there is."""
+    """Device to train on: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` takes the fastest available."""
     precision: str = "auto"
-    """The number format of matrix products; `auto` takes bfloat16, or else float16, where that is multiplied faster."""
+    """Number format of matrix products; `auto` takes bfloat16, or else float16, where the processor is faster at it."""
     tensorboard: bool = False
-    """Whether to write what metrics.jsonl measures for TensorBoard too; needs the extra `tensorboard`."""
+    """Whether to write the metrics for TensorBoard too; needs the extra `tensorboard`."""
 
 
 class SearchConfig(Section):
-    """How a translation is found.
+    """How translations are searched.
 
     The score of a hypothesis is its log-probability divided by ((5 + length) / 6) ** length_penalty (Wu et al. 2016,
     eq. 14).
@@ -365,9 +365,9 @@ class SearchConfig(Section):
     beam: Hypotheses = 4
     """Hypotheses kept at every step; 1 is greedy search. Not used when sampling."""
     length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
-    """0 ranks by probability alone, which favours short translations; larger favours longer ones."""
+    """0 ranks by probability alone, which favours short translations; larger values favour longer ones."""
     sample: bool = False
-    """Whether to draw translations at random instead of searching for the likeliest."""
+    """Whether to sample translations instead of searching for the likeliest."""
     temperature: Annotated[float, Field(ge=1e-3, le=1e3)] = 1.0
     """When sampling: below 1, likely subwords become likelier; above 1, unlikely ones."""
     top_k: Annotated[int, Field(ge=0, le=10**6)] = 0
@@ -375,31 +375,31 @@ class SearchConfig(Section):
     top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     """When sampling: draw from the likeliest subwords that have this probability together."""
     n_best: Hypotheses = 1
-    """Different translations for each sentence."""
+    """Number of different translations per sentence."""
     max_length_margin: Annotated[int, Field(ge=0, le=10**5)] = 50
-    """How many subwords longer than its sentence, or than a given beginning, a translation may be."""
+    """Maximum number of subwords by which a translation may be longer than its source, or than a given prefix."""
     max_length: Tokens = 128
-    """The longest translation of all in subwords, end symbol included."""
+    """Maximum length of a translation in subwords, end symbol included."""
     batch_size: Annotated[int, Field(gt=0, le=10**5)] = 64
     """Sentences translated at a time."""
     seed: Seed = 1
-    """Of sampling."""
+    """Seed of sampling."""
 
 
 class InitFromConfig(Section):
-    """The run whose weights and vocabulary this one begins with (fine-tuning); none if empty."""
+    """The run whose weights and vocabulary this run starts from (fine-tuning); empty for none."""
 
     run: str = ""
     """Its directory, as `tmt train --from` gives it."""
     weights: str = ""
-    """The SHA-256 sum of its weights, by which it is known again."""
+    """The SHA-256 sum of its weights, to recognise them."""
 
 
 class Config(Section):
     """Everything a run depends on."""
 
     format: int = FORMAT
-    """The version of this file's and the run directory's format; it is not for you to change."""
+    """The version of this file and of the run directory. Written by tmt; do not edit."""
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig = TransformerConfig()

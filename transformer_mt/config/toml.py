@@ -35,12 +35,12 @@ def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
 
 
 def load_written_config(path: Path) -> Config:
-    """A configuration that `dump_config` wrote. Raises `InputError` where another version of the program did."""
+    """A configuration that `dump_config` wrote. Raises `InputError` for one of another version of the program."""
     return parse_written_config(_read(path), place=str(path))
 
 
 def parse_written_config(content: bytes, *, place: str) -> Config:
-    """The same from the bytes of a file, which `place` names in errors."""
+    """A configuration that `dump_config` wrote, from the bytes of a file, which `place` names in errors."""
     tree = _parse_toml(content, place)
     if "format" not in tree:
         raise InputError(f"{place}: written by an earlier version of tmt (it has no format); train the run anew")
@@ -70,15 +70,12 @@ def leaves(section: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def find_key(key: str, config: Config) -> tuple[Section, str]:
     """The section that a key stands in, and its name there. Raises `InputError` with the nearest key for others."""
-    section: Section = config
+    section: Any = config
     *path, name = key.split(".")
     for part in path:
-        inner = getattr(section, part, None) if part in type(section).model_fields else None
-        if not isinstance(inner, Section):
-            raise _no_such_key(key, config)
-        section = inner
-    if name not in type(section).model_fields:
-        raise _no_such_key(key, config)
+        section = getattr(section, part, None) if part in getattr(type(section), "model_fields", ()) else None
+    if not isinstance(section, Section) or name not in type(section).model_fields:
+        raise InputError(f"{key}: there is no such key; {_nearest_key(key, config)}")
     return section, name
 
 
@@ -97,7 +94,7 @@ _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
 def _values(annotation: Any, metadata: Iterable[Any]) -> str:
-    """Which values a type admits, as in `above 0 and below 1`; nothing where it says no more than its name."""
+    """The values of a type, as in `above 0 and below 1`; empty where the type's name says it all."""
     if annotation is bool:
         return "true or false"
     if choices := [value for value in get_args(annotation) if isinstance(value, str)]:
@@ -208,25 +205,19 @@ def _defaults(tree: dict[str, Any]) -> Config:
     """All defaults, with the sections that the tree chooses."""
     chosen = {}
     for field, (choice, table) in CHOSEN.items():
-        name = choice.name(tree.get(field, {}), next(iter(table)))
-        if name in table:
-            chosen[field] = table[name]()
+        section = table.get(choice.name(tree.get(field, {}), next(iter(table))))
+        if section is not None:
+            chosen[field] = section()
     return Config.model_validate(chosen)
 
 
-def _no_such_key(key: str, config: Config) -> InputError:
-    return InputError(f"{key}: there is no such key; {_nearest_key(key, config)}")
-
-
 def _nearest_key(key: str, valid: Config) -> str:
-    keys = [name for name, _ in leaves(valid) if "." in name]  # nobody is to write the format by hand
+    """A remedy: the key of the same section, or of any, whose last part is nearest; else the keys there are."""
+    keys = [name for name, _ in leaves(valid) if "." in name]  # without `format`, which nobody writes by hand
     parent, _, last = key.rpartition(".")
     siblings = [name for name in keys if name.rpartition(".")[0] == parent]
-    # A slip in the last part is likelier than a wrong section, but `width` for `model.width` happens too.
     for candidates in (siblings, keys):
         by_last = {name.rpartition(".")[2]: name for name in reversed(candidates)}
         if near := difflib.get_close_matches(last, by_last, n=1, cutoff=0.7):
             return f"did you mean {by_last[near[0]]}?"
-    if siblings:
-        return f"choose one of {', '.join(siblings)}"
-    return suggest(key, sorted({name.rpartition(".")[0] for name in keys}))
+    return suggest(key, siblings or sorted({name.rpartition(".")[0] for name in keys}))

@@ -2,3 +2,4 @@
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = frozenset((PAD, UNK, BOS, EOS))
+NEVER_GENERATED = (PAD, UNK, BOS)

@@ -1,1 +1,10 @@
-"""From a model to translations: search over token ids, and the `Translator` from text to text."""
+"""From sentences to translations, with any model.
+
+Read in this order:
+
+- `search`: beam search and sampling, token ids in, token ids out.
+- `sampling`: temperature, top-k, top-p and the draw.
+- `translator`: `Translator`, sentences in, translations out.
+- `alternatives`: the likeliest other subwords at each position of a translation.
+- `trace`: the tree of hypotheses that a beam search kept.
+"""

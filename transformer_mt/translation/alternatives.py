@@ -1,4 +1,4 @@
-"""What a model might have written instead: at each subword of a translation, the likeliest others."""
+"""Alternatives at each subword of a translation: the likeliest other subwords."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,11 +7,8 @@ import torch
 
 from transformer_mt.device import compute_in
 from transformer_mt.models.seq2seq import evaluating
-from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
+from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.translator import Translation, Translator
-
-# What no search ever writes.
-_BARRED = (PAD, UNK, BOS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +21,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChosenAmong:
-    """What a translation has at a position, and the likeliest that it could have had there instead."""
+    """The subword that a translation has at a position, and the likeliest others there."""
 
     chosen: Choice
     others: tuple[Choice, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Keys: `piece` and `probability`; `others`, pairs of both, the likeliest first."""
-        others = [[one.piece, one.probability] for one in self.others]
+        others = [[other.piece, other.probability] for other in self.others]
         return {"piece": self.chosen.piece, "probability": self.chosen.probability, "others": others}
 
 
@@ -54,8 +51,8 @@ def find_alternatives(
         probabilities = logits.float().softmax(dim=-1).cpu()
     column = torch.tensor(written)[:, None]
     chosen = probabilities.gather(1, column)[:, 0].tolist()
-    others = probabilities.index_fill(1, torch.tensor(_BARRED), -1.0).scatter(1, column, -1.0)
-    best, ids = others.topk(min(count, others.shape[1] - len(_BARRED) - 1))
+    others = probabilities.index_fill(1, torch.tensor(NEVER_GENERATED), -1.0).scatter(1, column, -1.0)
+    best, ids = others.topk(min(count, others.shape[1] - len(NEVER_GENERATED) - 1))
     return [
         ChosenAmong(Choice(piece, probability), tuple(map(Choice, tokenizer.pieces(row), numbers)))
         for piece, probability, row, numbers in zip(

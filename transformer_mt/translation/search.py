@@ -15,19 +15,19 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, State
-from transformer_mt.tokenizer.symbols import BOS, EOS
+from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
 from transformer_mt.translation.trace import BeamStep, current_search_observer
 
 Source = Int[Tensor, "B S"]
 Prefix = tuple[int, ...]
-# For each sentence the most tokens that a translation of it may have, `EOS` included.
+# The maximum length of each sentence's translation, `EOS` included.
 Limits = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A finished translation: its tokens without `BOS` and `EOS`, ln p of them with `EOS`, and what ranks it."""
+    """A finished translation: its tokens without `BOS` and `EOS`, ln p including `EOS`, and the score that ranks it."""
 
     tokens: tuple[int, ...]
     log_probability: float
@@ -63,12 +63,12 @@ def beam_search(
     for length in range(len(prefix) + 1, max(limits) + 1):
         choices = live.choices(last=[limit == length for limit in limits])
         candidates = _best_candidates(live, choices, beam=beam, sentences=len(source))
-        numbers = candidates.numbers()
-        _finish(finished, live, candidates, numbers, penalty=length_penalty(length, alpha), n_best=n_best)
+        rows = candidates.rows()
+        _finish(finished, live, candidates, rows, penalty=length_penalty(length, alpha), n_best=n_best)
         to_beat = [best[-1].score if len(best) == n_best else -math.inf for best in finished]
         goes_on = [
             token != EOS and log_probability / largest_penalty[origin] > to_beat[origin]
-            for origin, token, log_probability in numbers
+            for origin, token, log_probability in rows
         ]
         if observer := current_search_observer():
             observer(_shown(live, candidates, length, first=len(prefix) + 1, alpha=alpha, goes_on=goes_on))
@@ -101,8 +101,8 @@ def sample(
     assert len(prefix) < min(limits)
     # B·n L: a row for each sample, a column for each step.
     uniform = torch.zeros(len(source) * num_samples, max(limits), dtype=torch.float32)
-    for rows, limit, own in zip(uniform.view(len(source), num_samples, -1), limits, generators, strict=True):
-        rows[:, :limit] = torch.rand(num_samples, limit, generator=own, dtype=torch.float32)
+    for draws, limit, own in zip(uniform.view(len(source), num_samples, -1), limits, generators, strict=True):
+        draws[:, :limit] = torch.rand(num_samples, limit, generator=own, dtype=torch.float32)
     finished: list[list[Hypothesis]] = [[] for _ in uniform]
     live = _Live.start(model, source, prefix).repeat(num_samples)
     for length in range(len(prefix) + 1, max(limits) + 1):
@@ -112,17 +112,17 @@ def sample(
         logits = keep_top_p(keep_top_k(temper(choices, temperature), top_k), top_p)
         token = draw(logits, uniform[live.origin.cpu(), length - 1])
         candidates = live.candidates(token.to(source.device))
-        numbers = candidates.numbers()
-        _finish(finished, live, candidates, numbers, penalty=length_penalty(length, alpha), n_best=1)
-        goes_on = [token != EOS for _, token, _ in numbers]
+        rows = candidates.rows()
+        _finish(finished, live, candidates, rows, penalty=length_penalty(length, alpha), n_best=1)
+        goes_on = [token != EOS for _, token, _ in rows]
         if not any(goes_on):
             break
         live = live.extend(model, candidates.select(goes_on))
     return [list(chain(*finished[first : first + num_samples])) for first in range(0, len(finished), num_samples)]
 
 
-# A row for each candidate: its search, the token it adds, and ln p with that.
-Numbers = list[tuple[int, int, float]]
+# For each candidate: its search, the token it adds, and ln p with that.
+Rows = list[tuple[int, int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +134,15 @@ class _Candidates:
     token: Int[Tensor, " C"]
     log_probability: Float[Tensor, " C"]
 
-    def numbers(self) -> Numbers:
-        """Search, token and ln p of each, on which Python decides faster than torch where there are few."""
+    def rows(self) -> Rows:
+        """Search, token and ln p of each: for few rows, Python decides faster than torch."""
         return list(zip(self.origin.tolist(), self.token.tolist(), self.log_probability.tolist(), strict=True))
 
     def select(self, kept: Sequence[bool]) -> "_Candidates":
         if all(kept):
             return self
-        rows = torch.tensor([row for row, stays in enumerate(kept) if stays], device=self.token.device)
-        return _Candidates(self.origin[rows], self.parent[rows], self.token[rows], self.log_probability[rows])
+        chosen = torch.tensor([row for row, stays in enumerate(kept) if stays], device=self.token.device)
+        return _Candidates(self.origin[chosen], self.parent[chosen], self.token[chosen], self.log_probability[chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class _Live:
         following = _log_softmax(logits)  # B 1+P V
         of_prefix = following[:, :-1].gather(2, tokens[:, 1:, None]).sum(dim=(1, 2))
         origin = torch.arange(len(source), device=source.device)
-        return cls(origin, tokens, of_prefix, _only_words(following[:, -1]), state)
+        return cls(origin, tokens, of_prefix, _without_symbols(following[:, -1]), state)
 
     def repeat(self, times: int) -> "_Live":
         """Every hypothesis several times, each as a search of its own."""
@@ -195,23 +195,20 @@ class _Live:
             state = state.select(candidates.parent)
         tokens = torch.cat((self.tokens[candidates.parent], candidates.token[:, None]), dim=1)
         logits, state = model.decode(candidates.token[:, None], state)
-        following = _only_words(_log_softmax(logits[:, -1]))
+        following = _without_symbols(_log_softmax(logits[:, -1]))
         return _Live(candidates.origin, tokens, candidates.log_probability, following, state)
 
 
 def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Candidates:
-    """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences.
-
-    Those of a beam of one have no probability where the numbers of the model are not finite.
-    """
+    """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences."""
     origin = live.origin
-    best, token = likeliest(choices, min(beam, choices.shape[1]))
+    best, token = choices.topk(min(beam, choices.shape[1]))
     if beam == 1:
         return live.candidates(token[:, 0])
     first = torch.searchsorted(origin, torch.arange(sentences, device=origin.device))  # B: where its hypotheses begin
     place = torch.arange(len(origin), device=origin.device) - first[origin]  # N: which of its sentence's it is
     # N V -> N k: a hypothesis has at most `beam` candidates among the best of its sentence.
-    best += live.log_probability[:, None]
+    best = best + live.log_probability[:, None]
     width = best.shape[1]
     table = best.new_full((sentences, beam, width), -torch.inf)
     table[origin, place] = best
@@ -222,33 +219,10 @@ def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, s
     return _Candidates(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
 
 
-# Columns of a block, and from how many rows on a look at the blocks pays.
-BLOCK, MANY_ROWS = 64, 16
-
-
-def likeliest(x: Float[Tensor, "N V"], count: int) -> tuple[Float[Tensor, "N k"], Int[Tensor, "N k"]]:
-    """What `x.topk(count)` gives, of many rows several times as fast on a CPU.
-
-    The largest numbers of a row stand in those blocks of columns whose maxima are the largest, or behind all blocks.
-    """
-    rows, columns = x.shape
-    blocks = columns // BLOCK
-    if rows < MANY_ROWS or blocks < count:
-        best, index = x.topk(count)
-        return best, index
-    maxima = x[:, : blocks * BLOCK].unfold(1, BLOCK, BLOCK).amax(dim=2)  # N V -> N blocks
-    first = maxima.topk(count).indices[:, :, None] * BLOCK
-    chosen = (first + torch.arange(BLOCK, device=x.device)).flatten(1)
-    behind = torch.arange(blocks * BLOCK, columns, device=x.device).expand(rows, -1)
-    chosen = torch.cat((chosen, behind), dim=1)
-    best, index = x.gather(1, chosen).topk(count)
-    return best, chosen.gather(1, index)
-
-
 def _shown(
     live: _Live, candidates: _Candidates, length: int, *, first: int, alpha: float, goes_on: Sequence[bool]
 ) -> BeamStep:
-    """A step of a search whose first one gives hypotheses of the length `first`, for who observes it."""
+    """One search step in the form that observers get; `first` is the length after the first step."""
     tokens = torch.cat((live.tokens[candidates.parent, 1:], candidates.token[:, None]), dim=1)
     score = candidates.log_probability / length_penalty(length, alpha)
     return BeamStep(
@@ -266,28 +240,28 @@ def _finish(
     finished: list[list[Hypothesis]],
     live: _Live,
     candidates: _Candidates,
-    numbers: Numbers,
+    rows: Rows,
     *,
     penalty: float,
     n_best: int,
 ) -> None:
-    """File the candidates that end and have a probability under their searches, of which each keeps its `n_best`."""
+    """Add the candidates that end to the finished ones of their searches, which keep the `n_best` best each."""
     ended = [
-        row for row, (_, token, log_probability) in enumerate(numbers) if token == EOS and log_probability > -math.inf
+        row for row, (_, token, log_probability) in enumerate(rows) if token == EOS and log_probability > -math.inf
     ]
     if not ended:
         return
     tokens = live.tokens[candidates.parent[ended], 1:].tolist()
     for row, ids in zip(ended, tokens, strict=True):
-        origin, _, log_probability = numbers[row]
+        origin, _, log_probability = rows[row]
         hypothesis = Hypothesis(tuple(ids), log_probability, log_probability / penalty)
-        insort(finished[origin], hypothesis, key=lambda one: -one.score)
+        insort(finished[origin], hypothesis, key=lambda other: -other.score)
         del finished[origin][n_best:]
 
 
-def _only_words(following: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
-    """The same tensor with −∞ for `PAD`, `UNK` and `BOS`, which stand before `EOS`."""
-    following[:, :EOS] = -torch.inf
+def _without_symbols(following: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
+    """The tensor, changed in place to −∞ for the tokens that are never generated."""
+    following[:, list(NEVER_GENERATED)] = -torch.inf
     return following
 
 

@@ -1,9 +1,9 @@
-"""What a beam search kept at every step, as a tree of subwords."""
+"""The hypotheses that a beam search kept at every step, as a tree of subwords."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from jaxtyping import Bool, Float, Int
@@ -34,7 +34,7 @@ _observer: ContextVar[SearchObserver | None] = ContextVar("search_observer", def
 
 @contextmanager
 def observing_search(observer: SearchObserver) -> Iterator[None]:
-    """While this is open, every beam search shows its steps to `observer`."""
+    """A context in which every beam search shows its steps to `observer`."""
     token = _observer.set(observer)
     try:
         yield
@@ -43,7 +43,7 @@ def observing_search(observer: SearchObserver) -> Iterator[None]:
 
 
 def current_search_observer() -> SearchObserver | None:
-    """Whoever watches searches now, or None."""
+    """The observer of searches, if there is one."""
     return _observer.get()
 
 
@@ -91,16 +91,13 @@ class BeamTrace:
 
     def children(self) -> dict[int | None, list[int]]:
         """The nodes that follow each node, and the beginning, the likeliest first."""
-        found: dict[int | None, list[int]] = {}
-        for number, node in enumerate(self.nodes):
-            found.setdefault(node.parent, []).append(number)
-        return {
-            parent: sorted(numbers, key=lambda number: -self.nodes[number].log_probability)
-            for parent, numbers in found.items()
-        }
+        children: dict[int | None, list[int]] = {}
+        for number in sorted(range(len(self.nodes)), key=lambda number: -self.nodes[number].log_probability):
+            children.setdefault(self.nodes[number].parent, []).append(number)
+        return children
 
     def to_json(self) -> dict[str, Any]:
-        """Keys: `prefix`, pieces; `nodes`, each with what a `Node` has; `best`, the number of a node."""
+        """Keys: `prefix`, pieces; `nodes`, each with the fields of a `Node`; `best`, the index of a node."""
         return {"prefix": list(self.prefix), "nodes": [asdict(node) for node in self.nodes], "best": self.best}
 
 
@@ -111,44 +108,27 @@ class BeamRecorder:
         self._steps: list[BeamStep] = []
 
     def __call__(self, step: BeamStep) -> None:
-        """Take a step."""
         if step.number == 1:
             self._steps = []
         self._steps.append(step)
 
     def trace(self, pieces: Callable[[list[int]], list[str]]) -> BeamTrace | None:
-        """What was recorded, in the pieces that a tokenizer has for ids; None where nothing was searched."""
+        """The tree of the recorded search, with a tokenizer's pieces for ids; None where nothing was searched."""
         if not self._steps:
             return None
         rows = [row for step in self._steps for row in _rows(step)]
-        numbers = {row.tokens: number for number, row in enumerate(rows)}
-        continued = {row.tokens[:-1] for row in rows}
-        nodes = [
-            Node(
-                row.step,
-                numbers.get(row.tokens[:-1]),
-                pieces([row.tokens[-1]])[0],
-                row.log_probability,
-                row.score,
-                row.end or (None if row.tokens in continued else DROPPED),
-            )
-            for row in rows
-        ]
-        return BeamTrace(tuple(pieces(list(rows[0].tokens[:-1]))), tuple(nodes))
+        index = {tokens: number for number, (tokens, _) in enumerate(rows)}
+        continued = {tokens[:-1] for tokens, _ in rows}
+        nodes = []
+        for tokens, node in rows:
+            end = node.end or (None if tokens in continued else DROPPED)
+            nodes.append(replace(node, parent=index.get(tokens[:-1]), piece=pieces([tokens[-1]])[0], end=end))
+        return BeamTrace(tuple(pieces(list(rows[0][0][:-1]))), tuple(nodes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    step: int
-    tokens: tuple[int, ...]
-    log_probability: float
-    score: float
-    end: str | None
-
-
-def _rows(step: BeamStep) -> Iterator[_Row]:
-    """The candidates of a step."""
+def _rows(step: BeamStep) -> Iterator[tuple[tuple[int, ...], Node]]:
+    """The candidates of a step: all tokens of each, and its node without parent and piece."""
     columns = (step.tokens, step.log_probability, step.score, step.ended, step.goes_on)
     for tokens, log_probability, score, ended, goes_on in zip(*(column.tolist() for column in columns), strict=True):
         end = ENDED if ended else None if goes_on else BEATEN
-        yield _Row(step.number, tuple(tokens), log_probability, score, end)
+        yield tuple(tokens), Node(step.number, None, "", log_probability, score, end)

@@ -28,7 +28,7 @@ BATCHES_READ = 16
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A translation, what it is ranked by, ln p of its subwords and the end symbol, and the subwords."""
+    """A translation: its text, the score that ranks it, ln p of its subwords and the end symbol, and its subwords."""
 
     text: str
     score: float
@@ -73,7 +73,7 @@ class Translator:
 
         A checkpoint of a run, `…/checkpoints/step-N`, gives the weights that were validated there.
 
-        Raises `InputError` for a directory that is no run or has no model yet, and for an unknown device;
+        Raises `InputError` for a directory that is not a run or has no model yet, and for an unknown device;
         `MachineError` for a damaged file.
         """
         run = find_run(Path(directory))
@@ -82,7 +82,7 @@ class Translator:
 
     @classmethod
     def of(cls, found: TrainedModel, *, device: torch.device) -> Self:
-        """The same for a model that has been read already."""
+        """A translator with a trained model that has been loaded."""
         search = found.config.search
         return cls(found.model.to(device), found.tokenizer, search=search, device=device, precision=torch.float32)
 
@@ -91,10 +91,10 @@ class Translator:
     ) -> list[list[Translation]]:
         """The `search.n_best` best translations of each sentence, of different texts, best first.
 
-        Every translation begins with the prefix. A sentence without any text has one translation, without text. The
-        model's `max_length` limits a translation, too. Hypotheses of different subwords can have the same text, so with
-        n_best > 1 the beam is at least 2 n_best wide, and twice that and again, up to `ATTEMPTS` times, while too few
-        texts are found; fewer than `n_best` come back if that does not help. It is the same with samples.
+        Every translation begins with the prefix. The translation of an empty sentence is empty. The model's
+        `max_length` limits a translation, too. Hypotheses of different subwords can have the same text, so with n_best
+        > 1 the beam, or the number of samples, is at least 2 n_best and is doubled, up to `ATTEMPTS` times, while too
+        few texts are found; fewer than `n_best` come back if that does not help.
 
         The result for a sentence depends on no other, but for rounding; a sampled one depends on the seed and the
         number of the sentence. Raises `InputError`, before anything is translated, for a sentence that is too long,
@@ -105,7 +105,7 @@ class Translator:
     def translate_stream(
         self, sentences: Iterable[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
     ) -> Iterator[list[Translation]]:
-        """The same for sentences that need not fit into memory: reads and yields `BATCHES_READ` batches at a time."""
+        """As `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time."""
         search = search or self.search
         pending = enumerate(sentences)
         while chunk := list(islice(pending, BATCHES_READ * search.batch_size)):
@@ -135,7 +135,7 @@ class Translator:
         return [found[number] for number, _ in sentences]
 
     def _require_memory(self, search: SearchConfig, *, sentences: int) -> None:
-        """Logits and log-probabilities of every hypothesis of every sentence of a batch must fit at the least."""
+        """Refuse a batch whose logits and log-probabilities alone do not fit."""
         hypotheses = sentences * max(search.beam, search.n_best)
         require_memory(
             8 * hypotheses * self.tokenizer.size,
