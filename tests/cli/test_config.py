@@ -76,7 +76,7 @@ def test_every_text_without_values_of_its_own_is_a_choice_or_free() -> None:
     free |= {"init_from.run", "init_from.weights"}
     free |= {f"data.{name}" for name in ("source_column", "target_column")}
     free |= {f"data.{split}_split" for split in ("train", "validation", "test")}
-    literal = {"tokenizer.kind", "tokenizer.sampling", "model.tied"}
+    literal = {"training.keep_checkpoints", "tokenizer.kind", "tokenizer.sampling", "model.tied"}
     texts = {key for key, value in leaves(Config()) if isinstance(value, str)}
     assert texts - set(WITH_TABLE) == free | literal
 

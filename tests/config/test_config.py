@@ -262,7 +262,7 @@ def test_every_choice_of_a_section_is_dumped_and_loaded_back(tmp_path: Path, ove
 
 
 def test_a_range_is_said_as_the_type_has_it() -> None:
-    assert explanation(TransformerConfig, "dropout").endswith(" in training. (at least 0 and below 1)")
+    assert explanation(TransformerConfig, "dropout").endswith("layer outputs. (at least 0 and below 1)")
     assert explanation(TransformerConfig, "width").endswith(" (above 0 and at most 65,536)")
     assert explanation(TransformerConfig, "tied").endswith(" (all, target or none)")
     assert explanation(SearchConfig, "top_p").endswith(" (above 0 and at most 1)")

@@ -119,7 +119,7 @@ class DataConfig(Section):
     test_split: str = ""
     """The split to test on; empty for the one with a usual name."""
     remove: tuple[Problem, ...] = ("empty", "long")
-    """Problems for which training leaves a pair out: `empty`, `long`, `ratio`, `copy`, `control`, `script`, `duplicate`,
+    """Problems that remove a pair from training: `empty`, `long`, `ratio`, `copy`, `control`, `script`, `duplicate`,
     `overlap`. Other splits only lose `empty` and `long` ones. `tmt data` counts them all."""
     max_words: Tokens = 100
     """A pair with more words than this on either side is `long`."""

@@ -220,4 +220,6 @@ def _nearest_key(key: str, valid: Config) -> str:
         by_last = {name.rpartition(".")[2]: name for name in reversed(candidates)}
         if near := difflib.get_close_matches(last, by_last, n=1, cutoff=0.7):
             return f"did you mean {by_last[near[0]]}?"
-    return suggest(key, siblings or sorted({name.rpartition(".")[0] for name in keys}))
+    if siblings:
+        return f"choose one of {', '.join(siblings)}"
+    return suggest(key, sorted({name.rpartition(".")[0] for name in keys}))
