@@ -13,6 +13,8 @@ from transformer_mt.evaluation import score_texts
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator
 
+pytestmark = pytest.mark.slow
+
 MULTI30K = os.environ.get("TMT_MULTI30K")
 CONFIG = Path(__file__).parents[1] / "configs" / "multi30k.toml"
 

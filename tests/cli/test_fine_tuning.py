@@ -5,6 +5,8 @@ import pytest
 from safetensors.torch import load_file
 from support.command_line import Tmt
 
+pytestmark = pytest.mark.slow
+
 OWN = [("Der Ärger wächst.", "The trouble grows."), ("Der Hund bellt.", "The dog barks.")] * 8
 
 

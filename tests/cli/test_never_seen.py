@@ -31,33 +31,6 @@ def test_attend_names_them_too(trained: str, tmt: Tmt) -> None:
     assert tmt(*command, KNOWN, "--beam", "1").err == ""
 
 
-@pytest.fixture
-def other(tmt: Tmt) -> str:
-    """A run that has seen other words than the shared one."""
-    for language, text in (("de", "Der Bahnhofsvorsteher ruft."), ("en", "The station master is calling.")):
-        Path(f"own.{language}").write_text(f"{text}\n{text} x\n" * 8, "utf-8")
-    arguments = ("--data", "own.de,own.en", "--run-dir", "other", *settings(training__steps="1"))
-    assert tmt("train", *arguments).code == 0
-    return "other"
-
-
-def test_of_several_runs_it_says_which_one_has_not_seen_which_word(trained: str, other: str, tmt: Tmt) -> None:
-    sentence = "Der Bahnhofsvorsteher schläft."
-    both = ("attend", sentence, "--model", trained, "--model", other, "--target", "The man.")
-    assert tmt(*both).err == (
-        "tmt: one matrix of many; others: --layer N, --head all, --stack NAME, --compact; links of words: tmt align; "
-        "one word step by step: tmt explain\n"
-    ).replace(
-        "tmt: one",
-        f"tmt: {trained}: never seen in training: Bahnhofsvorsteher; the translation guesses\n"
-        f"tmt: {other}: never seen in training: schläft; the translation guesses\ntmt: one",
-    )
-    found = json.loads(tmt(*both, "--json").out)
-    assert list(found) == ["runs"]
-    assert [run["never_seen"] for run in found["runs"]] == [["Bahnhofsvorsteher"], ["schläft"]]
-    assert tmt(*both, "--quiet").err == ""
-
-
 def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tmt: Tmt) -> None:
     assert translate(tmt, trained, "Zwei Züge, zwei Autos; ein Zug.")[1] == (
         "tmt: never seen in training: Zwei, Züge, Autos, ein, Zug; the translation guesses\n"
@@ -104,13 +77,6 @@ def test_quiet_still_says_what_went_wrong(trained: str, tmt: Tmt) -> None:
     assert "tmt: in.txt:1: not UTF-8" in outcome.err
 
 
-def test_quiet_silences_doubt_and_the_hint_of_the_prompt(
-    trained: str, terminal: Callable[..., tuple[int, str]]
-) -> None:
-    _, screen = terminal("translate", "--quiet", "--model", trained, typed=f"{UNKNOWN}\n:quit\n")
-    assert "tmt:" not in screen
-
-
 @pytest.mark.parametrize("command", ["translate", "attend"])
 def test_a_run_that_does_not_know_its_words_claims_nothing(command: str, own_run: Path, tmt: Tmt) -> None:
     (own_run / "words.tsv").unlink()
@@ -132,16 +98,6 @@ def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: T
     outcome = tmt("train", "--from", trained, "--data", "own.de,own.en", "--steps", "1", "--learning-rate", "1e-9")
     assert outcome.code == 0, outcome.err
     assert translate(tmt, "runs/own", "Der Hund wächst nicht.")[1] == NOTE.replace("Bahnhofsvorsteher", "nicht")
-
-
-def test_the_child_of_a_run_that_does_not_know_its_words_claims_nothing(own_run: Path, tmt: Tmt) -> None:
-    (own_run / "words.tsv").unlink()
-    for language in ("de", "en"):
-        Path(f"own.{language}").write_text("Ärger.\nÄrger!\n" * 8, "utf-8")
-    options = ("--data", "own.de,own.en", "--steps", "1", "--learning-rate", "1e-9", "--run-dir", "child")
-    assert tmt("train", "--from", str(own_run), *options).code == 0
-    assert not Path("child/words.tsv").exists()
-    assert translate(tmt, "child", UNKNOWN)[1] == ""
 
 
 def test_the_words_of_a_mixture_are_those_of_all_its_corpora(data: str, tmt: Tmt) -> None:

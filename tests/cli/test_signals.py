@@ -118,6 +118,7 @@ def test_a_signal_finishes_the_step_saves_and_loses_nothing(
     assert weights(workplace / "run") == uninterrupted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_step", [7, 47])
 def test_a_killed_run_ends_with_the_same_weights(
     after_step: int, data: str, uninterrupted: str, workplace: Path, tmt: Tmt
@@ -138,6 +139,7 @@ def test_the_first_signal_only_asks() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("second", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_second_signal_leaves_at_once(second: int, code: int) -> None:
     program = (
@@ -156,6 +158,7 @@ def test_a_second_signal_leaves_at_once(second: int, code: int) -> None:
         assert process.wait() == code
 
 
+@pytest.mark.slow
 def test_a_long_validation_is_interrupted_and_made_again(
     data: str, uninterrupted: str, workplace: Path, tmt: Tmt
 ) -> None:
@@ -167,6 +170,7 @@ def test_a_long_validation_is_interrupted_and_made_again(
     assert weights(workplace / "run") == uninterrupted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "number", "place"),
     [
@@ -191,6 +195,7 @@ def test_a_command_ends_at_once_and_quietly(
     assert list(workplace.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: Path) -> None:
     (workplace / "letters.en").write_text("old")
     program = hanging_in("transformer_mt.cli.lines", "OutputFormat.lines")
@@ -211,6 +216,7 @@ def catches_sigterm(process: int) -> bool:
     return bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [None, "pydantic", "libtorch"])
 def test_an_interrupt_during_start_up_is_quiet(library: str | None, trained: str) -> None:
     with child(*PROGRAM, "translate", "--model", trained, "Ja") as process:
@@ -224,6 +230,7 @@ def test_an_interrupt_during_start_up_is_quiet(library: str | None, trained: str
     assert process.returncode == 130
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["signals", "main", "app", "train"])
 def test_an_interrupt_at_the_very_start_is_quiet(module: str) -> None:
     """Also before signals are handled, while the module that does so is imported."""
@@ -248,6 +255,7 @@ def test_little_is_imported_before_signals_are_handled() -> None:
     assert ast.literal_eval(printed) == {"transformer_mt", "transformer_mt.cli", "transformer_mt.cli.main"}
 
 
+@pytest.mark.slow
 def test_a_signal_that_is_ignored_from_the_start_stays_ignored(workplace: Path) -> None:
     program = hanging_in("transformer_mt.corpus.load", "load_corpus")
     with child("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program, "data") as process:
@@ -289,6 +297,7 @@ def screen_until(master: int, text: bytes | None) -> bytes:
 HIDE_CURSOR, SHOW_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
 
 
+@pytest.mark.slow
 def test_two_interrupts_in_a_row_end_at_once_and_give_the_cursor_back(data: str, workplace: Path) -> None:
     program = hanging_in("transformer_mt.training.trainer", "Trainer.backward")  # a step that never ends
     with on_a_terminal(*program, *train(data, workplace / "run")) as (process, master):
@@ -305,6 +314,7 @@ def test_two_interrupts_in_a_row_end_at_once_and_give_the_cursor_back(data: str,
     assert b"Traceback" not in before + after
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed_ends_training_with_a_checkpoint(data: str, workplace: Path) -> None:
     never = settings(training__steps="100000", training__validate_every="100000", training__checkpoint_every="100000")
     with on_a_terminal(*PROGRAM, "train", "--data", data, "--run-dir", "run", *never) as (process, master):

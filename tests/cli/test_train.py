@@ -75,7 +75,7 @@ def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, dat
     assert outcome.code == 0
     assert "continuing" not in outcome.err
     assert (own_run / "notes.txt").read_text() == "mine"
-    assert "feedforward = 17" in (own_run / "config.toml").read_text()
+    assert "feed_forward_width = 17" in (own_run / "config.toml").read_text()
     assert [line["step"] for line in metrics("run")] == [2, 3, 4, 6, 6]
 
 
@@ -90,7 +90,7 @@ def test_check_writes_nothing_and_learns_a_batch_by_heart(data: str, tmt: Tmt, w
     outcome = tmt("train", "--check", "--data", data, *wider)
     assert outcome.code == 0
     assert contents(workplace) == {}
-    assert re.fullmatch(r"learning    one batch of \d+ pairs by heart in \d+ steps", outcome.lines[-1])
+    assert re.fullmatch(r"learning    one batch of \d+ pairs overfitted in \d+ steps", outcome.lines[-1])
     for name in ("device", "corpus", "vocabulary", "batches", "parameters", "shapes", "fits", "time"):
         assert re.search(rf"^{name} ", outcome.out, re.MULTILINE)
 

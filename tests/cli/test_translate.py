@@ -1,7 +1,6 @@
 import json
 import math
 import os
-import pty
 import re
 import shutil
 import subprocess
@@ -11,13 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import PAIRS, PROGRAM, Tmt
 
 from transformer_mt.cli.terminal import prints
-from transformer_mt.runs.directory import Run
 from transformer_mt.translation.translator import Translation, Translator
 
 SOURCES = [source for source, _ in PAIRS]
@@ -62,15 +59,6 @@ def test_one_line_comes_out_for_each_line_that_goes_in(
     assert tmt("translate", "--quiet", "--model", trained, "--", *lines) == from_file
 
 
-def test_the_last_line_needs_no_end_and_windows_lines_are_lines(trained: str, tmt: Tmt) -> None:
-    Path("unix.txt").write_bytes(f"{SOURCES[0]}\n\n{SOURCES[1]}".encode())
-    Path("windows.txt").write_bytes(f"{SOURCES[0]}\r\n\r\n{SOURCES[1]}\r\n".encode())
-    unix = tmt("translate", "--model", trained, "--input", "unix.txt")
-    assert len(unix.lines) == 3
-    assert unix.lines[1] == ""
-    assert tmt("translate", "--model", trained, "--input", "windows.txt") == unix
-
-
 def test_an_empty_input_gives_an_empty_output(trained: str, tmt: Tmt) -> None:
     Path("empty.txt").touch()
     assert tmt("translate", "--model", trained, "--input", "empty.txt", "--output", "out.txt").code == 0
@@ -113,12 +101,6 @@ def test_what_a_model_says_cannot_command_the_terminal(trained: str, tmt: Tmt) -
     assert json.loads(packed.out)["translation"] == f"[{evil}]"
 
 
-def test_the_order_is_kept_whatever_the_lengths(trained: str, tmt: Tmt) -> None:
-    lines = [" ".join(SOURCES[: 1 + number % 3]) for number in range(7)] + ["", SOURCES[4]]
-    together = tmt("translate", "--model", trained, *lines).lines
-    assert together == [tmt("translate", "--model", trained, line).lines[0] for line in lines]
-
-
 def test_the_output_is_written_and_nothing_is_left_beside_it(trained: str, tmt: Tmt) -> None:
     Path("letters.en").write_text("old")
     outcome = tmt("translate", "--model", trained, "--output", "letters.en", SOURCES[0])
@@ -149,10 +131,6 @@ def test_json_adds_to_the_objects_that_come_in(trained: str, tmt: Tmt) -> None:
     assert first["translation"] == second["translation"] == plain["translation"]
     assert isinstance(plain["score"], float)
     assert plain["log_probability"] <= 0
-
-
-def test_without_json_a_line_with_braces_is_only_a_line(trained: str, tmt: Tmt) -> None:
-    assert len(tmt("translate", "--model", trained, "{").lines) == 1
 
 
 def test_the_n_best_are_different_and_numbered(trained: str, tmt: Tmt) -> None:
@@ -250,13 +228,6 @@ def test_draws_prefixes_and_files_are_not_doubted(
     assert "unsure" not in terminal("translate", "--model", trained, *options, "--", "-9")[1]
 
 
-def test_the_model_and_its_configuration_are_of_one_moment(
-    trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Run, "config", lambda self: pytest.fail("read apart from the model"))
-    assert tmt("translate", "--model", trained, "Ja").code == 0
-
-
 def test_a_translation_starts_without_torchs_compiler(trained: str) -> None:
     program = f"import atexit, sys; atexit.register(lambda: print(*sys.modules)); {PROGRAM[2]}"
     arguments = ["translate", "--model", trained, "--quiet", "Der Hund schläft."]
@@ -277,18 +248,6 @@ def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (141, b"\n", b"")
 
 
-def test_the_devices_name_reaches_the_translator(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = SimpleNamespace(device=None)
-
-    def of(found: object, *, device: torch.device) -> Echo:
-        asked.device = str(device)
-        return Echo()
-
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", of)
-    assert tmt("translate", "--model", trained, "--device", "cpu", "Ja").lines == ["[Ja]"]
-    assert asked.device == "cpu"
-
-
 def test_windows_line_ends_are_no_part_of_what_json_gives_back(trained: str, tmt: Tmt) -> None:
     lines = [json.dumps({"id": 7, "de": SOURCES[0]}), SOURCES[1], "", json.dumps({"source": SOURCES[2]})]
     outcomes = []
@@ -301,18 +260,6 @@ def test_windows_line_ends_are_no_part_of_what_json_gives_back(trained: str, tmt
     assert [json.loads(line).get("source") for line in windows.lines] == [None, SOURCES[1], "", SOURCES[2]]
 
 
-def test_the_length_penalty_reaches_the_search(trained: str, tmt: Tmt) -> None:
-    def ratio(penalty: str) -> float:
-        options = ("--json", "--beam", "1", "--length-penalty", penalty)
-        (line,) = tmt("translate", "--model", trained, *options, SOURCES[0]).lines
-        found = json.loads(line)
-        return float(found["log_probability"] / found["score"])
-
-    assert ratio("0") == pytest.approx(1)
-    assert ratio("1") > 1.1
-    assert ratio("2.5") == pytest.approx(ratio("1") ** 2.5)
-
-
 def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt) -> None:
     shutil.copytree(trained, "r\udcfcn")
     Path("\udcfc.de").write_text(f"{SOURCES[0]}\n")
@@ -323,19 +270,6 @@ def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt) -> None:
     assert json.loads(packed.out)["source"] == "B\udcfcsche"
     missing = tmt("translate", "--model", trained, "--input", "B\udcfcsche")
     assert missing.err.startswith("tmt: error: B⟨U+DCFC⟩sche: cannot be read (")
-
-
-def test_a_prompt_takes_what_is_not_utf8(trained: str) -> None:
-    master, slave = pty.openpty()
-    os.write(master, b"B\xfcsche\n\x04")
-    command = [*PROGRAM, "translate", "--quiet", "--model", trained]
-    with subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        os.close(slave)
-        out, err = process.communicate(timeout=100)
-    os.close(master)
-    assert (process.returncode, err) == (0, b"")
-    assert out.startswith(b"de> ")
-    assert len(out) > len("de> de> \n")
 
 
 def test_lines_come_out_as_soon_as_they_are_there(trained: str) -> None:
@@ -390,9 +324,3 @@ def test_stdout_says_what_characters_it_has(monkeypatch: pytest.MonkeyPatch) -> 
     for encoding, has in (("utf-8", True), ("latin-1", False), ("cp437", True)):
         monkeypatch.setattr("sys.stdout", SimpleNamespace(encoding=encoding))
         assert prints("├─└│") is has
-
-
-def test_draws_keep_no_beam(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("translate", "--model", trained, "--trace", "--sample", SOURCE)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == "tmt: error: --trace: drawing at random keeps no beam; leave it or --sample out\n"

@@ -97,12 +97,14 @@ def test_stopped_training_goes_on_bit_for_bit(tmp_path: Path, averaging: str) ->
     assert_resumable(tmp_path, (4,), *HARDEST, f"training.averaging={averaging}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
 def test_every_variant_goes_on_bit_for_bit(tmp_path: Path, variant: Variant) -> None:
     few = ("training.steps=4", "training.validate_every=4", "training.token_masking=0.1")
     assert_resumable(tmp_path, (2,), *variant, *few, "tokenizer.sampling=subword")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "choice",
     [
@@ -115,6 +117,7 @@ def test_every_objective_optimizer_and_schedule_goes_on_bit_for_bit(tmp_path: Pa
     assert_resumable(tmp_path, (4,), choice, "training.accumulation_steps=2")
 
 
+@pytest.mark.slow
 def test_training_can_be_stopped_before_the_first_validation_and_between_two(tmp_path: Path) -> None:
     assert_resumable(tmp_path, (1, 5, 7), "training.log_every=1")
 
@@ -125,6 +128,7 @@ def test_the_scale_of_the_loss_goes_on_bit_for_bit(tmp_path: Path) -> None:
     assert trainer.optimizer.loss_scale() == (2.0**16, 8)
 
 
+@pytest.mark.slow
 def test_bpe_dropout_goes_on_bit_for_bit(tmp_path: Path) -> None:
     assert_resumable(tmp_path, (6,), *HARDEST, "tokenizer.kind=bpe")
 

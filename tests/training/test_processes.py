@@ -13,6 +13,8 @@ from torch import Tensor
 from transformer_mt.distributed import SingleProcess
 from transformer_mt.runs.checkpoints import states_by_name, states_of
 
+pytestmark = pytest.mark.slow
+
 ALONE = SingleProcess()
 
 

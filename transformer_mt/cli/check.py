@@ -1,4 +1,4 @@
-"""`tmt train --check`: everything is built and shown, one batch is learned by heart, nothing is written."""
+"""`tmt train --check`: builds and shows everything, overfits one batch, writes nothing."""
 
 import math
 from pathlib import Path
@@ -11,7 +11,6 @@ from transformer_mt.config.sections import Config
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.sanity_check import (
-    Learned,
     largest_batches,
     overfit,
     peak_memory,
@@ -64,24 +63,23 @@ def check_training(config: Config) -> None:
     result(f"time        {seconds:.2f} s a step, {seconds * steps / 60:.1f} minutes for {steps} steps")
     if memory is not None:
         result(f"memory      {memory:.2f} GiB at the most so far")
-    _learn(trainer, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))
+    _overfit(trainer, trainer.stream.encoded.batch(plan[0][:SENTENCES_LEARNED]).to(trainer.device))
 
 
 def _parameters(part: nn.Module) -> int:
     return sum(parameter.numel() for parameter in part.parameters())
 
 
-def _learn(trainer: Trainer, batch: Batch) -> None:
-    learned: Learned | None = None
+def _overfit(trainer: Trainer, batch: Batch) -> None:
     for learned in overfit(trainer, batch):
         note(f"overfitting {len(batch.pairs)} pairs: step {learned.steps}, {100 * learned.accuracy:.1f} % right")
-    assert learned is not None
-    if learned.accuracy < 1.0:
-        raise MachineError(
-            f"--check: after {learned.steps} steps only {100 * learned.accuracy:.1f} % of one batch are right; "
-            "the model is too small or something in it is broken; try a larger model.width"
-        )
-    result(f"learning    one batch of {len(batch.pairs)} pairs by heart in {learned.steps} steps")
+        if learned.accuracy == 1.0:
+            result(f"learning    one batch of {len(batch.pairs)} pairs overfitted in {learned.steps} steps")
+            return
+    raise MachineError(
+        f"--check: after {learned.steps} steps only {100 * learned.accuracy:.1f} % of one batch are right; "
+        "the model is too small or something in it is broken; try a larger model.width"
+    )
 
 
 def _size(tensor: Tensor) -> str:

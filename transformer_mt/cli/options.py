@@ -19,14 +19,7 @@ Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Nothing on stderr but what went wrong.")]
 _SOURCES = "builtin, a folder, one file or two, or a hub id."
-Data = Annotated[
-    str | None,
-    typer.Option(
-        "--data",
-        metavar="SOURCE",
-        help=f"{_SOURCES} [{DataConfig().corpus}]",
-    ),
-]
+Data = Annotated[str | None, typer.Option("--data", metavar="SOURCE", help=f"{_SOURCES} [{DataConfig().corpus}]")]
 DataToMeasure = Annotated[
     str | None, typer.Option("--data", metavar="SOURCE", help=f"{_SOURCES} [the run's corpus]", show_default=False)
 ]

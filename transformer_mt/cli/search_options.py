@@ -16,7 +16,7 @@ _CONFIGURED = SearchConfig()
 
 
 def _option(option: str, metavar: str, sentence: str) -> Any:
-    """A number of the search section, with the value that it has unless the run says otherwise."""
+    """A number of the search section, with its default."""
     name = option.removeprefix("--").replace("-", "_")
     default = f"[the run's, {getattr(_CONFIGURED, name)} unless configured]"
     return typer.Option(option, metavar=metavar, help=f"{sentence} {default}")
@@ -50,35 +50,32 @@ class SearchOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "SearchOptions":
-        """Those of the values that are there."""
+        """The values that are not None."""
         return cls({name: value for name, value in values.items() if value is not None})
 
     def applied_to(self, configured: SearchConfig) -> SearchConfig:
-        """The run's search, changed by what was given.
-
-        Raises `InputError` that names the option for a wrong value and for an option that would have no effect.
-        """
+        """The run's search, changed by the options. Raises `InputError` for a wrong value, or one without effect."""
         try:
             chosen = SearchConfig.model_validate(configured.model_dump() | dict(self.given))
         except ValidationError as error:
             first = error.errors()[0]
-            reason = first["msg"][0].lower() + first["msg"][1:]
-            raise InputError(f"{_name(str(first['loc'][0]))}: {reason}, not {first['input']}; correct it") from None
+            option, reason = _option_of(str(first["loc"][0])), first["msg"][0].lower() + first["msg"][1:]
+            raise InputError(f"{option}: {reason}, not {first['input']}; correct it") from None
         if not chosen.sample:
             self.refuse("acts on random draws alone; give --sample too, or leave it out", only=_OF_DRAWS)
         least = 2 * chosen.n_best
-        if chosen.n_best > 1 and chosen.beam < least:
+        if not chosen.sample and chosen.n_best > 1 and chosen.beam < least:
             self.refuse(f"--n-best {chosen.n_best} takes {least} or more; raise it, or leave it out", only=("beam",))
         return chosen
 
     def refuse(self, reason: str, *, only: Collection[str] = OPTIONS) -> None:
-        """Raise `InputError` for the first of these options that was given, which would have no effect."""
+        """Raise `InputError` for the first of these options that was given."""
         for name in self.given:
             if name in only:
-                raise InputError(f"{_name(name)}: {reason}")
+                raise InputError(f"{_option_of(name)}: {reason}")
 
 
-def _name(key: str) -> str:
+def _option_of(key: str) -> str:
     return f"--{key.replace('_', '-')}"
 
 

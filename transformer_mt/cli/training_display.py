@@ -63,22 +63,21 @@ class TrainLog:
 @contextmanager
 def display(console: Console, log: TrainLog, trainer: Trainer) -> Iterator[Callable[[Report], None]]:
     """A function that shows a report: live on a terminal, as lines on stderr for logs and pipes."""
-    training = trainer.config
-    if console.is_terminal and log.is_main:
-        live = LiveDisplay(console, trainer)
-        live.live.start()
+    if not (console.is_terminal and log.is_main):
+        yield lambda report: log.write(*report_lines(report, trainer.config))
+        return
+    live = LiveDisplay(console, trainer)
+    live.live.start()
 
-        def show(report: Report) -> None:
-            log.record(*report_lines(report, training))
-            live.show(report)
+    def show(report: Report) -> None:
+        log.record(*report_lines(report, trainer.config))
+        live.show(report)
 
-        try:
-            yield show
-        finally:
-            with suppress(OSError):  # the terminal may have been closed
-                live.live.stop()
-    else:
-        yield lambda report: log.write(*report_lines(report, training))
+    try:
+        yield show
+    finally:
+        with suppress(OSError):  # the terminal may have been closed
+            live.live.stop()
 
 
 def report_lines(report: Report, training: TrainingConfig) -> Iterator[str]:
@@ -140,25 +139,21 @@ class LiveDisplay:
         self.progress.update(self.task, description=description, completed=self.trainer.share_done())
 
     def _picture(self) -> RenderableType:
-        """At most as high as the terminal, however long translations are: what is below its end would not be seen."""
+        """Everything, in the height of the terminal; rich cuts off what exceeds it."""
         parts: list[RenderableType] = [self.progress, Text(self.line, no_wrap=True, overflow="ellipsis")]
         if self.validations:
             samples = self.validations[-1].validation.samples
             room = max(0, self.console.height - OTHER_LINES)
             shown = max(1, min(len(self.validations), VALIDATIONS_SHOWN, room - len(samples)))
-            parts += [self._table(shown), self._samples(lines=max(1, (room - shown) // max(1, len(samples))))]
+            scores = Table(box=None, header_style="bold")
+            for heading in ("step", "loss", "BLEU", "chrF", ""):
+                scores.add_column(heading, justify="right")
+            for report in self.validations[-shown:]:
+                found = report.validation
+                numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
+                scores.add_row(str(report.step), *numbers, "best" if report.best else "")
+            parts += [scores, self._samples(lines=max(1, (room - shown) // max(1, len(samples))))]
         return Group(*parts)
-
-    def _table(self, shown: int) -> Table:
-        table = Table(box=None, header_style="bold")
-        for heading in ("step", "loss", "BLEU", "chrF"):
-            table.add_column(heading, justify="right")
-        table.add_column()
-        for report in self.validations[-shown:]:
-            found = report.validation
-            numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
-            table.add_row(str(report.step), *numbers, "best" if report.best else "")
-        return table
 
     def _samples(self, *, lines: int) -> Table:
         """Every text in about as many lines, cut with dots where it is longer."""

@@ -21,7 +21,7 @@ from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
 from transformer_mt.runs.checkpoints import saved_steps
-from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run
+from transformer_mt.runs.directory import PARTS, Run
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -103,7 +103,7 @@ def open_training(
         session = build_session(config, run, corpora, tokenizer=tokenizer, distributed=distributed)
         if not continuing:
             on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
-        on_main(lambda: _remove_leftovers(session.trainer))
+        on_main(session.trainer.remove_leftovers)
         notes = (*session.notes, *resume_newest(session.trainer))
         unless_opened.pop_all()
     return replace(session, notes=notes)
@@ -173,18 +173,34 @@ def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[Training
 
 def _lock(run: Run, unless_opened: ExitStack) -> bool:
     """Whether a run is there, which from now on no other training may enter."""
-    exists = run.exists()
-    if not exists and run.path.exists():
-        refuse_other_content(run.path)
-    if exists and acquire(run.path):
-        unless_opened.callback(release, run.path)
+    path, exists = run.path, run.exists()
+    # Parts of a start that was cut off may stand there, but nothing else.
+    is_ours = path.is_dir() and all(original_name(entry.name) in PARTS for entry in path.iterdir())
+    if path.exists() and not (exists or is_ours):
+        raise InputError(f"{path}: exists and is not a run of tmt; choose another directory with --run-dir")
+    if exists and acquire(path):
+        unless_opened.callback(release, path)
     return exists
 
 
 def _require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
-    """The tokenizer of a run that is continued; `InputError` unless configuration and data are still the same."""
-    refuse_other_configuration(run, config)
-    refuse_other_data(run, corpora)
+    """The tokenizer of a run to continue. Raises `InputError` for another configuration or other data."""
+    remedy = "choose another directory with --run-dir, or start anew with --overwrite"
+    before = run.config()
+    changed = [
+        f"{key} is {old!r} there, {new!r} now"
+        for key, old, new in differences(before, config)
+        if not key.startswith(MAY_CHANGE)
+    ]
+    if changed:
+        raise InputError(f"{run.path}: belongs to another configuration ({'; '.join(changed)}); {remedy}")
+    if depends_on_steps(config.schedule) and before.training.steps != config.training.steps:
+        raise InputError(
+            f"{run.path}: training.steps was {before.training.steps}, and schedule.name {config.schedule.name} "
+            "has set every learning rate so far by it; keep the number, or start anew with --overwrite"
+        )
+    if difference := run.data().difference(corpora.record):
+        raise InputError(f"{run.path}: the data is not the same: {difference}; give the old data, {remedy}")
     return run.tokenizer()
 
 
@@ -198,11 +214,6 @@ def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Token
         raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
     run.clear()
     Run.create(run.path, config, tokenizer, corpora.record, words)
-
-
-def _remove_leftovers(trainer: Trainer) -> None:
-    trainer.run.remove_leftovers()
-    trainer.checkpoints.remove_leftovers()
 
 
 def known_words(config: Config, corpora: TrainingCorpora) -> TrainingWords | None:
@@ -232,60 +243,25 @@ def validation_pairs(corpus: Corpus) -> Sequence[SentencePair]:
     return corpus.splits["validation"]
 
 
-def refuse_other_configuration(run: Run, config: Config) -> None:
-    """Raise `InputError` when the run was started with another configuration, listing the differences."""
-    changed = differences(run.config(), config)
-    found = [f"{key} is {old!r} there, {new!r} now" for key, old, new in changed if not key.startswith(MAY_CHANGE)]
-    if found:
-        raise InputError(
-            f"{run.path}: belongs to another configuration ({'; '.join(found)}); choose another directory with "
-            "--run-dir, or start anew with --overwrite"
-        )
-    if depends_on_steps(config.schedule) and any(key == "training.steps" for key, _, _ in changed):
-        raise InputError(
-            f"{run.path}: training.steps was {run.config().training.steps}, and schedule.name {config.schedule.name} "
-            "has set every learning rate so far by it; keep the number, or start anew with --overwrite"
-        )
-
-
-def refuse_other_data(run: Run, corpora: TrainingCorpora) -> None:
-    """Raise `InputError` when the data is not that on which the run was started, with what differs."""
-    if difference := run.data().difference(corpora.record):
-        raise InputError(
-            f"{run.path}: the data is not the same: {difference}; give the old data, choose another directory with "
-            "--run-dir, or start anew with --overwrite"
-        )
-
-
-def refuse_other_content(path: Path) -> None:
-    """Raise `InputError` when something that is not a run stands at the path; a start that was cut off may."""
-    if not path.is_dir() or any(original_name(entry.name) not in PARTS for entry in path.iterdir()):
-        raise InputError(f"{path}: exists and is not a run of tmt; choose another directory with --run-dir")
-
-
 def resume_newest(trainer: Trainer) -> list[str]:
-    """Go to the newest sound checkpoint, if there is any; say what was found, damaged ones too."""
+    """Continue from the newest sound checkpoint, if there is one; returns remarks, on damaged ones too."""
+    on_main, checkpoints = trainer.distributed.broadcast_from_main, trainer.checkpoints
     damaged: list[MachineError] = []
-    for step in reversed(trainer.distributed.broadcast_from_main(trainer.checkpoints.steps)):
+    for step in reversed(on_main(checkpoints.steps)):
         try:
             trainer.resume(step)
         except MachineError as damage:
             damaged.append(damage)
             continue
         notes = [f"{damage}; trying the one before" for damage in damaged]
-        there, here = (
-            trainer.progress.machine,
-            describe_machine(trainer.device, processes=trainer.distributed.world_size),
-        )
+        there = trainer.progress.machine
+        here = describe_machine(trainer.device, processes=trainer.distributed.world_size)
         if there != here:
             notes.append(f"not bit for bit what it would have been without the stop: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
-    if not damaged and trainer.distributed.broadcast_from_main(lambda: saved_steps(trainer.checkpoints.directory)):
-        raise MachineError(f"{trainer.checkpoints.directory}: no complete checkpoint; start anew with --overwrite")
-    if damaged:
-        raise MachineError(
-            f"{trainer.run.path / CHECKPOINTS}: no sound checkpoint ({damaged[0]}); start anew with --overwrite"
-        )
+    if on_main(lambda: saved_steps(checkpoints.directory)):
+        reason = f"no sound checkpoint ({damaged[0]})" if damaged else "no complete checkpoint"
+        raise MachineError(f"{checkpoints.directory}: {reason}; start anew with --overwrite")
     if trainer.distributed.is_main:
         trainer.run.forget_metrics_after(0)
     return []

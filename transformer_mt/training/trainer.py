@@ -246,6 +246,11 @@ class Trainer:
             complete=set(complete if self.config.keep_checkpoints == "all" else complete[-2:]), weights=weights
         )
 
+    def remove_leftovers(self) -> None:
+        """Delete the half-written files of a crash."""
+        self.run.remove_leftovers()
+        self.checkpoints.remove_leftovers()
+
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `MachineError` where it is damaged or another run's."""
         checkpoint = self.distributed.broadcast_from_main(lambda: self.checkpoints.load(step))
