@@ -1,6 +1,6 @@
 """Rewrite the transcripts of a page with what its commands print now.
 
-    python scripts/transcripts.py transformer_mt/inspection/README.md
+    python scripts/transcripts.py transformer_mt/views/README.md
 
 In every block of the kind `console`, a line `$ command` is run in the shell, and what it prints, 80 columns wide, takes
 the place of the lines up to the next command or the end of the block. The commands need the runs that the page tells

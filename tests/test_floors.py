@@ -34,12 +34,8 @@ SLOW = {"torch", "datasets"}
 QUICK = [name for name in MODULES if name.split(".")[1:2] in (["config"], ["corpus"])] + [f"{PACKAGE}.cli.main"]
 
 
-MOVING = {"inspection": "views", "drawing": "views"}  # until these rooms are empty
-
-
 def room(module: str) -> str:
-    name = module.split(".")[1] if "." in module else "__init__"
-    return MOVING.get(name, name)
+    return module.split(".")[1] if "." in module else "__init__"
 
 
 def imports(module: str, tree: ast.AST, *, everywhere: bool) -> Iterator[str]:

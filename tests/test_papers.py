@@ -13,7 +13,7 @@ from transformer_mt.config.toml import load_config
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "transformer_mt"
 README = ROOT / "README.md"
-LOOKING_INSIDE = "transformer_mt/inspection/README.md"
+LOOKING_INSIDE = "transformer_mt/views/README.md"
 BESIDE_CODE = ("CONTRIBUTING.md", "configs/laboratory/README.md", "scripts/README.md", LOOKING_INSIDE)
 PAPERS = [README, *(ROOT / name for name in BESIDE_CODE)]
 

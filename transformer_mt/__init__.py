@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from transformer_mt.errors import TmtError as TmtError
     from transformer_mt.evaluation import Scores as Scores
     from transformer_mt.evaluation import evaluate as evaluate
-    from transformer_mt.inspection.maps import AttentionMaps as AttentionMaps
-    from transformer_mt.inspection.maps import attend_pair as attend_pair
     from transformer_mt.training.session import TrainingSession as TrainingSession
     from transformer_mt.training.session import open_training as open_training
     from transformer_mt.translation.translator import Translation as Translation
     from transformer_mt.translation.translator import Translator as Translator
+    from transformer_mt.views.maps import AttentionMaps as AttentionMaps
+    from transformer_mt.views.maps import attend_pair as attend_pair
     from transformer_mt.views.recording import record_attention as record_attention
 
 _NAMES = {
@@ -38,7 +38,7 @@ _NAMES = {
     "corpus.pairs": ("SentencePair",),
     "errors": ("TmtError",),
     "evaluation": ("Scores", "evaluate"),
-    "inspection.maps": ("AttentionMaps", "attend_pair"),
+    "views.maps": ("AttentionMaps", "attend_pair"),
     "views.recording": ("record_attention",),
     "training.session": ("TrainingSession", "open_training"),
     "translation.translator": ("Translation", "Translator"),

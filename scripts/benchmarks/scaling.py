@@ -22,14 +22,14 @@ import torch
 from benchmarks.contest import Spread, environment, in_turn, markdown
 from benchmarks.reference import Sizes, describe, reference_trainer
 from transformer_mt.device import choose_device
-from transformer_mt.drawing.chart import Panel, Series
-from transformer_mt.drawing.chart_svg import chart_svg
 from transformer_mt.errors import MachineError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
 from transformer_mt.translation.search import beam_search
+from transformer_mt.views.figure import curves_figure
+from transformer_mt.views.plot import Panel, Series
 
 LENGTH, SENTENCES, BEAM = 16, 64, 4
 
@@ -85,7 +85,7 @@ def scaling_table(
     searches = {axis.name: translation_costs(reference, axis, rounds=rounds) for axis in translation}
     if svg:
         panels = [panel("training step", training, steps), panel("translation", translation, searches)]
-        svg.write_text(chart_svg(panels), "utf-8")
+        svg.write_bytes(curves_figure(panels, path=svg))
     words = (
         f"reference: {reference.words}, all sentences of {reference.length} tokens; longer sentences are fewer in a "
         f"batch, and a wider model has a feed-forward network of 4 × the width; translation: {SENTENCES} sentences, "
@@ -140,7 +140,7 @@ def panel(what: str, axes: Sequence[Axis], costs: Costs) -> Panel:
         points = tuple((math.log2(value / axis.reference), math.log2(found[value] / reference)) for value in found)
         series.append(Series(f"{axis.name} ({axis.reference:,})", points, group=group))
     title = f"Cost of a {what} in doublings, against that of the reference"
-    return Panel(title, "doublings of the size, from the reference on", tuple(series))
+    return Panel(title, series, "doublings of the size, from the reference on")
 
 
 def training_costs(reference: Sizes, axis: Axis, folder: Path, *, rounds: int) -> dict[int, list[float]]:

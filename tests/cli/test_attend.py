@@ -1,6 +1,6 @@
-import io
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from itertools import product
@@ -18,11 +18,11 @@ from transformer_mt.cli.sentence import example, showcase
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.maps import AttentionMaps
-from transformer_mt.inspection.methods import METHODS, Weights
 from transformer_mt.models.build import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.views.maps import AttentionMaps
+from transformer_mt.views.methods import METHODS, Weights
 from transformer_mt.views.text import escape_controls
 
 SOURCE, TARGET = PAIRS[0]
@@ -96,10 +96,6 @@ def test_on_a_narrow_terminal_maps_are_folded(trained: str, tmt: Tmt, monkeypatc
     assert re.search(r"^columns 1–\d+ of \d+$", outcome.out, re.MULTILINE)
 
 
-def test_off_a_terminal_there_are_no_commands_to_one(trained: str, tmt: Tmt) -> None:
-    assert "\x1b" not in tmt("attend", "--model", trained, SOURCE, "--target", TARGET).out
-
-
 def test_colours_on_a_terminal(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
     code, screen = terminal("attend", "--model", trained, SOURCE, "--target", "The dog")
     assert code == 0
@@ -134,10 +130,6 @@ def test_the_sentence_is_the_first_of_moderate_length() -> None:
     assert example(corpus_of("Ja.", " ".join(["Wort"] * 30), "Der alte Hund schläft.", "Der alte Mann schläft.")) == (
         "Der alte Hund schläft."
     )
-
-
-def test_without_one_of_moderate_length_it_is_the_first() -> None:
-    assert example(corpus_of("Ja.", "Nein.")) == "Ja."
 
 
 def test_of_the_builtin_corpus_it_is_the_showcase() -> None:
@@ -285,18 +277,6 @@ def test_the_legend_says_what_numbers_are_and_speaks_of_masked_cells_where_there
     ]
 
 
-def test_on_a_wide_terminal_heads_stand_beside_each_other(
-    deeper: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    lines = tmt("attend", "--model", deeper, SOURCE, "--target", TARGET, "--head", "all").lines
-    titles = [re.sub(r"  +", "|", line) for line in lines if "attention, layer" in line]
-    assert titles == [
-        f"cross-attention, layer {layer} of 3, head 1 of 2|cross-attention, layer {layer} of 3, head 2 of 2"
-        for layer in (1, 2, 3)
-    ]
-
-
 def test_compact_shows_all_heads_of_a_layer_without_numbers(
     deeper: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,62 +317,68 @@ def test_the_sentence_of_the_first_run_is_that_of_all(trained: str, deeper: str,
     assert {run["source"] for run in found["runs"]} == {SOURCE}
 
 
-@pytest.mark.parametrize(
-    ("encoding", "options"),
-    [
-        ("ascii", []),
-        ("ascii", ["--compact", "--head", "all"]),
-        ("ascii", ["--graph"]),
-        ("latin-1", ["--stack", "decoder", "--pieces"]),
-    ],
-)
-def test_a_terminal_without_unicode_gets_what_it_can_show(
-    encoding: str, options: list[str], trained: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = io.BytesIO()
-    stream = io.TextIOWrapper(written, encoding=encoding, errors="backslashreplace")
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "stdout", stream)
-        assert run(["attend", "--model", trained, "Öl 日本 ▁", "--target", TARGET, "--quiet", *options]) == 0
-    text = written.getvalue().decode(encoding)
-    assert "?" not in text
-    assert r"\u65e5\u672c" in text
-    assert ("Öl" if encoding == "latin-1" else r"\xd6l") in text
-    drawn = text.split("\n", 2)[2]  # below source and target
-    assert not re.search(r"\\u2", drawn)  # where box characters, shades and the like are
+@pytest.mark.parametrize(("ending", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_a_picture_is_written_too(ending: str, magic: bytes, deeper: str, tmt: Tmt) -> None:
+    pair = ("--model", deeper, SOURCE, "--target", TARGET, "--layer", "2")
+    outcome = tmt("attend", *pair, "--figure", f"a.{ending}")
+    assert (outcome.code, outcome.out) == (0, tmt("attend", *pair).out)
+    assert Path(f"a.{ending}").read_bytes().startswith(magic)
 
 
-def test_a_picture_and_a_graph_are_written_too(deeper: str, tmt: Tmt) -> None:
-    pair = ("--model", deeper, SOURCE, "--target", TARGET)
-    files = ("--svg", "all.svg", "--dot", "all.dot")
-    assert tmt("attend", *pair, "--head", "all", *files).out == tmt("attend", *pair, "--head", "all").out
-    picture = ElementTree.parse("all.svg").getroot()
-    assert sum(text.get("class") == "title" for text in picture.iter("{http://www.w3.org/2000/svg}text")) == 6
-    description = picture[1].text
-    assert description == "A number is the weight that the row's token gives to the column's; a row sums to 1."
-    assert Path("all.dot").read_text().count("title_") == 12
-    edges = re.compile(r'row_\d_\d+ -> column_\d_\d+ \[label=" (1\.0|\.\d\d)"')
-    many = edges.findall(Path("all.dot").read_text())
-    tmt("attend", *pair, "--head", "all", "--dot", "few.dot", "--threshold", "0.5")
-    few = edges.findall(Path("few.dot").read_text())
-    assert sorted(weight for weight in many if float(weight) > 0.5) == sorted(w for w in few if float(w) > 0.5)
-    assert 0 < len(few) < len(many)
-
-
-def test_hostile_texts_are_escaped_in_text_picture_and_graph(trained: str, tmt: Tmt) -> None:
+def test_hostile_texts_are_escaped_everywhere(trained: str, tmt: Tmt) -> None:
     hostile = "".join(text for text in HOSTILE_TEXTS if text.isascii() or "\u202e" in text).replace("\x00", "")
-    pair = (hostile[:60], f"b{hostile[30:]}"[:60])
-    outcome = tmt("attend", "--model", trained, *pair[:1], "--target", pair[1], "--svg", "a.svg", "--dot", "a.dot")
+    pair = (hostile[:60], f"b$x^${hostile[30:]}"[:60])
+    outcome = tmt("attend", "--model", trained, *pair[:1], "--target", pair[1], "--figure", "a.svg")
     assert outcome.code == 0
     assert outcome.lines[:2] == [escape_controls(text) for text in pair]
     picture = Path("a.svg").read_text()
     assert not [element for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("script")]
-    assert '[label="\\""]' in Path("a.dot").read_text()
-    for text in (outcome.out, picture, Path("a.dot").read_text()):
+    for text in (outcome.out, picture):
         assert not set(text) & set("\x00\x1b\r\x9b\u202e\u2066")
     plain = tmt("attend", "--model", trained, pair[0], "--target", pair[1], "--json").out
     assert not set(plain) & set("\x00\x1b\r\x9b\u202e\u2066")
     assert [json.loads(plain)[side] for side in ("source", "target")] == list(pair)
+
+
+def test_without_matplotlib_it_says_what_to_install(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    outcome = tmt("attend", "--model", trained, SOURCE, "--figure", "a.png")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert outcome.err == "tmt: error: --figure: needs matplotlib; pip install 'transformer_mt[plot]'\n"
+    assert not Path("a.png").exists()
+
+
+def test_history_shows_the_same_target_by_the_weights_of_every_checkpoint(trained: str, tmt: Tmt) -> None:
+    steps = sorted(int(path.name.removeprefix("step-")) for path in Path(trained, "checkpoints").glob("step-*"))
+    pair = ("--model", trained, SOURCE, "--target", TARGET)
+    found = json.loads(tmt("attend", *pair, "--history", "--json", "--npz", "history.npz").out)
+    assert list(found) == ["source", "target", "method", "steps", "never_seen"]
+    assert [one["step"] for one in found["steps"]] == steps
+    losses = {one["step"]: one["loss"] for one in Run(Path(trained)).metrics() if one["kind"] == "validation"}
+    for one in found["steps"]:
+        at = ("--model", f"{trained}/checkpoints/step-{one['step']}", SOURCE)
+        assert one["stacks"] == json.loads(tmt("attend", *at, "--target", TARGET, "--json").out)["stacks"]
+        assert [one["translation"]] == tmt("translate", *at).lines
+        assert one["loss"] == losses.get(one["step"])
+    arrays = np.load("history.npz")
+    assert arrays["steps.step"].tolist() == steps
+    assert len(arrays["steps.cross.weights"]) == len(steps)
+    lines = tmt("attend", *pair, "--history", "--compact", "--layer", "1").lines
+    assert lines[:2] == [SOURCE, TARGET]
+    assert [line.partition(": ")[2] for line in lines[2 : 2 + len(steps)]] == [
+        one["translation"] for one in found["steps"]
+    ]
+    assert [line for line in lines if f"step {steps[0]}" in line and "│" in line]
+    own = tmt("attend", "--model", trained, SOURCE, "--history").lines
+    assert own[1] == tmt("translate", "--model", trained, SOURCE).lines[0]
+
+
+def test_history_without_checkpoints_is_one_line(own_run: Path, tmt: Tmt) -> None:
+    for path in (own_run / "checkpoints").iterdir():
+        shutil.rmtree(path)
+    outcome = tmt("attend", "--model", str(own_run), SOURCE, "--history")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"tmt: error: --history: {own_run} has no checkpoints; ")
 
 
 def test_the_matrix_as_a_graph(trained: str, tmt: Tmt) -> None:
@@ -468,10 +454,9 @@ class Small(Signed):
 
 def test_the_graph_of_small_numbers_says_their_unit(trained: str, monkeypatch: pytest.MonkeyPatch, tmt: Tmt) -> None:
     monkeypatch.setitem(METHODS, "small", Small)
-    options = ("--method", "small", "--graph", "--dot", "small.dot")
+    options = ("--method", "small", "--graph")
     outcome = tmt("attend", "--model", trained, SOURCE, "--target", TARGET, *options)
     assert "Numbers are in units of 0.001." in outcome.lines
-    assert ", in units of 0.001" in Path("small.dot").read_text()
 
 
 def test_the_help_names_every_method(tmt: Tmt) -> None:
@@ -489,22 +474,10 @@ def test_the_help_names_every_method(tmt: Tmt) -> None:
             "--layer: signed has one matrix for the whole model; leave one of the two out",
         ),
         (["--json", "--stack", "cross"], "--stack: --json prints all numbers of all heads; leave one of the two out"),
-        (["--json", "--compact"], "--compact: --json prints all numbers of all heads; leave one of the two out"),
-        (["--graph", "--compact"], "--compact: --graph prints edges instead of shades; leave one of the two out"),
-        (
-            ["--threshold", "0.2"],
-            "--threshold: only graphs have one; give --graph or --dot FILE too, or leave it out",
-        ),
         (["--graph", "--threshold", "0"], "--threshold: a share of a row is above 0 and at most 1, not 0; correct it"),
-        (
-            ["--graph", "--threshold", "nan"],
-            "--threshold: a share of a row is above 0 and at most 1, not nan; correct it",
-        ),
-        (
-            ["--dot", "x", "--threshold", "2"],
-            "--threshold: a share of a row is above 0 and at most 1, not 2; correct it",
-        ),
-        (["--svg", "missing/a.svg"], "missing/a.svg: missing is no directory; make it, or write elsewhere"),
+        (["--figure", "a.txt"], "--figure a.txt: the name says no format; end it in .png, .pdf or .svg"),
+        (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
+        (["--history", "--model", "."], "--model: --history goes through one run; give one"),
         (["--layer", "2"], "--layer: there is no '2'; give a number from 1 to 1 or all"),
     ],
 )

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[2] / "transformer_mt" / "inspection" / "README.md"
+PAGE = Path(__file__).parents[2] / "transformer_mt" / "views" / "README.md"
 
 
 def test_the_python_block_runs_as_it_is_printed(own_run: Path) -> None:

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import AlignmentHeads
@@ -18,6 +17,7 @@ from transformer_mt.views import align as module
 from transformer_mt.views.align import align, alignment_lines, choose_heads, cross_heads, guess_heads, link_counts
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.links import linked, shares, supported, word_membership
+from transformer_mt.views.maps import attend_pair
 from transformer_mt.views.words import over_words
 
 PAIRS = [

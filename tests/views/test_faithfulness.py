@@ -16,12 +16,9 @@ from typing_extensions import override
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.maps import AttentionMaps
-from transformer_mt.inspection.matrices import layer_matrices
-from transformer_mt.inspection.methods import ALL, METHODS, Gradient
-from transformer_mt.inspection.views import view_attention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.attend import layer_matrices, view_attention
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.estimates import Estimate
 from transformer_mt.views.faithfulness import (
@@ -32,6 +29,8 @@ from transformer_mt.views.faithfulness import (
     faithfulness_lines,
     kendall,
 )
+from transformer_mt.views.maps import AttentionMaps
+from transformer_mt.views.methods import ALL, METHODS, Gradient
 
 PAIRS = [
     SentencePair("Der alte Mann liest ein gutes Buch.", "The old man is reading a good book."),

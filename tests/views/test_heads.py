@@ -10,7 +10,6 @@ import torch
 
 from transformer_mt.config.sections import AttentionConfig, TransformerConfig
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.models.build import build_model
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -27,6 +26,7 @@ from transformer_mt.views.heads import (
     head_lines,
     measure_heads,
 )
+from transformer_mt.views.maps import attend_pair
 from transformer_mt.views.relations import Kind, instances
 
 GERMAN = (Node("DET", "det", 1), Node("NOUN", "nsubj", 2), Node("VERB", "root", -1), Node("PUNCT", "punct", 2))

@@ -3,10 +3,12 @@
 import pytest
 import torch
 
-from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.attend import view_attention
+from transformer_mt.views.data import to_arrays
+from transformer_mt.views.maps import attend_pair
 from transformer_mt.views.words import merge_mask, merge_pieces, tokenize_pair
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
@@ -77,7 +79,7 @@ def test_maps_over_words_have_rows_that_sum_to_one(model: Seq2Seq, tokenizer: To
 
 def test_arrays_are_what_numpy_can_save(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = attend_pair(model, tokenizer, SOURCE, TARGET)
-    arrays = maps.arrays()
+    arrays = to_arrays(view_attention(model, tokenizer, SOURCE, TARGET, words=False))
     assert {f"{stack}.{part}" for stack in maps.stacks for part in ("weights", "mask", "rows", "columns")} < set(arrays)
     assert not any(array.dtype.hasobject for array in arrays.values())
     assert tuple(arrays["cross.columns"]) == maps.stacks["cross"].columns

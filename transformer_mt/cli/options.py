@@ -45,8 +45,12 @@ LookedAt = Annotated[
 Npz = Annotated[
     Path | None, typer.Option("--npz", metavar="FILE", help="Write the numbers to a file for numpy.load too.")
 ]
-Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write what is shown as a picture too.")]
-History = Annotated[bool, typer.Option("--history", help="Go through the run's validations.")]
+Figure = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure", metavar="FILE", help="Draw a picture too, a PNG, PDF or SVG by its name; needs the extra plot."
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a configuration value, as in --set model.width=128."),

@@ -1,20 +1,23 @@
-"""`tmt plot`: what training has measured, a schedule, and the position encoding as pictures."""
+"""`tmt plot`: the curves of training, a schedule, and the encoding of positions."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transformer_mt.cli.options import RUNS, Json, Npz, Quiet, Set, Svg
+from transformer_mt.cli.options import RUNS, Figure, Json, Npz, Quiet, Set
 from transformer_mt.errors import InputError
+from transformer_mt.files import write_output
 from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import Config
-    from transformer_mt.drawing.plots import Plot
+    from transformer_mt.views.plot import Points
 
 # Positions that are shown on a screen.
-SHOWN = 24
+POSITIONS = 24
+# Steps at which a schedule is measured, besides its ends and the end of its warm-up.
+STEPS = 300
 
 
 def plot(
@@ -29,7 +32,7 @@ def plot(
         bool, typer.Option("--positions", help="Plot the sinusoidal encoding of a configuration's width.")
     ] = False,
     set: Set = None,
-    svg: Svg = None,
+    figure: Figure = None,
     npz: Npz = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -39,55 +42,50 @@ def plot(
     \b
     Examples:
       tmt plot
-      tmt plot runs/builtin runs/small --svg training.svg
+      tmt plot runs/builtin runs/small --figure training.pdf
       tmt plot --schedule
       tmt plot --schedule configs/multi30k.toml --set schedule.name=cosine
-      tmt plot --positions --svg positions.svg
+      tmt plot --positions --figure positions.png
 
-    It draws with characters, a single curve with dots and several with a letter each; --svg writes a picture that is
-    light or dark as its reader wishes. --json prints the numbers: runs, each with training_loss, validation_loss,
-    learning_rate and bleu as pairs of step and value; curves, a name and pairs each; or rows, one for each position.
+    It draws with characters, a single curve with dots and several with a letter each. --json prints the numbers: runs,
+    each with training_loss, validation_loss, learning_rate and bleu as pairs of step and value; curves, a name and
+    pairs each; or rows, one for each position.
     """
-
     from transformer_mt.cli.sentence import save_arrays
-    from transformer_mt.cli.terminal import literal_console, prints, result
-    from transformer_mt.drawing.chart_text import FINE
-    from transformer_mt.files import write_output
+    from transformer_mt.cli.terminal import literal_console, note, result
+    from transformer_mt.runs.curves import read_curves
+    from transformer_mt.runs.directory import Run, newest_run
+    from transformer_mt.views.data import to_json
+    from transformer_mt.views.figure import check_figure, curves_figure, positions_figure
+    from transformer_mt.views.plot import PositionsPlot, RunsPlot, SchedulesPlot, chart_lines, heat_map_lines
 
     if schedule and positions:
         raise InputError("--positions: --schedule plots something else; give one of them")
     if set and not (schedule or positions):
         raise InputError("--set: changes the configuration of --schedule or --positions; give one of them, or leave it")
-    found = _plot(subjects or [], schedule=schedule, positions=positions, overrides=set or [], quiet=quiet)
-    if svg is not None:
-        write_output(svg, found.svg().encode())
-    if npz is not None:
-        save_arrays(found, npz)
-    if as_json:
-        result(escaped_json(found.to_json()))
+    if figure is not None:
+        check_figure(figure)
+    view: Any
+    if positions:
+        view = PositionsPlot(_encoding(_configs(subjects or [], set or [])))
+    elif schedule:
+        configs = _configs(subjects or [], set or [])
+        view = SchedulesPlot.of({name: _learning_rates(config) for name, config in configs.items()})
     else:
-        result(*found.lines(width=literal_console().width, fine=prints(FINE)))
-
-
-def _plot(subjects: list[Path], *, schedule: bool, positions: bool, overrides: list[str], quiet: bool) -> "Plot":
-    from transformer_mt.cli.terminal import note
-    from transformer_mt.drawing.plots import plot_positions, plot_runs
-    from transformer_mt.runs.curves import read_curves
-    from transformer_mt.runs.directory import Run, newest_run
-    from transformer_mt.training.schedule_plot import plot_schedules
-
-    if not (schedule or positions):
-        runs = [Run.open(path) for path in subjects] or [newest_run(RUNS)]
+        runs = [Run.open(path) for path in subjects or []] or [newest_run(RUNS)]
         if not (subjects or quiet):
             note(f"using {runs[0].path}")
-        return plot_runs([read_curves(run) for run in runs])
-    configs = _configs(subjects, overrides)
-    if schedule:
-        return plot_schedules(configs)
-    if len(configs) > 1:
-        raise InputError("--positions: takes one configuration; give one of them")
-    (config,) = configs.values()
-    return plot_positions(width=config.model.width, length=SHOWN)
+        view = RunsPlot([read_curves(run) for run in runs])
+    if figure is not None:
+        draw = positions_figure(view, path=figure) if positions else curves_figure(view.panels(), path=figure)
+        write_output(figure, draw)
+    if npz is not None:
+        save_arrays(view, npz)
+    width = literal_console().width
+    if as_json:
+        result(escaped_json(to_json(view)))
+    else:
+        result(*(heat_map_lines(view, width=width) if positions else chart_lines(view.panels(), width=width)))
 
 
 def _configs(paths: list[Path], overrides: list[str]) -> "dict[str, Config]":
@@ -97,3 +95,24 @@ def _configs(paths: list[Path], overrides: list[str]) -> "dict[str, Config]":
     if not paths:
         return {"default": load_config(None, overrides)}
     return {str(path): load_config(path, overrides) for path in paths}
+
+
+def _learning_rates(config: "Config") -> "Points":
+    """The learning rates of a training. Raises `InputError` for a schedule that does not fit it."""
+    from transformer_mt.training.schedules import configured_schedule
+
+    schedule, last = configured_schedule(config), config.training.steps
+    steps = {1, min(config.schedule.warmup, last), last, *range(1, last, -(-last // STEPS))}
+    return [(step, schedule(step)) for step in sorted(steps)]
+
+
+def _encoding(configs: "dict[str, Config]") -> Any:
+    """The sinusoidal encoding (Vaswani et al. 2017, §3.5) of the first positions."""
+    import torch
+
+    from transformer_mt.attention.positions import sinusoids
+
+    if len(configs) > 1:
+        raise InputError("--positions: takes one configuration; give one of them")
+    (config,) = configs.values()
+    return sinusoids(0, POSITIONS, width=config.model.width, device=torch.device("cpu")).numpy()

@@ -48,14 +48,13 @@ def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """
     arrays: dict[str, np.ndarray] = {}
     for name, entry in _entries(_in_place_of(value, "arrays")).items():
-        entry = _in_place_of(entry, "arrays")
         if isinstance(entry, Mapping):
             arrays |= to_arrays(entry, prefix)
         elif is_dataclass(entry):
             arrays |= to_arrays(entry, f"{prefix}{name}.")
         elif columns := _columns(entry):
-            arrays |= to_arrays(columns, f"{prefix}{name}.")
-        elif entry is not None:
+            arrays |= to_arrays(columns, prefix if isinstance(entry[0], Mapping) else f"{prefix}{name}.")
+        elif not _is_missing(entry):
             arrays[f"{prefix}{name}"] = _array(entry)
     return arrays
 
@@ -82,9 +81,15 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
     return {str(name): [row.get(name) for row in entries] for name in _entries(present[0])}
 
 
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and value != [] and all(entry is None for entry in value))
+
+
 def _array(value: Any) -> np.ndarray:
     if hasattr(value, "numpy"):  # a tensor
         return value.numpy(force=True)
+    if isinstance(value, list) and value and hasattr(value[0], "numpy"):
+        return np.stack([_array(entry) for entry in value])
     if isinstance(value, list | tuple) and not isinstance(value, HeadName):
         missing = "" if any(isinstance(entry, str | HeadName | Enum) for entry in value) else math.nan
         value = [missing if entry is None else _label(entry) for entry in value]

@@ -10,11 +10,11 @@ from jaxtyping import Float
 from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.maps import StackMaps
-from transformer_mt.inspection.methods import METHODS, Erasure, Method
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.estimates import Estimate, Resampling
+from transformer_mt.views.maps import StackMaps
+from transformer_mt.views.methods import METHODS, Erasure, Method
 from transformer_mt.views.text import rendered, table, wrapped
 
 REFERENCE = "erasure"

@@ -41,6 +41,14 @@ def _visible(character: str) -> str:
     return _PICTURES.get(code, f"⟨U+{code:04X}⟩")
 
 
+def clean(text: str) -> str:
+    """A label as `escape_controls` shows it; one that begins with a combining mark gets a circle to carry it."""
+    from rich.cells import cell_len
+
+    text = escape_controls(text)
+    return f"◌{text}" if text and cell_len(text[0]) == 0 else text
+
+
 def format_weight(weight: float) -> str:
     """A number above -99.5 and below 999.5 in three characters: `.42`, `1.0`, `-.3`, ` 12`; others take more.
 
@@ -84,15 +92,17 @@ def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
     from rich.text import Text
 
     console = Console(width=width, color_system="truecolor", markup=False, emoji=False, highlight=False)
-    found = []
+    lines = []
     for segments in console.render_lines(content, pad=False):
+        while segments and not segments[-1].style and not segments[-1].text.strip(" "):
+            segments.pop()
         line = Text()
         for segment in segments:
             line.append(segment.text, segment.style)
-        if not (segments and segments[-1].style and segments[-1].style.bgcolor):  # a shade may be a space
+        if not (segments and segments[-1].style):  # a shade may be a space
             line.rstrip()
-        found.append(line)
-    return found
+        lines.append(line)
+    return lines
 
 
 def wrapped(text: str, *, width: int) -> list[str]:

@@ -1,20 +1,32 @@
 """Attention maps as text: nothing cut, nothing too wide, nothing that commands a terminal."""
 
 import io
+import math
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.color import Color, ColorSystem
 from rich.console import Console
 from rich.text import Text
 
-from transformer_mt.drawing.glyphs import glyphs_for
-from transformer_mt.drawing.layout import NARROWEST
-from transformer_mt.drawing.matrix_text import render_compact, render_map
-from transformer_mt.drawing.shading import Blocks, Colours, Shading, render_legend
-from transformer_mt.inspection.matrices import map_title
+from transformer_mt.views.matrix import (
+    CELL,
+    NARROWEST,
+    Blocks,
+    Colours,
+    Labels,
+    Matrix,
+    Scale,
+    Shading,
+    Weights,
+    legend,
+    matrix_lines,
+    shading_for,
+)
 from transformer_mt.views.text import escape_controls, format_weight
 
 SHADINGS = [Blocks(), Colours()]
@@ -45,6 +57,36 @@ def maps(draw: st.DrawFn) -> tuple[list[list[float | None]], list[str], list[str
 
 def plain(lines: list[Text]) -> list[str]:
     return [line.plain for line in lines]
+
+
+def render_map(
+    weights: Sequence[Weights], *, title: str, rows: Labels, columns: Labels, width: int, shading: Shading
+) -> list[Text]:
+    matrix = Matrix("", title, "", [list(row) for row in weights], tuple(rows), tuple(columns))
+    return matrix_lines([matrix], width=width, shading=shading)
+
+
+def render_compact(
+    panels: Sequence[tuple[str, Sequence[Weights]]],
+    *,
+    title: str,
+    rows: Labels,
+    columns: Labels,
+    width: int,
+    shading: Shading,
+) -> list[Text]:
+    matrices = [
+        Matrix("", title, name, [list(row) for row in weights], tuple(rows), tuple(columns)) for name, weights in panels
+    ]
+    return matrix_lines(matrices, width=width, shading=shading, compact=True)
+
+
+def render_legend(
+    *, width: int, shading: Shading, masked: bool, negative: bool = False, compact: bool = False
+) -> list[Text]:
+    numbers = [[None if masked else 0.5, -0.5 if negative else 0.5]]
+    matrix = Matrix("", "", "", numbers, ("r",), ("a", "b"))
+    return legend([matrix], width=width, shading=shading, compact=compact)
 
 
 def shown(lines: list[Text], *, width: int, colour: bool, no_color: bool = False) -> str:
@@ -102,7 +144,7 @@ def test_every_character_of_every_label_appears(
 def test_the_map_of_a_small_pair() -> None:
     lines = render_map(
         [[0.75, 0.2, 0.05], [0.004, 0.996, None], [0.25, 0.25, 0.5]],
-        title=map_title("cross", layer=3, layers=3, head=2, heads=4),
+        title="cross-attention, layer 3 of 3, head 2 of 4",
         rows=["▁Can", "▁you", "</s>"],
         columns=["▁Kannst", "▁du", "</s>"],
         width=80,
@@ -286,44 +328,7 @@ def test_compact_maps_lose_no_label_and_are_never_too_wide(
             assert text.count(character) >= escape_controls(label).count(character)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "cp437", "utf-8"])
-@pytest.mark.parametrize("kind", [Blocks, Colours])
-@given(example=maps(), width=st.integers(NARROWEST, 130))
-def test_everything_can_be_encoded_and_nothing_is_cut(
-    kind: type[Shading], encoding: str, example: tuple[list[list[float | None]], list[str], list[str]], width: int
-) -> None:
-    weights, rows, columns = example
-    shading = kind(glyphs_for(encoding))
-    options = {"rows": rows, "columns": columns, "width": width, "shading": shading}
-    lines = render_map(weights, title="▁title …", **options) + render_legend(width=width, shading=shading, masked=True)
-    lines += render_compact([("▁", weights)] * 2, title="…", **options)
-    assert max(line.cell_len for line in lines) <= width
-    text = "".join(plain(lines))
-    text.encode(encoding)
-    for label in rows + columns:
-        visible = shading.glyphs.clean(label)
-        assert all(text.count(character) >= visible.count(character) for character in visible)
-
-
-def test_a_map_in_ascii() -> None:
-    lines = render_map(
-        [[0.75, 0.2, None], [0.004, 0.3, 0.6]],
-        title="a title",
-        rows=["▁Öl", "</s>"],
-        columns=["▁Kannst", "▁du", "</s>"],
-        width=80,
-        shading=Blocks(glyphs_for("ascii")),
-    )
-    assert plain(lines) == [
-        "a title",
-        "        _Kannst",
-        "        |    _du  </s>",
-        "_\\xd6l #.75 '.20  /",
-        "  </s>  .00 +.30 *.60",
-    ]
-
-
-@pytest.mark.parametrize("shading", [*SHADINGS, Blocks(glyphs_for("ascii"))])
+@pytest.mark.parametrize("shading", SHADINGS)
 @pytest.mark.parametrize(("width", "blocks", "panels"), [(80, 3, 1), (200, 2, 3)])
 def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, panels: int, shading: Shading) -> None:
     rows, columns = ([f"{side}{number}" for number in range(41)] for side in "ts")
@@ -344,3 +349,124 @@ def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, pan
     assert max(line.cell_len for line in small) <= width
     captions = [line.plain for line in small if "head" in line.plain]
     assert [line.count("head") for line in captions] == [panels] * (3 // panels)
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+def test_a_shade_is_of_the_size_whatever_the_sign(shading: Shading) -> None:
+    scaled = type(shading)(scale=Scale(4.0))
+    assert [scaled.level(x) for x in (4.0, 1.9, -1.9)] == [shading.level(x) for x in (1.0, 0.475, 0.475)]
+
+
+@pytest.mark.parametrize("kind", [Blocks, Colours])
+@pytest.mark.parametrize("width", [1, 2])
+def test_without_numbers_and_colours_the_sign_can_be_seen(kind: type[Shading], width: int) -> None:
+    shading = kind()
+    cells = [shading.cell(number, width) for number in (-1.0, -0.3, 0.3, 1.0, None)]
+    assert {cell.cell_len for cell in cells} == {width}
+    if kind is Blocks:
+        assert len({cell.plain for cell in cells}) == 5
+    else:
+        assert cells[0].style == cells[3].style
+        assert cells[0].plain != cells[3].plain
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+def test_cells_are_equally_wide_and_masked_ones_are_empty(shading: Shading) -> None:
+    cells = [shading.cell(weight, CELL) for weight in (None, 0.0, 0.1, 0.3, 0.6, 1.0)]
+    assert {cell.cell_len for cell in cells} == {5}
+    assert cells[0].plain.strip() == "·"
+    assert not cells[0].style
+    assert cells[1].plain.strip() == ".00"
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_more_weight_is_never_a_lighter_shade(shading: Shading, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert shading.level(low) <= shading.level(high)
+
+
+def luminance(color: Color) -> float:
+    """Relative luminance as WCAG 2.1 defines it."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in color.get_truecolor())
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+# The least that WCAG 2.1 asks for: 4.5 for any text. Sixteen colours leave less room; their shades differ by terminal.
+@pytest.mark.parametrize(("system", "least"), [(ColorSystem.EIGHT_BIT, 4.5), (ColorSystem.STANDARD, 3.0)])
+def test_numbers_are_readable_on_every_background(system: ColorSystem, least: float) -> None:
+    for style in Colours.styles:
+        assert style.color
+        assert style.bgcolor
+        light = sorted(luminance(color.downgrade(system)) for color in (style.color, style.bgcolor))
+        assert (light[1] + 0.05) / (light[0] + 0.05) >= least
+
+
+def test_backgrounds_get_lighter_with_every_level() -> None:
+    light = [luminance(style.bgcolor) for style in Colours.styles if style.bgcolor]
+    assert light == sorted(set(light))
+    assert len(light) == len(Colours.shares) + 1
+
+
+def test_there_are_no_escape_codes_without_colour() -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=80)
+    shading = shading_for(console, Scale())
+    lines = render_map([[0.9, None]], title="t", rows=["a"], columns=["b", "c"], width=80, shading=shading)
+    for line in lines + render_legend(width=80, shading=shading, masked=True):
+        console.print(line)
+    assert isinstance(shading, Blocks)
+    assert "\x1b" not in file.getvalue()
+
+
+def test_no_color_is_heeded_on_a_terminal() -> None:
+    colourful = Console(file=io.StringIO(), force_terminal=True, color_system="256", no_color=False)
+    plain_terminal = Console(file=io.StringIO(), force_terminal=True, color_system="256", no_color=True)
+    assert isinstance(shading_for(colourful, Scale()), Colours)
+    assert isinstance(shading_for(plain_terminal, Scale()), Blocks)
+
+
+@pytest.mark.parametrize("shading", SHADINGS)
+@pytest.mark.parametrize("width", [1, 20, 33, 120])
+def test_the_legend_shows_every_shade_and_fits(shading: Shading, width: int) -> None:
+    lines = render_legend(width=width, shading=shading, masked=True)
+    assert max(line.cell_len for line in lines) <= max(width, NARROWEST)
+    text = " ".join(plain(lines))
+    assert NUMBER.findall(text) == [format_weight(level) for level in shading.levels]
+    assert text.endswith("and · where nothing may be attended to")
+    unmasked = " ".join(plain(render_legend(width=width, shading=shading, masked=False)))
+    assert text == f"{unmasked} and · where nothing may be attended to"
+
+
+def test_the_compact_legend_shows_shades_of_both_signs() -> None:
+    def legend(*, masked: bool, negative: bool) -> str:
+        return " ".join(
+            plain(render_legend(width=80, shading=Blocks(), masked=masked, negative=negative, compact=True))
+        )
+
+    shades = "shades from ░░ .05 ▒▒ .25 ▓▓ .50 ██ .75"
+    assert legend(masked=False, negative=False) == shades
+    assert legend(masked=False, negative=True) == f"{shades} below zero -- ~~ == ≡≡"
+    assert legend(masked=True, negative=False) == f"{shades} and · where nothing may be attended to"
+
+
+def test_shares_are_shaded_by_themselves_and_other_numbers_by_the_largest_of_all() -> None:
+    shares: list[list[float | None]] = [[0.25, 0.75, None], [1.0, 0.0, 0.0]]
+    assert Scale.of([shares]) == Scale(1.0, 1.0)
+    assert Scale.of([shares, [[0.5, -3.0]]]) == Scale(3.0, 1.0)
+    assert Scale.of([[[0.5, 0.75]]]) == Scale(0.75, 1.0)
+    assert Scale.of([[[0.0, 0.0]]]) == Scale(1.0, 1.0)
+    assert Scale.of([[[math.nan, -math.inf, 2.0]]]) == Scale(2.0, 1.0)
+
+
+@pytest.mark.parametrize(("largest", "unit"), [(0.04, 0.01), (0.05, 1.0), (98.0, 1.0), (99.0, 10.0), (54321.0, 1e4)])
+def test_numbers_that_three_characters_cannot_show_are_printed_in_a_unit(largest: float, unit: float) -> None:
+    scale = Scale.of([[[largest, -largest]]])
+    assert scale == Scale(largest, unit)
+    shading = Blocks(scale=scale)
+    assert shading.numbered(-largest).cell_len == 5
+    assert float(scale.printed(largest)) * unit == pytest.approx(largest, rel=0.1)
+    legend = " ".join(plain(render_legend(width=80, shading=shading, masked=False)))
+    assert (f"in units of {unit:g}" in legend) == (unit != 1.0)

@@ -3,9 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.hostile_text import hostile_texts
 
-from transformer_mt.inspection.graph import Edge, adjacency
-from transformer_mt.inspection.matrices import Matrix
+from transformer_mt.views.data import to_json
+from transformer_mt.views.graph import Edge, adjacency, graph_lines
+from transformer_mt.views.matrix import Matrix, Scale
 
 MATRIX = Matrix(
     "cross.1",
@@ -65,9 +67,61 @@ def test_degrees_sum_to_the_edges(numbers: list[list[float]], threshold: float) 
 
 
 def test_json_has_edges_as_row_column_and_weight() -> None:
-    assert adjacency(MATRIX, threshold=0.5).to_json() == {
+    assert to_json(adjacency(MATRIX, threshold=0.5)) == {
         "edges": [[0, 0, 0.75], [1, 1, 1.0]],
         "out_degrees": [1, 1],
         "in_degrees": [1, 1, 0],
         "convex": True,
     }
+
+
+def printed(matrix: Matrix, *, width: int) -> list[str]:
+    scale = Scale.of([matrix.numbers])
+    return [str(line) for line in graph_lines(matrix, adjacency(matrix, threshold=0.1), width=width, scale=scale)]
+
+
+def test_the_graph_as_text() -> None:
+    assert printed(MATRIX, width=40) == [
+        "cross-attention, mean: 3 edges, each at",
+        "least 10 % of its row",
+        "",
+        "row  out-degree  edges",
+        "Can           2  Kannst .75, </s> .20",
+        "you           1  du 1.0",
+        "",
+        "column  in-degree",
+        "Kannst          1",
+        "    du          1",
+        "  </s>          1",
+        "",
+        "Every row is a convex combination: no",
+        "number is negative, and they sum to 1.",
+    ]
+
+
+def test_edges_that_do_not_fit_go_on_below() -> None:
+    many = Matrix("cross", "p", "n", [[0.25] * 4], ("r",), ("aa", "bb", "cc", "dd"))
+    assert printed(many, width=36)[4:6] == ["  r           4  aa .25, bb .25, cc", "                 .25, dd .25"]
+
+
+def test_rows_that_are_no_convex_combinations_are_said_to_be_none() -> None:
+    said = "Rows are no convex combinations: they sum to between"
+    assert printed(SIGNED, width=99)[-1] == f"{said} 2.5 and 2.5, and some numbers are negative."
+    longer = Matrix("cross", "values", "all", [[0.5, None], [3.0, 4.0]], ("a", "b"), ("x", "y"))
+    assert printed(longer, width=99)[-1] == f"{said} .50 and 7.0."
+
+
+def test_small_numbers_are_printed_in_their_unit() -> None:
+    small = Matrix("cross", "gradient", "all", [[-0.002, 0.006]], ("a",), ("x", "y"))
+    lines = printed(small, width=99)
+    assert lines[3] == "  a           2  x -2, y 6.0"
+    assert (
+        lines[-1] == "Rows are no convex combinations: they sum to between 4.0 and 4.0, and some numbers are negative."
+    )
+
+
+@given(hostile_texts)
+def test_hostile_labels_command_nothing(text: str) -> None:
+    matrix = Matrix("cross", text, text, [[1.0]], (text,), (text,))
+    lines = printed(matrix, width=60)
+    assert all(line.isprintable() or not line.isascii() for line in lines)

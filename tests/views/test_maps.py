@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from transformer_mt.errors import InputError
-from transformer_mt.inspection.maps import attend_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.data import to_json
+from transformer_mt.views.maps import attend_pair
 from transformer_mt.views.recording import record_attention
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
@@ -95,9 +96,10 @@ def test_the_greatest_length_counts_the_end_symbol(model: Seq2Seq, tokenizer: To
 
 def test_json_keeps_five_digits_and_shows_masked_cells_as_null(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = attend_pair(model, tokenizer, SOURCE, TARGET)
-    plain = json.loads(json.dumps(maps.to_json(), allow_nan=False))
+    plain = json.loads(json.dumps(to_json(maps), allow_nan=False))
     assert (plain["source"], plain["target"]) == (SOURCE, TARGET)
-    assert set(plain["stacks"]) == {"encoder", "decoder", "cross"}
+    stacks = plain["stacks"]
+    assert set(stacks) == {"encoder", "decoder", "cross"}
     for name, stack in plain["stacks"].items():
         expected = maps.stacks[name]
         assert (tuple(stack["rows"]), tuple(stack["columns"])) == (expected.rows, expected.columns)

@@ -1,0 +1,333 @@
+"""Every method of attribution, on every model, and the quantities that they are made of."""
+
+import json
+
+import pytest
+import torch
+from support.pairs import pair_tokens
+from support.tiny import VOCABULARY, tiny_model, varied_model
+from support.variants import RECURRENT, VARIANTS, Variant
+from torch import Tensor, nn
+
+from transformer_mt.attention.linear import LinearAttention
+from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.cli.attend import DEFAULT_THRESHOLD
+from transformer_mt.errors import InputError
+from transformer_mt.models.recurrent import SourceAttention
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer.symbols import BOS, EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views import methods
+from transformer_mt.views.attend import layer_matrices
+from transformer_mt.views.graph import adjacency
+from transformer_mt.views.methods import METHODS, Part, erase, gradient_times_input, value_norms
+from transformer_mt.views.recording import record_attention
+from transformer_mt.views.words import PairTokens
+
+SOURCE, TARGET = "Der Satz.", "The book."
+ONE_LAYER = ("model.encoder_layers=1", "model.decoder_layers=1")
+SIGNED = ["gradient", "erasure"]
+
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
+def test_every_method_that_applies_gives_finite_matrices_over_pieces_and_words(
+    variant: Variant, tokenizer: Tokenizer
+) -> None:
+    model = tiny_model(*variant, *ONE_LAYER, vocabulary=tokenizer.size)
+    for name, method in METHODS.items():
+        if not method().applies_to(model):
+            assert RECURRENT in variant
+            continue
+        maps = method().maps(model, tokenizer, "Satz.", "book.", stacks=["encoder", "cross"])
+        assert "cross" in maps.stacks, name
+        words = maps.by_words()
+        for stack, found in maps.stacks.items():
+            rows, columns = maps.tokens.sides(stack)
+            assert (found.rows, found.columns) == (rows.pieces, columns.pieces)
+            assert found.weights.shape[2:] == found.mask.shape[1:] == (len(rows.pieces), len(columns.pieces))
+            assert not found.weights[:, :, ~found.mask[0]].any()
+            assert words.stacks[stack].weights.shape[2:] == (len(rows.words), len(columns.words))
+            assert words.stacks[stack].weights.isfinite().all()
+            assert found.weights.isfinite().all()
+            assert not found.weights.requires_grad
+            assert not method.whole or found.weights.shape[:2] == (1, 1)
+
+
+@every_method
+def test_numbers_are_below_zero_where_the_method_is_signed_alone(
+    name: str, model: Seq2Seq, tokenizer: Tokenizer
+) -> None:
+    cross = METHODS[name]().maps(model, tokenizer, SOURCE, TARGET).stacks["cross"]
+    assert bool((cross.weights < 0.0).any()) == (name in SIGNED)
+
+
+@every_method
+def test_the_graph_of_every_method_has_edges_by_default(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    maps = METHODS[name]().maps(model, tokenizer, SOURCE, TARGET)
+    for matrix in layer_matrices(maps, method=name):
+        assert all(adjacency(matrix, threshold=DEFAULT_THRESHOLD).out_degrees)
+
+
+@every_method
+def test_only_the_stacks_that_are_asked_for_are_computed(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    method = METHODS[name]()
+    every = method.maps(model, tokenizer, SOURCE, TARGET)
+    assert set(every.stacks) == ({"decoder", "cross"} if name in SIGNED else {"encoder", "decoder", "cross"})
+    alone = method.maps(model, tokenizer, SOURCE, TARGET, stacks=["cross"])
+    assert list(alone.stacks) == ["cross"]
+    torch.testing.assert_close(alone.stacks["cross"].weights, every.stacks["cross"].weights)
+    assert list(method.maps(model, tokenizer, SOURCE, TARGET, stacks=["decoder"]).by_words().stacks) == ["decoder"]
+
+
+@every_method
+def test_a_sentence_that_is_too_long_is_an_input_error(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    with pytest.raises(InputError, match=r"^SENTENCE: \d+ tokens, the model takes at most 64; shorten it$"):
+        METHODS[name]().maps(model, tokenizer, "a " * 70, "a")
+
+
+@every_method
+def test_the_model_trains_on_afterwards(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    model.train()
+    first, second = (METHODS[name]().maps(model, tokenizer, SOURCE, TARGET) for _ in range(2))
+    assert model.training
+    torch.testing.assert_close(first.stacks["cross"].weights, second.stacks["cross"].weights)
+
+
+def test_heads_that_have_been_left_out_have_no_numbers(tokenizer: Tokenizer) -> None:
+    pruned = [f"cross.1.{head}" for head in (1, 2, 3)] + ["cross.2.2"]
+    model = tiny_model(f"model.attention.head_mask={json.dumps(pruned)}", vocabulary=tokenizer.size)
+    for name, method in METHODS.items():
+        maps = method().maps(model, tokenizer, SOURCE, TARGET)
+        assert all(found.weights.isfinite().all() for found in maps.stacks.values())
+        if not method.whole:
+            cross = maps.stacks["cross"]
+            assert cross.weights.flatten(2).any(dim=-1).tolist() == [[False] * 3, [True, False, True]], name
+            assert (cross.heads(0), cross.heads(1)) == ([], [0, 2])
+
+
+@pytest.mark.parametrize("stack", ["decoder", "cross"])
+def test_words_sum_the_parts_of_ln_p_over_rows_and_columns(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    maps = METHODS["gradient"]().maps(model, tokenizer, SOURCE, TARGET)
+    rows, columns = maps.tokens.sides(stack)
+    expected = torch.zeros(len(rows.words), len(columns.words))
+    for row, word in enumerate(rows.word_of_piece):
+        for column, other in enumerate(columns.word_of_piece):
+            expected[word, other] += maps.stacks[stack].weights[0, 0, row, column]
+    assert len(rows.words) < len(rows.pieces)
+    torch.testing.assert_close(maps.by_words().stacks[stack].weights[0, 0], expected)
+
+
+@pytest.mark.parametrize("stack", ["decoder", "cross"])
+def test_erasing_a_word_takes_all_its_pieces_out_at_once(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    maps = METHODS["erasure"]().maps(model, tokenizer, SOURCE, TARGET)
+    rows, columns = maps.tokens.sides(stack)
+    found, pieces = maps.by_words().stacks[stack].weights[0, 0], maps.stacks[stack].weights[0, 0]
+    for word in range(len(columns.words)):
+        part = frozenset(place for place, other in enumerate(columns.word_of_piece) if other == word)
+        falls = erase(model, maps.tokens, [part], stack=stack)[:, 0]
+        torch.testing.assert_close(found[:, word], rows.membership() @ falls)
+        if len(part) == 1:
+            torch.testing.assert_close(pieces[:, min(part)], falls.clone())
+    assert max(map(columns.word_of_piece.count, range(len(columns.words)))) > 1
+
+
+def test_erasure_says_nothing_of_the_symbol_that_a_target_begins_with(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    maps = METHODS["erasure"]().maps(model, tokenizer, SOURCE, TARGET)
+    for decoder in (maps.stacks["decoder"], maps.by_words().stacks["decoder"]):
+        assert [row[0] for row in decoder.matrix(0, 0)] == [None] * len(decoder.rows)
+        assert decoder.mask[0, -1, 1:].all()
+
+
+INPUTS = pair_tokens([5, 7, 11, 6, 9], [8, 4]).inputs(torch.device("cpu"))
+HEADS = 3
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    "variant",
+    ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.attention.qk_projection=collaborative(4)",],
+        "model.attention.position=relative(2)",
+        "model.attention.kind=linear",
+        "model.attention.qk_projection=collaborative(4)",
+    ],
+)
+@pytest.mark.parametrize("stack", ["encoder", "cross"])
+def test_a_value_norm_is_what_the_output_changes_by_without_one_weight(variant: str, stack: str) -> None:
+    model = tiny_model(variant)
+    with torch.no_grad(), record_attention(model) as recording:
+        model(*INPUTS)
+    module, given, values = model.attention_stacks()[stack][1], recording[stack][1], recording.values_of(stack)[1]
+    assert isinstance(module, MultiHeadAttention | LinearAttention)
+
+    def output(weights: Tensor) -> Tensor:
+        heads = weights @ values
+        if isinstance(module, MultiHeadAttention):
+            heads = module.position.add_to_heads(heads, weights)
+        with torch.no_grad():
+            return module.output(heads)
+
+    norms = value_norms(module, given, values)
+    assert norms.shape == given.shape
+    for head in range(HEADS):
+        for query, key in ((0, 0), (1, 4), (2, 3)):
+            switched = given.clone()
+            switched[0, head, query, key] = 0.0
+            change = output(given) - output(switched)
+            torch.testing.assert_close(norms[0, head, query, key], change[0, query].norm())
+            assert not change[0, :query].any()
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_recurrent_decoder_s_are_weights_times_the_lengths_of_states() -> None:
+    model = tiny_model("model.kind=recurrent", "model.score=additive")
+    with torch.no_grad(), record_attention(model) as recording:
+        model(*INPUTS)
+    [module], [given], [values] = model.attention_stacks()["cross"], recording["cross"], recording.values_of("cross")
+    assert isinstance(module, SourceAttention)
+    expected = given[0, 0] * values[0, 0].norm(dim=-1)
+    torch.testing.assert_close(value_norms(module, given, values)[0, 0], expected)
+
+
+# No token stands twice, so that a row of a table is one place of a sentence.
+PAIR = pair_tokens([5, 7, 11], [8, 4])
+STACKS = pytest.mark.parametrize("stack", ["cross", "decoder"])
+UNTIED = "model.tied=none"
+
+
+def columns(stack: str) -> tuple[int, ...]:
+    return PAIR.sides(stack)[1].ids
+
+
+def table_of(model: Seq2Seq, stack: str) -> nn.Embedding:
+    side = model.source_embedding if stack == "cross" else model.target_embedding
+    assert isinstance(side.table, nn.Embedding)
+    return side.table
+
+
+def log_probabilities(model: Seq2Seq, tokens: PairTokens) -> Tensor:
+    source, read = tokens.inputs(torch.device("cpu"))
+    with torch.no_grad():
+        rows = model(source, read)[0].log_softmax(dim=-1)
+    return rows[torch.arange(len(tokens.written.ids)), list(tokens.written.ids)]
+
+
+@pytest.mark.usefixtures("float64")
+@STACKS
+@pytest.mark.parametrize("kind", ["transformer", "recurrent"])
+def test_gradient_times_input_is_the_slope_when_one_embedding_grows(kind: str, stack: str) -> None:
+    model = tiny_model(f"model.kind={kind}", UNTIED)
+    found = gradient_times_input(model, PAIR, stack=stack)
+    table, step = table_of(model, stack), 1e-5
+    for column, token in enumerate(columns(stack)):
+        slopes = []
+        for factor in (1.0 + step, (1.0 - step) / (1.0 + step), 1.0 / (1.0 - step)):
+            with torch.no_grad():
+                table.weight[token] *= factor
+            slopes.append(log_probabilities(model, PAIR))
+        torch.testing.assert_close(found[:, column], (slopes[0] - slopes[1]) / (2.0 * step), rtol=1e-6, atol=1e-8)
+    assert found.abs().max() > 0.01
+
+
+@pytest.mark.usefixtures("float64")
+@STACKS
+def test_the_shared_table_is_taken_away_on_the_side_that_is_asked_about_alone(stack: str) -> None:
+    tied = tiny_model("model.tied=all")
+    apart = tiny_model(UNTIED)
+    apart.load_state_dict(tied.state_dict())
+    found = gradient_times_input(tied, PAIR, stack=stack)
+    torch.testing.assert_close(found, gradient_times_input(apart, PAIR, stack=stack))
+
+
+@pytest.mark.usefixtures("float64")
+def test_no_piece_depends_on_what_is_read_after_it() -> None:
+    found = gradient_times_input(tiny_model(), PAIR, stack="decoder")
+    assert not found.triu(diagonal=1).any()
+    assert (found.tril() != 0.0).sum() == 6
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_model_is_left_as_it_was() -> None:
+    model = tiny_model("model.dropout=0.3").train()
+    first, second = (gradient_times_input(model, PAIR, stack="cross") for _ in range(2))
+    torch.testing.assert_close(first, second)
+    assert model.training
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+SOURCE_IDS, TARGET_IDS = [5, 7, 11, 6, 9], [8, 4, 10]
+IDS = pair_tokens(SOURCE_IDS, TARGET_IDS)
+NOTHING: Part = frozenset()
+
+
+def log_p(model: Seq2Seq, source: list[int], read: list[int], token: int) -> float:
+    """ln p of the token after what was read."""
+    with torch.no_grad():
+        return float(model(torch.tensor([source]), torch.tensor([read]))[0, -1].log_softmax(dim=-1)[token])
+
+
+def without(ids: list[int], part: Part) -> list[int]:
+    return [token for place, token in enumerate(ids) if place not in part]
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    "variant", ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.kind=recurrent"]
+)
+def test_it_is_the_fall_against_a_source_without_the_part(variant: str) -> None:
+    model = varied_model(variant, vocabulary=VOCABULARY)
+    source, read, written = [*SOURCE_IDS, EOS], [BOS, *TARGET_IDS], [*TARGET_IDS, EOS]
+    parts = [frozenset({0}), frozenset({1, 2}), frozenset({5}), frozenset({0, 3, 4})]
+    found = erase(model, IDS, parts, stack="cross")
+    for row, token in enumerate(written):
+        for column, part in enumerate(parts):
+            left = log_p(model, without(source, part), read[: row + 1], token)
+            assert float(found[row, column]) == pytest.approx(log_p(model, source, read[: row + 1], token) - left)
+    assert found.abs().max() > 1e-3
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    "variant", ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.kind=recurrent"]
+)
+def test_of_the_target_it_is_the_fall_against_what_is_read_without_the_part(variant: str) -> None:
+    model = varied_model(variant, vocabulary=VOCABULARY)
+    source, read, written = [*SOURCE_IDS, EOS], [BOS, *TARGET_IDS], [*TARGET_IDS, EOS]
+    parts = [frozenset({1}), frozenset({3}), frozenset({1, 2})]
+    found = erase(model, IDS, parts, stack="decoder")
+    for row, token in enumerate(written):
+        for column, part in enumerate(parts):
+            left = log_p(model, source, without(read[: row + 1], part), token)
+            assert float(found[row, column]) == pytest.approx(log_p(model, source, read[: row + 1], token) - left)
+    assert not found[0].any()
+    assert found[3].abs().min() > 1e-3
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_start_of_a_target_and_nothing_at_all_change_nothing() -> None:
+    model = tiny_model()
+    assert not erase(model, IDS, [frozenset({0})], stack="decoder").any()
+    assert not erase(model, IDS, [NOTHING], stack="cross").any()
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("kind", ["transformer", "recurrent"])
+def test_a_source_of_which_nothing_is_left_gives_numbers(kind: str) -> None:
+    alone = pair_tokens([], TARGET_IDS)
+    assert erase(tiny_model(f"model.kind={kind}"), alone, [frozenset({0})], stack="cross").isfinite().all()
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_parts_of_a_sentence_go_through_the_model_together_and_long_ones_in_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, sizes = tiny_model(), []
+    model.register_forward_pre_hook(lambda _, inputs: sizes.append(len(inputs[0])))
+    parts = [frozenset({place}) for place in range(5)]
+    whole = erase(model, IDS, parts, stack="cross")
+    assert sizes == [1, 5]
+    monkeypatch.setattr(methods, "BATCH_TOKENS", 13)
+    torch.testing.assert_close(erase(model, IDS, parts, stack="cross"), whole)
+    assert sizes[2:] == [1, 2, 2, 1]

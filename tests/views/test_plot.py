@@ -1,0 +1,190 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_mt.runs.curves import CURVES, Curves
+from transformer_mt.views.data import to_arrays, to_json
+from transformer_mt.views.plot import (
+    NARROWEST,
+    ROWS,
+    Panel,
+    PositionsPlot,
+    RunsPlot,
+    SchedulesPlot,
+    Series,
+    chart_lines,
+    heat_map_lines,
+    tick_label,
+    ticks,
+)
+
+RISING = Series("a run", ((0, 0.0), (50, 5.0), (100, 10.0)))
+FALLING = Series("another", ((0, 10.0), (100, 0.0)), 1, dashed=True)
+numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
+
+
+@given(low=numbers, length=st.floats(1e-6, 1e6), most=st.integers(2, 9))
+def test_ticks_are_round_ordered_and_inside(low: float, length: float, most: int) -> None:
+    if low + length == low:
+        return
+    found = ticks(low, low + length, most=most)
+    assert len(found) <= most
+    assert found == sorted(found)
+    near = length * 1e-6 + abs(low) * 1e-15  # of a short stretch far from zero, rounding is more
+    assert all(low - near <= tick <= low + length + near for tick in found)
+
+
+def test_ticks_are_multiples_of_one_two_or_five() -> None:
+    assert ticks(0, 10, most=6) == [0, 2, 4, 6, 8, 10]
+    assert ticks(0, 1300, most=5) == [0, 500, 1000]
+    assert ticks(0.0003, 0.0021, most=4) == pytest.approx([0.0005, 0.001, 0.0015, 0.002])
+
+
+def test_labels_are_short() -> None:
+    assert [tick_label(value) for value in (0, 0.002, 1300, 2e-9, 87.5, -3)] == [
+        "0", "0.002", "1,300", "2e-09", "87.5", "-3",
+    ]  # fmt: skip
+
+
+def test_a_single_curve_is_dots_and_rises() -> None:
+    lines = [*chart_lines([Panel("a title", (RISING,))], width=60)]
+    assert lines[0] == "a title"
+    assert max(map(len, lines)) <= 60
+    rows = lines[1 : ROWS + 1]
+    firsts = [min(i for i, c in enumerate(row) if "\u2800" < c <= "\u28ff") for row in rows]
+    assert firsts == sorted(firsts, reverse=True)
+    assert rows[0].endswith("⠁") or "\u2800" < rows[0][-1] <= "\u28ff"
+    assert lines[-1].split() == ["0", "20", "40", "60", "80", "step"] or lines[-1].endswith("step")
+    assert "10 │" in "\n".join(rows)
+
+
+def test_every_column_between_two_points_has_its_dots() -> None:
+    (line, *_), *_ = [[*chart_lines([Panel("", (RISING,))], width=60)][1:]]
+    text = [*chart_lines([Panel("", (RISING,))], width=60)][1 : ROWS + 1]
+    inside = [row.partition("│")[2].ljust(56) for row in text]
+    assert all(any(row[column] != " " for row in inside) for column in range(55))
+    assert line
+
+
+def canvas(series: Series, *, width: int) -> list[str]:
+    """What is drawn of a single curve, without the axis and the numbers beside it, every line as wide as the floor."""
+    lines = [*chart_lines([Panel("", (series,))], width=width)]
+    left = lines[ROWS + 1].index("└") + 1
+    return [line[left:].ljust(len(lines[ROWS + 1]) - left) for line in lines[1 : ROWS + 1]]
+
+
+def test_a_level_curve_reaches_from_side_to_side_in_every_dot() -> None:
+    (drawn,) = [line for line in canvas(Series("", ((0, 3.0), (7, 3.0))), width=60) if line.strip()]
+    assert len(drawn) > 50
+    assert set(drawn) <= set("⠉⠒⠤⣀")  # both dots of a row
+
+
+def test_where_a_curve_is_steep_it_stays_a_line() -> None:
+    drawn = canvas(Series("", ((0, 0.0), (499, 0.0), (500, 1.0), (1000, 1.0))), width=60)
+    assert max(sum(row[column] != " " for row in drawn) for column in range(len(drawn[0]))) == ROWS
+
+
+def test_numbers_along_the_axis_never_touch() -> None:
+    for right in (7, 99, 12_345, 1_234_567):
+        for width in range(40, 100, 7):
+            (*_, last) = chart_lines([Panel("", (Series("", ((0, 0.0), (right, 1.0))),))], width=width)
+            values = [float(label.replace(",", "")) for label in last.split()[:-1]]
+            assert values == sorted(values)
+            assert values == pytest.approx(np.linspace(values[0], values[-1], len(values)))
+
+
+def test_several_curves_have_a_letter_each_and_a_legend() -> None:
+    lines = [*chart_lines([Panel("t", (RISING, FALLING))], width=60)]
+    rows = [line.partition("│")[2] for line in lines[1 : ROWS + 1]]
+    assert rows[-1].startswith("a")
+    assert rows[0].startswith("b")
+    assert lines[-1].strip() == "a a run   b another"
+
+
+def test_a_width_below_the_narrowest_counts_as_that() -> None:
+    panel = Panel("t", (RISING, FALLING))
+    assert [*chart_lines([panel], width=3)] == [*chart_lines([panel], width=NARROWEST)]
+
+
+def test_of_very_many_curves_letters_begin_anew() -> None:
+    panel = Panel("t", tuple(Series(f"run{number}", RISING.points, number) for number in range(27)))
+    text = "\n".join(chart_lines([panel], width=60))
+    assert "a run0 " in text
+    assert "a run26" in text
+
+
+def test_panels_follow_each_other_after_an_empty_line() -> None:
+    one = [*chart_lines([Panel("t", (RISING,))], width=60)]
+    assert [*chart_lines([Panel("t", (RISING,))] * 2, width=60)] == [*one, "", *one]
+
+
+def test_a_matrix_is_shades_from_minus_one_to_one() -> None:
+    lines = [*heat_map_lines(PositionsPlot(np.array([[-1.0, 0.0, 1.0], [1.0, 0.5, -0.5]])), width=60)]
+    title = "sinusoidal encoding: 2 positions down, 3 features across; blank -1, full 1"
+    assert lines == [title, "0  ▒█", "1 █▓░"]
+    assert [*heat_map_lines(PositionsPlot(np.ones((2, 99))), width=20)][1:] == [f"{i} " + "█" * 18 for i in range(2)]
+
+
+def test_an_extent_always_has_a_length() -> None:
+    def extent(*values: float) -> tuple[float, float]:
+        return Panel("", (Series("", [(0, value) for value in values]),)).extent(1)
+
+    assert extent(3, 1, 2) == (1, 3)
+    assert extent(4) == (2, 6)
+    assert extent(0, 0) == extent() == (0, 1)
+
+
+def test_hostile_names_are_text() -> None:
+    hostile = "<script>&\x1b[2J\u202e\x00\ufffe"
+    panel = Panel(hostile, (Series(hostile, RISING.points), FALLING), hostile)
+    assert not {"\x1b", "\u202e", "\x00"} & {*"".join(chart_lines([panel], width=60))}
+
+
+ONE = Curves("one", ((1, 5.0), (2, 4.0)), ((2, 4.5),), ((1, 0.1), (2, 0.2)), ((2, 7.0),))
+OTHER = Curves("other", ((1, 6.0),), ((1, 6.5),), ((1, 0.3),), ())
+
+
+def test_of_a_single_run_curves_have_no_name_but_what_they_are() -> None:
+    panels = RunsPlot([ONE]).panels()
+    assert [panel.title for panel in panels] == ["loss, nats a target token", "learning rate", "BLEU on validation"]
+    assert [[series.name for series in panel.series] for panel in panels] == [["training", "validation"], [""], [""]]
+    assert [series.points for panel in panels for series in panel.series] == [
+        ONE.training_loss, ONE.validation_loss, ONE.learning_rate, ONE.bleu,
+    ]  # fmt: skip
+
+
+def test_of_several_runs_the_curves_of_each_stand_together_in_its_colour() -> None:
+    loss, rate, bleu = RunsPlot([ONE, OTHER]).panels()
+    assert [(series.name, series.group, series.dashed) for series in loss.series] == [
+        ("one training", 0, True),
+        ("one validation", 0, False),
+        ("other training", 1, True),
+        ("other validation", 1, False),
+    ]
+    assert [series.name for series in rate.series] == ["one", "other"]
+    assert [series.name for series in bleu.series] == ["one"]  # the other has not been measured
+
+
+def test_what_no_run_has_measured_has_no_panel() -> None:
+    assert [panel.title for panel in RunsPlot([OTHER]).panels()] == ["loss, nats a target token", "learning rate"]
+
+
+def test_arrays_have_every_curve_of_every_run_as_pairs() -> None:
+    arrays = to_arrays(RunsPlot([ONE, OTHER]))
+    assert arrays["runs"].tolist() == ["one", "other"]
+    for number, run in enumerate((ONE, OTHER)):
+        for curve in CURVES:
+            assert arrays[f"{number}.{curve}"].shape[1] == 2
+            np.testing.assert_array_equal(arrays[f"{number}.{curve}"], np.reshape(getattr(run, curve), (-1, 2)))
+
+
+def test_schedules_have_their_names_and_points() -> None:
+    plot = SchedulesPlot.of({"a": [(1, 0.5), (2, 0.25)], "b": [(1, 0.1)]})
+    assert to_json(plot) == {
+        "curves": [{"name": "a", "points": [[1, 0.5], [2, 0.25]]}, {"name": "b", "points": [[1, 0.1]]}]
+    }
+    assert {name: array.tolist() for name, array in to_arrays(plot).items()} == {
+        "names": ["a", "b"], "0": [[1, 0.5], [2, 0.25]], "1": [[1, 0.1]],
+    }  # fmt: skip
+    assert [curve.group for curve in plot.panels()[0].series] == [0, 1]

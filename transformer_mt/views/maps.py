@@ -1,0 +1,117 @@
+"""The attention maps of a sentence pair, with its tokens beside them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from transformer_mt.attention.graphs import Graph
+from transformer_mt.models.head_mask import active_heads
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.recording import record_attention
+from transformer_mt.views.words import PairTokens, merge_mask, merge_pieces, tokenize_pair
+
+
+@dataclass(frozen=True, slots=True)
+class StackMaps:
+    """The maps of one stack: weights, the cells of a layer that may have any (True), and the labels along both sides.
+
+    `present` marks the heads that are switched on (None: all); the weights of the others are zero.
+    """
+
+    weights: Float[Tensor, "L H Q K"]
+    mask: Bool[Tensor, "L Q K"]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    present: Bool[Tensor, "L H"] | None = None
+
+    def heads(self, layer: int) -> list[int]:
+        """The heads that a layer has; both are counted from 0."""
+        every = range(self.weights.shape[1])
+        return [head for head in every if self.present is None or self.present[layer, head]]
+
+    def matrix(self, layer: int, head: int | None) -> list[list[float | None]]:
+        """One map as rows of numbers, None where a query may not attend, and everywhere for a head that was left out.
+
+        Layers and heads count from 0; without a head it is the mean over all that are present.
+        """
+        chosen = [present for present in self.heads(layer) if head in (None, present)]
+        weights = self.weights[layer, chosen].sum(dim=0) / max(len(chosen), 1)
+        allowed = self.mask[layer] & bool(chosen)
+        return [
+            [weight if may else None for weight, may in zip(*row, strict=True)]
+            for row in zip(weights.tolist(), allowed.tolist(), strict=True)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """`weights[layer][head][row][column]`, null where a query may not attend, and for a head that was left out."""
+        layers = self.weights.masked_fill(~self.mask[:, None], math.nan)
+        weights = [
+            [head if j in self.heads(i) else None for j, head in enumerate(layer)] for i, layer in enumerate(layers)
+        ]
+        return {"rows": self.rows, "columns": self.columns, "weights": weights}
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionMaps:
+    """The maps of a sentence pair by stack: `encoder`, `decoder` and `cross`, as far as the model has them.
+
+    Rows and columns are pieces, after `by_words` words. `over_words` has the matrices over words of stacks where they
+    do not follow from those over pieces as attention weights do.
+    """
+
+    source: str
+    target: str
+    tokens: PairTokens
+    stacks: dict[str, StackMaps]
+    over_words: Mapping[str, Float[Tensor, "L H W V"]] = field(default_factory=dict)
+
+    def by_words(self) -> "AttentionMaps":
+        """The maps over words: those of `over_words`, for other stacks merged by `merge_pieces`."""
+        stacks = {}
+        for name, maps in self.stacks.items():
+            rows, columns = self.tokens.sides(name)
+            given = self.over_words.get(name)
+            weights = merge_pieces(maps.weights, rows, columns) if given is None else given
+            mask = merge_mask(maps.mask, rows, columns)
+            stacks[name] = StackMaps(weights, mask, rows.words, columns.words, maps.present)
+        return replace(self, stacks=stacks)
+
+
+def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
+    """Every attention map while the model, in evaluation mode, reads the source and writes the target.
+
+    The decoder is given the target (teacher forcing): it reads `<s>` and the target's pieces, and each row of its maps
+    is labelled with the piece *predicted* there, the last one `</s>`. So in `cross` the row of a piece says where the
+    model looked to write it, and in `decoder` the columns are one behind the rows: they start with `<s>`. Sources end
+    with `</s>`, which has a row and a column like any other piece.
+
+    A text is cut into its most probable pieces; a search can have found the same text in others. Raises `InputError`
+    for a text longer than the model's `max_length`.
+    """
+    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+    with evaluating(model), record_attention(model) as recording:
+        require_finite(model(*tokens.inputs(next(model.parameters()).device)))
+    stacks = {}
+    for name, modules in model.attention_stacks().items():
+        if recording[name]:
+            rows, columns = (side.pieces for side in tokens.sides(name))
+            mask = torch.stack([edges(module, len(rows), len(columns)) for module in modules])
+            present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
+            (weights,) = recording.stacked(name).float().cpu()  # 1 L H Q K -> L H Q K
+            weights = weights * present[:, :, None, None]
+            stacks[name] = StackMaps(weights, mask, rows, columns, None if present.all() else present)
+    return AttentionMaps(source, target, tokens, stacks)
+
+
+def edges(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:
+    """Where the module's graph has an edge; everywhere for a module without one. A single sentence has no padding."""
+    graph = getattr(module, "graph", None)
+    if not isinstance(graph, Graph):
+        return torch.ones(queries, keys, dtype=torch.bool)
+    return graph.mask(queries, keys, device=torch.device("cpu"))

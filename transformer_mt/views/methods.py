@@ -1,0 +1,291 @@
+"""What a matrix of source and target can say besides raw attention weights: the methods of attribution, by name.
+
+To add one, subclass `Method` and enter it in `METHODS`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from transformer_mt.attention.multihead import MaskedHeads, MultiHeadAttention
+from transformer_mt.attention.shapes import Scores
+from transformer_mt.attention.shapes import Values as ValueVectors
+from transformer_mt.errors import InputError
+from transformer_mt.models.recurrent import RecurrentSeq2Seq
+from transformer_mt.models.seq2seq import Seq2Seq, States, evaluating, require_finite
+from transformer_mt.models.transformer import Transformer
+from transformer_mt.registry import STACKS
+from transformer_mt.tokenizer.symbols import BOS, PAD
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.maps import AttentionMaps, StackMaps, attend_pair
+from transformer_mt.views.recording import record_attention
+from transformer_mt.views.words import PairTokens, sum_pieces, tokenize_pair
+
+ALL = tuple(STACKS)
+
+# Tokens that go through the model at a time for `erase`, at least one sentence's.
+BATCH_TOKENS = 4_096
+
+# Positions of pieces that are taken out together, such as those of a word.
+Part = frozenset[int]
+
+
+class Method(ABC):
+    """A way to say how much each column matters to each row of a stack's matrices.
+
+    `whole` methods have one matrix of the whole model a stack, as layer 1 and head 1; the others one for every layer
+    and head. `meaning` completes "A number is …".
+    """
+
+    whole: ClassVar[bool]
+    meaning: ClassVar[str]
+
+    def applies_to(self, model: Seq2Seq) -> bool:
+        """Whether the method can be computed for this model."""
+        return True
+
+    @abstractmethod
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
+        """The matrices of a pair under teacher forcing, over pieces, for the given stacks that the method covers.
+
+        Raises `InputError` for a text that is too long.
+        """
+
+
+class Weights(Method):
+    """α_ij, the attention weights themselves."""
+
+    whole = False
+    meaning = "the weight that the row's token gives to the column's; a row sums to 1"
+
+    @override
+    def applies_to(self, model: Seq2Seq) -> bool:
+        return bool(model.attention_stacks())
+
+    @override
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
+        maps = attend_pair(model, tokenizer, source, target)
+        return replace(maps, stacks={name: stack for name, stack in maps.stacks.items() if name in stacks})
+
+
+class Values(Weights):
+    """‖α_ij v_j W_o‖: a large weight on a short vector counts little (Kobayashi et al. 2020)."""
+
+    whole = False
+    meaning = "the length of the vector that the column's token adds to the row's: weight times projected value"
+
+    @override
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
+        with record_attention(model) as recording:
+            maps = super().maps(model, tokenizer, source, target, stacks=stacks)
+        by_stack = {}
+        for name, stack in maps.stacks.items():
+            norms = torch.zeros_like(stack.weights)
+            layers = zip(model.attention_stacks()[name], recording[name], recording.values_of(name), strict=True)
+            for layer, (module, weights, values) in enumerate(layers):
+                norms[layer] = value_norms(module, weights, values)[0].float().cpu()
+            by_stack[name] = replace(stack, weights=norms)
+        return replace(maps, stacks=by_stack)
+
+
+class Gradient(Method):
+    """x_j · ∂ ln p(y_i) / ∂x_j: gradient × input; see `gradient_times_input`."""
+
+    whole = True
+    meaning = "the slope of the row's ln p along the column's embedding, times that; below zero it speaks against"
+
+    @override
+    def applies_to(self, model: Seq2Seq) -> bool:
+        return isinstance(model, Transformer | RecurrentSeq2Seq)
+
+    @override
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
+        """Over words rows and columns are summed: ln p of a word is the sum over its pieces, and so are its parts."""
+        if not self.applies_to(model):
+            raise InputError("--method: gradient needs a Transformer or a recurrent model; choose another")
+        tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+        chosen = [stack for stack in ("decoder", "cross") if stack in stacks]
+        matrices = {stack: gradient_times_input(model, tokens, stack=stack).cpu() for stack in chosen}
+        over_words = {stack: sum_pieces(matrix, *tokens.sides(stack)) for stack, matrix in matrices.items()}
+        return _whole_maps(tokens, source, target, matrices, over_words=over_words)
+
+
+class Erasure(Method):
+    """How far ln p of the row falls without the column (Li et al. 2016); see `erase`."""
+
+    whole = True
+    meaning = "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises"
+
+    @override
+    def maps(
+        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
+    ) -> AttentionMaps:
+        """Over words all pieces of a column's word are taken out at once, and the rows of a word are summed."""
+        tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+        matrices, over_words = {}, {}
+        for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
+            rows, columns = tokens.sides(stack)
+            pieces, words = _parts(range(len(columns.pieces))), _parts(columns.word_of_piece)
+            parts = list(dict.fromkeys((*pieces, *words)))  # a word of one piece is taken out once
+            falls = erase(model, tokens, parts, stack=stack).cpu()
+            matrices[stack] = falls[:, list(map(parts.index, pieces))]
+            over_words[stack] = rows.membership() @ falls[:, list(map(parts.index, words))]
+        maps = _whole_maps(tokens, source, target, matrices, over_words=over_words)
+        if "decoder" in stacks:
+            maps.stacks["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
+        return maps
+
+
+METHODS: dict[str, type[Method]] = {
+    "weights": Weights,
+    "values": Values,
+    "gradient": Gradient,
+    "erasure": Erasure,
+}
+
+
+@torch.no_grad()
+def value_norms(module: MaskedHeads, weights: Scores, values: ValueVectors) -> Scores:
+    """‖α_ij v_j W_o,r‖, how long a vector key j adds to query i through head r (Kobayashi et al. 2020).
+
+    Where positions add to the values, v_j is the sum for the pair (i, j): v_j + a^V_c. The recurrent decoder projects
+    nothing: ‖α_ij h_j‖.
+    """
+    lengths = []
+    for key in range(weights.shape[3]):
+        alone = torch.zeros_like(weights)
+        alone[..., key] = weights[..., key]
+        heads = alone @ values
+        if isinstance(module, MultiHeadAttention):
+            heads = module.position.add_to_heads(heads, alone)
+        lengths.append(module.parts(heads).norm(dim=-1))
+    return torch.stack(lengths, dim=-1)
+
+
+def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> Float[Tensor, "T N"]:
+    """x_j · ∂ ln p(y_i) / ∂x_j for the columns of `cross` or `decoder` (Denil et al. 2014; Shrikumar et al. 2016).
+
+    Signed: a column with a positive number speaks for the piece, one with a negative number against it. x_j is the
+    embedding of the token, without its position: a position is not taken away with its token.
+    """
+    assert isinstance(model, Transformer | RecurrentSeq2Seq)
+    source, read = tokens.inputs(next(model.parameters()).device)
+    # cuDNN has the gradients of a GRU in training mode only.
+    with evaluating(model, gradients=True), torch.backends.cudnn.flags(enabled=False):
+        if stack == "cross":
+            table = model.source_embedding.table
+            x = table.weight.detach()[source].requires_grad_()
+            with _reading(table, x):
+                state = model.start(source)
+            logits, _ = model.decode(read, state)
+        else:
+            table = model.target_embedding.table
+            x = table.weight.detach()[read].requires_grad_()
+            state = model.start(source)
+            with _reading(table, x):
+                logits, _ = model.decode(read, state)
+        written = torch.tensor(tokens.written.ids, device=read.device)[:, None]
+        log_p = logits[0].log_softmax(dim=-1).gather(-1, written)[:, 0]
+        slopes = torch.stack([torch.autograd.grad(row, x, retain_graph=True)[0][0] for row in log_p])  # T N D
+        return (slopes * x.detach()).sum(dim=-1)
+
+
+@contextmanager
+def _reading(table: nn.Embedding, embeddings: States) -> Iterator[None]:
+    """While this is open, the table gives these embeddings whatever the tokens are."""
+    hook = table.register_forward_hook(lambda *_: embeddings)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def erase(model: Seq2Seq, tokens: PairTokens, parts: Sequence[Part], *, stack: str) -> Float[Tensor, "T N"]:
+    """ln p(y_i) − ln p(y_i | without part j), for parts of the source (`cross`) or of the target before i (`decoder`).
+
+    Li et al. 2016. The part is really taken out and the sentence becomes shorter, as where Jain and Wallace (2019,
+    §4.1) leave one word out: the model was trained on such tokens, and never on the zero vector or `<unk>` that others
+    put in its place. Tokens behind the part move up, so the change of their position counts too. `<s>` stays, for a
+    decoder cannot begin without it, and its fall is zero.
+    """
+    at_once = max(1, BATCH_TOKENS // max(len(tokens.source.ids), len(tokens.read.ids)))
+    with evaluating(model):
+        whole = _log_probabilities(model, tokens, [frozenset()], stack=stack)
+        without = [
+            _log_probabilities(model, tokens, parts[first : first + at_once], stack=stack)
+            for first in range(0, len(parts), at_once)
+        ]
+        falls = whole - torch.cat(without)
+    if stack == "decoder":  # tokens read after a piece cannot matter to it, not even by rounding
+        falls = falls.masked_fill(_kept(tokens.read.ids, parts).cummin(dim=1).values.to(falls.device), 0.0)
+    return falls.T
+
+
+def _log_probabilities(
+    model: Seq2Seq, tokens: PairTokens, parts: Sequence[Part], *, stack: str
+) -> Float[Tensor, "N T"]:
+    """ln p of each written piece, without each part of the source or of the target."""
+    device = next(model.parameters()).device
+    nothing = [frozenset[int]()] * len(parts)
+    source = _kept(tokens.source.ids, parts if stack == "cross" else nothing)
+    read = _kept(tokens.read.ids, parts if stack == "decoder" else nothing)
+    logits = model(_left(tokens.source.ids, source).to(device), _left(tokens.read.ids, read).to(device))
+    last = (read.cumsum(dim=1) - 1).to(device)  # where the last token stands that is read before each piece
+    written = torch.tensor(tokens.written.ids, device=device).expand_as(last)
+    rows = torch.arange(len(parts), device=device)[:, None]
+    return require_finite(logits).log_softmax(dim=-1)[rows, last, written]
+
+
+def _kept(ids: Sequence[int], parts: Sequence[Part]) -> Bool[Tensor, "N L"]:
+    """The tokens that are left without each part."""
+    return torch.tensor([[place not in part or ids[place] == BOS for place in range(len(ids))] for part in parts])
+
+
+def _left(ids: Sequence[int], kept: Bool[Tensor, "N L"]) -> Int[Tensor, "N M"]:
+    """The tokens that are left, padded; padding alone where nothing is."""
+    tokens = torch.tensor(ids)
+    left = pad_sequence([tokens[row] for row in kept], batch_first=True, padding_value=PAD)
+    return left if left.shape[1] else left.new_full((len(left), 1), PAD)
+
+
+def _parts(group_of_piece: Sequence[int]) -> list[Part]:
+    """The pieces of each group, such as a word."""
+    groups: dict[int, list[int]] = {}
+    for piece, group in enumerate(group_of_piece):
+        groups.setdefault(group, []).append(piece)
+    return [frozenset(groups[group]) for group in sorted(groups)]
+
+
+def _whole_maps(
+    tokens: PairTokens,
+    source: str,
+    target: str,
+    matrices: Mapping[str, Float[Tensor, "_ _"]],
+    *,
+    over_words: Mapping[str, Float[Tensor, "_ _"]],
+) -> AttentionMaps:
+    """One matrix a stack, as that of its only layer and head; in the decoder's no row sees the pieces after it."""
+    stacks = {}
+    for name, matrix in matrices.items():
+        rows, columns = (side.pieces for side in tokens.sides(name))
+        mask = torch.ones(1, len(rows), len(columns), dtype=torch.bool)
+        stacks[name] = StackMaps(matrix[None, None], mask.tril() if name == "decoder" else mask, rows, columns)
+    return AttentionMaps(
+        source, target, tokens, stacks, {name: words[None, None] for name, words in over_words.items()}
+    )

@@ -1,0 +1,224 @@
+"""`tmt plot`: curves of training, schedules and the encoding of positions, drawn with characters."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from rich.columns import Columns
+from rich.text import Text
+
+from transformer_mt.runs.curves import CURVES, Curves
+from transformer_mt.views.data import hidden
+from transformer_mt.views.text import escape_controls, rendered
+
+# Steps are whole numbers.
+Number = int | float
+Points = Sequence[tuple[Number, Number]]
+
+ROWS, NARROWEST = 10, 40
+# The dots of a braille character, of 4 rows and 2 columns, as bits.
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_BRAILLE = 0x2800
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_SHADES = " ░▒▓█"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A curve. The curves of one `group` (a run) share a colour; a `dashed` one is the lesser of its group."""
+
+    name: str
+    points: Points
+    group: int = hidden(default=0)
+    dashed: bool = hidden(default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Curves over one horizontal axis; the title says what is measured, and in which unit."""
+
+    title: str
+    series: Sequence[Series]
+    across: str = "step"
+
+    def extent(self, axis: int) -> tuple[float, float]:
+        """The ends of an axis, 0 the horizontal one; they are apart even where all values are the same."""
+        values = [float(point[axis]) for curve in self.series for point in curve.points]
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        if high > low:
+            return low, high
+        return (low - abs(low) / 2, high + abs(high) / 2) if low else (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPlot:
+    """The curves of several runs."""
+
+    runs: Sequence[Curves]
+
+    def panels(self) -> list[Panel]:
+        """Loss, learning rate and BLEU, as far as they were measured."""
+        losses = [self._series("training_loss", "training", dashed=True), self._series("validation_loss", "validation")]
+        panels = {
+            "loss, nats a target token": [curve for pair in zip(*losses, strict=True) for curve in pair],
+            "learning rate": self._series("learning_rate", ""),
+            "BLEU on validation": self._series("bleu", ""),
+        }
+        measured = {title: [curve for curve in curves if curve.points] for title, curves in panels.items()}
+        return [Panel(title, curves) for title, curves in measured.items() if curves]
+
+    def _series(self, curve: str, name: str, *, dashed: bool = False) -> list[Series]:
+        """A curve of every run; it is named after the run only where there are several."""
+        several = len(self.runs) > 1
+        return [
+            Series(" ".join(filter(None, (run.run if several else "", name))), getattr(run, curve), group, dashed)
+            for group, run in enumerate(self.runs)
+        ]
+
+    def arrays(self) -> dict[str, Any]:
+        """`runs`, their names, and of run n `n.training_loss` and so on, pairs of step and value."""
+        return {"runs": [run.run for run in self.runs]} | {
+            f"{number}.{curve}": np.reshape(getattr(run, curve), (-1, 2))
+            for number, run in enumerate(self.runs)
+            for curve in CURVES
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulesPlot:
+    """Learning rates over the steps of a training, each with its name."""
+
+    curves: Sequence[Series]
+
+    @classmethod
+    def of(cls, schedules: Mapping[str, Points]) -> "SchedulesPlot":
+        """From the points of each schedule by its name."""
+        return cls([Series(name, points, group) for group, (name, points) in enumerate(schedules.items())])
+
+    def panels(self) -> list[Panel]:
+        """All in one panel."""
+        return [Panel("learning rate", self.curves)]
+
+    def arrays(self) -> dict[str, Any]:
+        """`names`, and `n` for the pairs of curve n."""
+        points = {str(number): np.array(curve.points) for number, curve in enumerate(self.curves)}
+        return {"names": [curve.name for curve in self.curves]} | points
+
+
+@dataclass(frozen=True, slots=True)
+class PositionsPlot:
+    """The sinusoidal encoding: a row for each position, from 0, a column for each feature."""
+
+    rows: Float[np.ndarray, "N D"]
+
+    @property
+    def title(self) -> str:
+        """What is shown."""
+        length, features = self.rows.shape
+        return f"sinusoidal encoding: {length} positions down, {features} features across"
+
+
+def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
+    """The panels one above the other. A single curve is drawn with braille dots, several with a letter each."""
+    for number, panel in enumerate(panels):
+        yield from [""] * (number > 0)
+        yield from _panel(panel, width=max(width, NARROWEST))
+
+
+def heat_map_lines(plot: PositionsPlot, *, width: int) -> Iterator[str]:
+    """Numbers from -1 (blank) to 1 (full), rows with their number, the columns from the left as far as they fit."""
+    yield f"{plot.title}; blank -1, full 1"
+    gutter = len(str(len(plot.rows) - 1))
+    levels = np.rint((plot.rows[:, : width - gutter - 1] + 1) / 2 * (len(_SHADES) - 1)).astype(int)
+    for number, row in enumerate(levels.tolist()):
+        yield f"{number:>{gutter}} {''.join(_SHADES[level] for level in row)}".rstrip()
+
+
+def ticks(low: Number, high: Number, *, most: int) -> list[float]:
+    """At most this many round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    for step in (power, 2 * power, 5 * power, 10 * power, 20 * power):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first + 1 <= most:
+            return [number * step for number in range(first, last + 1)]
+    return []
+
+
+def tick_label(value: Number) -> str:
+    """A number in few characters: `0.002`, `1,300`, `2e-09`."""
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return f"{value:,.4g}" if abs(value) < 1e3 else f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _panel(panel: Panel, *, width: int) -> Iterator[str]:
+    low, high = panel.extent(1)
+    labels = {_row(value, low, high): tick_label(value) for value in ticks(low, high, most=4)}
+    gutter = max(map(len, labels.values()), default=0)
+    columns = width - gutter - 2
+    yield escape_controls(panel.title)
+    for row, line in enumerate(_canvas(panel, columns=columns)):
+        yield f"{labels.get(row, ''):>{gutter}} │{line}".rstrip()
+    yield f"{'':>{gutter}} └{'─' * columns}"
+    yield f"{'':>{gutter}}  {_horizontal_axis(panel, columns)}".rstrip()
+    if len(panel.series) > 1:
+        names = [Text(f"{_letter(i)} {escape_controls(curve.name)}") for i, curve in enumerate(panel.series)]
+        legend = rendered(Columns(names, padding=(0, 3)), width=columns)
+        yield from (f"{'':>{gutter}}  {line}" for line in legend)
+
+
+def _canvas(panel: Panel, *, columns: int) -> list[str]:
+    if len(panel.series) == 1:
+        return _dotted(panel, panel.series[0].points, columns=columns)
+    cells = [[" "] * columns for _ in range(ROWS)]
+    for number, curve in enumerate(panel.series):
+        for column, height in _heights(panel, curve.points, columns):
+            cells[min(ROWS - 1, int((1 - height) * ROWS))][column] = _letter(number)
+    return ["".join(line) for line in cells]
+
+
+def _dotted(panel: Panel, points: Points, *, columns: int) -> list[str]:
+    """Braille has twice as many columns, and four times as many rows."""
+    cells = np.zeros((ROWS, columns), int)
+    before: int | None = None
+    for column, height in _heights(panel, points, 2 * columns):
+        row = min(4 * ROWS - 1, int((1 - height) * 4 * ROWS))
+        first, last = (row, row) if before is None else sorted((row, before))
+        for dot in range(first, last + 1):  # a steep curve stays a line
+            cells[dot // 4, column // 2] |= _DOTS[dot % 4][column % 2]
+        before = row
+    return ["".join(chr(_BRAILLE + bits) if bits else " " for bits in line) for line in cells.tolist()]
+
+
+def _heights(panel: Panel, points: Points, columns: int) -> Iterator[tuple[int, float]]:
+    """The height of a curve, from 0 to 1, in each column that it reaches, straight between its points."""
+    if not points:
+        return
+    (left, right), (low, high) = panel.extent(0), panel.extent(1)
+    xs = [(x - left) / (right - left) * (columns - 1) for x, _ in points]
+    ys = [(y - low) / (high - low) for _, y in points]
+    for column in range(round(xs[0]), round(xs[-1]) + 1):
+        yield column, float(np.interp(column, xs, ys))
+
+
+def _row(value: float, low: float, high: float) -> int:
+    return min(ROWS - 1, int((1 - (value - low) / (high - low)) * ROWS))
+
+
+def _horizontal_axis(panel: Panel, columns: int) -> str:
+    """The numbers of the axis, each under its place and too few to touch, and its name."""
+    left, right = panel.extent(0)
+    line, name = "", f" {escape_controls(panel.across)}"
+    for value in ticks(left, right, most=max(2, columns // 14)):
+        label = tick_label(value)
+        start = max(0, round((value - left) / (right - left) * (columns - 1)) - len(label) // 2)
+        if start + len(label) <= columns - len(name):
+            line += " " * (start - len(line)) + label
+    return line + " " * (columns - len(line) - len(name)) + name
+
+
+def _letter(number: int) -> str:
+    return _LETTERS[number % len(_LETTERS)]
