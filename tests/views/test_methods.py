@@ -147,7 +147,7 @@ HEADS = 3
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     "variant",
-    ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.attention.qk_projection=collaborative(4)",],
+    [
         "model.attention.position=relative(2)",
         "model.attention.kind=linear",
         "model.attention.qk_projection=collaborative(4)",
