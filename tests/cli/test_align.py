@@ -41,12 +41,6 @@ def test_json_and_arrays_say_the_same(trained: str, tmt: Tmt) -> None:
         assert found["shares"] == pytest.approx(np.array(record["shares"]), abs=1e-4)
 
 
-def test_a_sentence_alone_is_translated(trained: str, tmt: Tmt) -> None:
-    record = json.loads(tmt("align", "--model", trained, SOURCE, "--json", "--beam", "1").out)
-    translated = json.loads(tmt("translate", "--model", trained, SOURCE, "--beam", "1", "--json").out)
-    assert record["target"] == translated["translation"]
-
-
 def test_files_give_a_line_a_pair(trained: str, tmt: Tmt) -> None:
     Path("a.de").write_text(f"{SOURCE}\n\n{PAIRS[5][0]}\n")
     Path("a.en").write_text(f"{TARGET}\n\n{PAIRS[5][1]}\n")
