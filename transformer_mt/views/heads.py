@@ -180,7 +180,7 @@ class _Stack:
         over = over_words(weights[:, : len(down), : len(across)], rows, columns)
         linked = self._linked(row, over.shape[1], len(column_words))
         marks = np.array([not is_word(word) for word in column_words], bool)
-        self._add_looks(row, over[:, :, :-1], over[:, :, -1], linked, marks)
+        self._add_looks(row, over, linked, marks)
         self._add_cases(row, over[:, :, :-1], linked)
 
     def _linked(self, row: int, rows: int, columns: int) -> Bool[np.ndarray, "W V"]:
@@ -193,18 +193,15 @@ class _Stack:
         return linked
 
     def _add_looks(
-        self,
-        row: int,
-        weights: Matrices,
-        symbol: Float[np.ndarray, "H W"],
-        linked: Bool[np.ndarray, "W V"],
-        marks: Bool[np.ndarray, " V"],
+        self, row: int, over: Matrices, linked: Bool[np.ndarray, "W U"], marks: Bool[np.ndarray, " U"]
     ) -> None:
+        """The symbol has the last column, after those of the U words."""
+        weights, symbol = over[:, :, :-1], over[:, :, -1]
         apart = np.arange(weights.shape[2]) - np.arange(weights.shape[1])[:, None]
-        rest = np.maximum(1.0 - weights.sum(axis=2) - symbol, 0.0)  # on pieces of no word
+        rest = np.maximum(1.0 - over.sum(axis=2), 0.0)  # on pieces of no word
         knows_links = self.stack == "cross" and self.pairs[row].links is not None
         sums = {
-            "entropy": _entropy(weights).sum(axis=2) + _entropy(symbol) + _entropy(rest),
+            "entropy": _entropy(over).sum(axis=2) + _entropy(rest),
             "distance": (weights * np.abs(apart)).sum(axis=2),
             "previous": (weights * (apart == -1)).sum(axis=2),
             "same": (weights * (apart == 0)).sum(axis=2),
