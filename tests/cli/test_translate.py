@@ -7,14 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import PAIRS, PROGRAM, Tmt
 
-from transformer_mt.cli.terminal import prints
 from transformer_mt.translation.translator import Translation, Translator
 
 SOURCES = [source for source, _ in PAIRS]
@@ -318,9 +316,3 @@ def test_the_tree_in_json_leads_to_the_translation(trained: str, tmt: Tmt) -> No
     assert best["end"] == "ended"
     assert best["score"] == pytest.approx(found["score"], rel=1e-5)
     assert json.loads(tmt("translate", "--model", trained, "--trace", "--json", " ").out)["trace"] is None
-
-
-def test_stdout_says_what_characters_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    for encoding, has in (("utf-8", True), ("latin-1", False), ("cp437", True)):
-        monkeypatch.setattr("sys.stdout", SimpleNamespace(encoding=encoding))
-        assert prints("├─└│") is has

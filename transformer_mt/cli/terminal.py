@@ -26,23 +26,16 @@ def note(*lines: str) -> None:
             print(f"tmt: {escape_controls(line)}", file=sys.stderr)
 
 
-def prints(text: str) -> bool:
-    """Whether stdout can encode all these characters."""
-    try:
-        text.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def result(*lines: str) -> None:
     """Lines of results on stdout, with nothing in them that could command a terminal."""
     for line in lines:
         print(escape_controls(line))
 
 
-def result_lines(lines: Iterable["Text"]) -> None:
-    """Styled lines of results on stdout, in colour where the terminal has any."""
+def result_lines(lines: Iterable["str | Text"]) -> None:
+    """Lines of results on stdout: plain ones as `result` prints them, styled ones in the terminal's colours."""
+    from rich.text import Text
+
     console = literal_console()
     for line in lines:
-        console.print(line)
+        console.print(Text(escape_controls(line)) if isinstance(line, str) else line)

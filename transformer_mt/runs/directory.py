@@ -52,7 +52,6 @@ from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads, read_alignm
 from transformer_mt.runs.checksummed import remove_leftovers
 from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
 from transformer_mt.runs.lock import LOCK
-from transformer_mt.runs.watched import WATCHED, forget_frames_after
 from transformer_mt.runs.weights import (
     TensorSpecs,
     digest,
@@ -79,7 +78,7 @@ CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
 )
 
 PARTS = (
-    *(CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, WATCHED, METRICS, TENSORBOARD, TRAIN_LOG),
+    *(CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG),
     *(CHECKPOINTS, LOCK),
 )
 
@@ -292,11 +291,10 @@ class Run:
         return [record for line in content.split(b"\n") if (record := _parse(line)) is not None]
 
     def forget_metrics_after(self, step: int) -> None:
-        """Drop the lines of steps that training is about to repeat, and what was watched at them."""
+        """Drop the lines of steps that training is about to repeat."""
         kept = [record for record in self.metrics() if record["step"] <= step]
         lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in kept)
         write_atomically(self.path / METRICS, "".join(lines).encode())
-        forget_frames_after(self.path, step)
 
     def clear(self) -> None:
         """Delete what a run consists of, and nothing else that may lie in the directory."""
