@@ -1,15 +1,13 @@
-"""Looking inside a model. A view is one file: what is computed, as a dataclass, and its lines of text.
+"""Looking inside a model. A view is one file: its data, a dataclass, and its lines of text.
 
-Read `attend` first, with `maps` (the attention weights of a sentence pair) and `matrix` (the picture in a terminal).
+Read `words`, `maps` (the attention weights of a sentence pair), `matrix` (the picture in a terminal), then `attend`.
 
-    attend, graph, history    the matrices of `tmt attend`; one as a graph; as they developed during training
-    methods                   other numbers than weights: contributions, gradients, erasure
-    plot                      the curves of `tmt plot`
+    attend, methods, graph    the matrices of `tmt attend`; other numbers than weights; a matrix as a graph
+    align, links              which words belong together
+    explain, lens             one row of a head step by step; what each decoder layer would write
+    heads, head_importance, relations, estimates, faithfulness    the figures of many sentences
+    search, plot              the beam's tree and alternatives; the curves of `tmt plot`
 
-What all views share:
-
-    data      a dataclass as JSON (`--json`) and as NumPy arrays (`--npz`)
-    words     a pair as a model reads and writes it, and how pieces become words
-    text      untrusted text made safe, numbers in few characters, wrapped lines
-    figure    pictures for slides and papers, by matplotlib (`--figure`)
+What they share: `recording` (attention as it is computed), `words` (pieces become words), `data` (a dataclass as JSON
+and as arrays), `text` (untrusted text made safe, tables, wrapped lines), `figure` (pictures by matplotlib).
 """
