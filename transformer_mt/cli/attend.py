@@ -235,5 +235,7 @@ def _history(
         if drawn:
             matrices.append([replace(one, name=steps[-1].name) for one in _matrices(final, view, choice)])
     if not steps:
-        raise InputError(f"--history: {final.run.path} has no checkpoints; train it with training.keep=all")
+        raise InputError(
+            f"--history: {final.run.path} has no checkpoints; training keeps the weights of every validation"
+        )
     return HistoryView(final.source, final.target, choice["method"], tuple(steps)), matrices

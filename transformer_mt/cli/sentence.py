@@ -82,12 +82,10 @@ class LoadedSentence:
 
     @property
     def model(self) -> "Seq2Seq":
-        """The run's model, on its device."""
         return self.run.translator.model
 
     @property
     def tokenizer(self) -> "Tokenizer":
-        """The run's tokenizer."""
         return self.run.translator.tokenizer
 
     def switched_off(self) -> AbstractContextManager[None]:

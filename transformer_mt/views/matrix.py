@@ -47,7 +47,6 @@ class Matrix:
 
     @property
     def title(self) -> str:
-        """Place and name."""
         return ", ".join(filter(None, (self.place, self.name)))
 
     @property
@@ -102,7 +101,6 @@ class Shading(ABC):
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """In the numbers' own unit."""
         return tuple(share * self.scale.largest for share in self.shares)
 
     @abstractmethod
