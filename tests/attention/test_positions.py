@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from support.variants import POSITION_EXAMPLES
 from torch import Tensor
 
-from transformer_mt.attention.build import build_attention, build_score
+from transformer_mt.attention.build import (
+    acts_in_attention,
+    build_attention,
+    build_attention_position,
+    build_embedding_position,
+    build_score,
+)
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import (
     POSITIONS,
@@ -18,9 +24,6 @@ from transformer_mt.attention.positions import (
     NoAttentionPosition,
     NoEmbeddingPosition,
     Relative,
-    acts_in_attention,
-    build_attention_position,
-    build_embedding_position,
     rotated,
     sinusoids,
 )

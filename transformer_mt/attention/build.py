@@ -9,13 +9,21 @@ from typing_extensions import override
 from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
-from transformer_mt.attention.positions import NoAttentionPosition, acts_in_attention, build_attention_position
+from transformer_mt.attention.positions import (
+    POSITIONS,
+    AttentionPosition,
+    EmbeddingPosition,
+    NoAttentionPosition,
+    NoEmbeddingPosition,
+)
 from transformer_mt.attention.projections import QK_PROJECTIONS, Independent, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.attention.spelling import spelled
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
+
+POSITION, _SOFTMAX = "model.attention.position", "model.attention.kind to softmax"
 
 
 class AttentionFactory(ABC):
@@ -70,14 +78,10 @@ class LinearFactory(AttentionFactory):
     def __init__(self, config: AttentionConfig, *, width: int) -> None:
         for name, (value, reason) in self.FIXED.items():
             if getattr(config, name) != value:
-                raise InputError(
-                    f"model.attention.{name}: {reason}; set it to {value}, or model.attention.kind to softmax"
-                )
+                raise InputError(f"model.attention.{name}: {reason}; set it to {value}, or {_SOFTMAX}")
         if acts_in_attention(config.position):
-            raise InputError(
-                "model.attention.position: linear attention has no scores for it to act on; "
-                "set it to sinusoidal or none, or model.attention.kind to softmax"
-            )
+            reason = "linear attention has no scores for it to act on"
+            raise InputError(f"{POSITION}: {reason}; set it to sinusoidal or none, or {_SOFTMAX}")
         super().__init__(config, width=width)
 
     @override
@@ -119,3 +123,24 @@ def with_projections(score: type[Score], chosen: Projections) -> tuple[Projectio
     if score.prescribed is not None and not isinstance(chosen, score.prescribed):
         chosen = score.prescribed(chosen.sizes.width, chosen.sizes.heads)
     return chosen, score(chosen.sizes)
+
+
+def acts_in_attention(text: str) -> bool:
+    """Whether the configured position acts inside self-attention, not on the embeddings."""
+    name = text.partition("(")[0].strip()
+    return issubclass(lookup(POSITIONS, name, key=POSITION), AttentionPosition)
+
+
+def build_embedding_position(text: str) -> EmbeddingPosition:
+    """The configured position's part on the embeddings; none where it acts inside attention."""
+    entries = {name: entry for name, entry in POSITIONS.items() if issubclass(entry, EmbeddingPosition)}
+    return NoEmbeddingPosition() if acts_in_attention(text) else spelled(text, entries, key=POSITION)
+
+
+def build_attention_position(text: str, score: Score) -> AttentionPosition:
+    """The configured position's part in a self-attention with this score; none where it acts on the embeddings.
+
+    Raises `InputError` where score and position do not go together.
+    """
+    entries = {name: partial(entry, score) for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)}
+    return spelled(text, entries, key=POSITION) if acts_in_attention(text) else NoAttentionPosition(score)

@@ -87,7 +87,8 @@ class Band(Graph):
     """N_i = {j : |i − j| ≤ k}: stride attention, a window around i; with `causal`, i and the k before it."""
 
     def __init__(self, reach: int) -> None:
-        _require(reach >= 0, "the reach must be at least 0")
+        if not (reach >= 0):
+            raise ValueError("the reach must be at least 0")
         self.reach = reach
 
     @override
@@ -102,7 +103,8 @@ class Strided(Graph):
     """
 
     def __init__(self, stride: int) -> None:
-        _require(stride > 0, "the stride must be at least 1")
+        if not (stride > 0):
+            raise ValueError("the stride must be at least 1")
         self.stride = stride
 
     @override
@@ -118,7 +120,8 @@ class Fixed(Graph):
     """
 
     def __init__(self, block: int, last: int) -> None:
-        _require(0 <= last <= block > 0, "the block must be at least 1 long, and `last` from 0 to the block's length")
+        if not (0 <= last <= block > 0):
+            raise ValueError("the block must be at least 1 long, and `last` from 0 to the block's length")
         self.block, self.last = block, last
 
     @override
@@ -135,7 +138,8 @@ class Grid(Graph):
     """
 
     def __init__(self, columns: int) -> None:
-        _require(columns > 0, "there must be at least 1 column")
+        if not (columns > 0):
+            raise ValueError("there must be at least 1 column")
         self.columns = columns
 
     @override
@@ -152,7 +156,8 @@ class Edges(Graph):
     """
 
     def __init__(self, *positions: int) -> None:
-        _require(len(positions) % 2 == 0, "an edge is two positions, a query's and a key's")
+        if not (len(positions) % 2 == 0):
+            raise ValueError("an edge is two positions, a query's and a key's")
         self.edges = frozenset(zip(positions[::2], positions[1::2], strict=True))
 
     @override
@@ -179,8 +184,3 @@ _OPERATORS: Operators[Graph] = {ast.BitAnd: operator.and_, ast.BitOr: operator.o
 def build_graph(text: str) -> Graph:
     """The graph that the configuration describes, as in `band(3) | fixed(8, 1)`."""
     return spelled(text, GRAPHS, key="model.attention.graph", operators=_OPERATORS)
-
-
-def _require(condition: bool, reason: str) -> None:
-    if not condition:
-        raise ValueError(reason)

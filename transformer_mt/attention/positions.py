@@ -5,7 +5,7 @@ A position acts either on the embeddings or inside every self-attention. To add 
 """
 
 from abc import ABC, abstractmethod
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import ClassVar
 
 import torch
@@ -17,17 +17,10 @@ from transformer_mt.attention.initial import embedding_table
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores
 from transformer_mt.attention.showing import show
-from transformer_mt.attention.spelling import spelled
-from transformer_mt.registry import lookup
-
-KEY = "model.attention.position"
 
 
 class EmbeddingPosition(nn.Module, ABC):
     """A position added to the embeddings, or nothing at all."""
-
-    def __init__(self) -> None:  # no numbers: `sinusoidal(5)` is refused by the signature
-        super().__init__()
 
     @abstractmethod
     def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
@@ -62,11 +55,11 @@ class AttentionPosition(nn.Module, ABC):
     """A position inside self-attention: one for each layer, made for its score.
 
     A subclass overrides the hooks where it acts. Its constructor takes the numbers of its spelling and raises
-    `ValueError` with the reason where score and position do not go together.
+    `ValueError` with the reason where score and position do not go together. `adds_terms` says whether it adds to
+    scores or heads, which a fused kernel cannot.
     """
 
     formulas: ClassVar[dict[str, str]] = {}
-    # Whether it adds to scores or heads, which a fused kernel cannot.
     adds_terms: ClassVar[bool] = False
 
     @abstractmethod
@@ -112,9 +105,8 @@ class Relative(AttentionPosition):
     def __init__(self, score: Score, max_distance: int) -> None:
         super().__init__(score)
         if score.scale is None:
-            raise ValueError(
-                "it adds to the keys of a dot product, which this score is not; choose another score, or rotary"
-            )
+            reason = "it adds to the keys of a dot product, which this score is not"
+            raise ValueError(f"{reason}; choose another score, or rotary")
         if max_distance < 1:
             raise ValueError("the largest distance must be at least 1")
         self.scale, self.max_distance = score.scale, max_distance
@@ -149,9 +141,8 @@ class Rotary(AttentionPosition):
     def __init__(self, score: Score) -> None:
         super().__init__(score)
         if not score.multiplies:
-            raise ValueError(
-                "it turns queries against keys, which this score does not multiply; choose another score, or sinusoidal"
-            )
+            reason = "it turns queries against keys, which this score does not multiply"
+            raise ValueError(f"{reason}; choose another score, or sinusoidal")
         if score.sizes.key_width % 2:
             raise ValueError(
                 f"it turns pairs of features, and a head has {score.sizes.key_width}; make their number even"
@@ -188,7 +179,7 @@ class Alibi(AttentionPosition):
 
 
 def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N D"]:
-    """The sinusoidal encodings of `length` positions from `start` on."""
+    """sin and cos of the angles of `length` positions from `start` on, in turn."""
     turns = angles(start, length, width=width, device=device)
     return torch.stack((turns.sin(), turns.cos()), dim=-1).flatten(1)[:, :width]  # N D/2 2 -> N D
 
@@ -228,24 +219,3 @@ POSITIONS: dict[str, type[EmbeddingPosition] | type[AttentionPosition]] = {
     "relative": Relative,
     "rotary": Rotary,
 }
-
-
-def acts_in_attention(text: str) -> bool:
-    """Whether the configured position acts inside self-attention, not on the embeddings."""
-    name = text.partition("(")[0].strip()
-    return issubclass(lookup(POSITIONS, name, key=KEY), AttentionPosition)
-
-
-def build_embedding_position(text: str) -> EmbeddingPosition:
-    """The configured position's part on the embeddings; none where it acts inside attention."""
-    entries = {name: entry for name, entry in POSITIONS.items() if issubclass(entry, EmbeddingPosition)}
-    return NoEmbeddingPosition() if acts_in_attention(text) else spelled(text, entries, key=KEY)
-
-
-def build_attention_position(text: str, score: Score) -> AttentionPosition:
-    """The configured position's part in a self-attention with this score; none where it acts on the embeddings.
-
-    Raises `InputError` where score and position do not go together.
-    """
-    entries = {name: partial(entry, score) for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)}
-    return spelled(text, entries, key=KEY) if acts_in_attention(text) else NoAttentionPosition(score)

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 class Shown(NamedTuple):
     """A value in the middle of a forward pass: the very tensor that the model goes on with.
 
-    `axes` names the axes of the value by the letters used everywhere: B batch, H heads, Q queries, K keys, D model
-    width, d head width.
+    `axes` names its axes by the usual letters: B batch, H heads, Q queries, K keys, D model width, d head width.
     """
 
     module: nn.Module

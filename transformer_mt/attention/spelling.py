@@ -18,26 +18,26 @@ Operators = Mapping[type[ast.operator], Callable[[Choice, Choice], Choice]]
 
 # No sentence is longer, and the index tensors that meet these numbers hold them.
 _LIMIT = 2**31
-# Each is a function that calls two others, for reading and for every mask: Python's stack is only so deep.
-_MOST_OPERATORS = 100
+# A longer text could nest deeper than Python's stack.
+_LONGEST = 1_000
 
 
 def spelled(text: str, table: Table[Choice], *, key: str, operators: "Operators[Choice] | None" = None) -> Choice:
-    """What the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
+    """The choice that the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
 
     Every argument of an entry is a natural number. Raises `InputError` for a text that is not so formed, an unknown
     name and arguments that the entry refuses with `ValueError`.
     """
     example = " or ".join(usage(name, entry) for name, entry in list(table.items())[-2:])
-    malformed = InputError(f"{key}: {text!r} is not a name or a call such as {example}; correct it")
+    malformed = InputError(f"{key}: {text[:_LONGEST]!r} is not a name or a call such as {example}; correct it")
+    if len(text) > _LONGEST:
+        raise InputError(f"{key}: {len(text)} characters; write it in at most {_LONGEST}")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python has to say of a text that is refused below
+            warnings.simplefilter("ignore")  # Python's own remarks on a text that is refused below
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise malformed from None
-    if sum(isinstance(node, ast.BinOp) for node in ast.walk(tree)) > _MOST_OPERATORS:
-        raise InputError(f"{key}: more than {_MOST_OPERATORS} operators; combine fewer")
 
     def read(tree: ast.expr) -> Choice:
         match tree:
@@ -53,10 +53,9 @@ def spelled(text: str, table: Table[Choice], *, key: str, operators: "Operators[
         entry = lookup(table, name, key=key)
         try:
             inspect.signature(entry).bind(*numbers)
+            return entry(*numbers)
         except TypeError:
             raise InputError(f"{key}: {text!r}: {name} is written {usage(name, entry)}; correct it") from None
-        try:
-            return entry(*numbers)
         except ValueError as error:
             raise InputError(f"{key}: {text!r}: {error}") from None
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from transformer_mt.attention.build import build_attention, with_projections
+from transformer_mt.attention.build import build_attention, build_embedding_position, with_projections
 from transformer_mt.attention.initial import embedding_table
-from transformer_mt.attention.positions import EmbeddingPosition, NoEmbeddingPosition, build_embedding_position
+from transformer_mt.attention.positions import EmbeddingPosition, NoEmbeddingPosition
 from transformer_mt.attention.projections import Unprojected
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.attention.spelling import spelled

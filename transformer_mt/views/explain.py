@@ -7,14 +7,13 @@ to the output are computed here, since the layer sums over all heads at once.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
-from rich.cells import cell_len, set_cell_size
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MaskedHeads
@@ -92,8 +91,8 @@ class Step:
 
     @property
     def words(self) -> str:
-        """The step in plain English; empty for symbols that only their module knows."""
-        return _NAMES.get(self.symbol, (self.symbol, ""))[1]
+        """The step in plain English, or its name."""
+        return _NAMES.get(self.symbol, ("", self.symbol))[1]
 
     @property
     def is_vector(self) -> bool:
@@ -300,15 +299,11 @@ def _contributions(module: MaskedHeads, shown: Sequence[Shown], row: int, head: 
     columns = heads.new_zeros(1, module.heads, *weighed.shape)
     columns[0, head] = weights[:, None] * weighed
     of_columns, of_heads = module.parts(columns)[0, head], module.parts(heads)[0, :, 0]  # K D, H D
-    steps = (
-        ("o", formulas["o"], of_heads[head], "row"),
-        ("o_j", formulas["o_j"], of_columns, "keys"),
-        ("share_j", "o_j·o / ‖o‖²", shares(of_columns, of_heads[head]), "keys"),
-        ("o_r", formulas["o_r"], of_heads, "heads"),
-        ("share_r", "o_r·y / ‖y‖²", shares(of_heads, values["y"][0, row]), "heads"),
-    )
-    for symbol, formula, numbers, over in steps:
-        yield Step(symbol, formula, numbers.detach().cpu(), over)  # type: ignore[arg-type]
+    yield Step("o", formulas["o"], of_heads[head].cpu())
+    yield Step("o_j", formulas["o_j"], of_columns.cpu(), "keys")
+    yield Step("share_j", "o_j·o / ‖o‖²", shares(of_columns, of_heads[head]).cpu(), "keys")
+    yield Step("o_r", formulas["o_r"], of_heads.cpu(), "heads")
+    yield Step("share_r", "o_r·y / ‖y‖²", shares(of_heads, values["y"][0, row]).cpu(), "heads")
 
 
 def shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Tensor, " N"]:
@@ -345,14 +340,12 @@ def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: i
     stacks = model.attention_stacks()
     if stack is not None and stack not in stacks:
         raise InputError(f"--stack: there is no {stack!r}; {suggest(stack, stacks)}")
-    sides = {"the translation": (tokens.written, ("cross", "decoder")), "the source": (tokens.source, ("encoder",))}
-    found: dict[str, tuple[Tokens, tuple[str, ...]]] = {}
-    for title, (side, names) in sides.items():
-        if names := tuple(name for name in names if name in stacks and stack in (None, name)):
-            found[title] = side, names
-    title = next(iter(found)) if word is None else _side_with(word, {title: side for title, (side, _) in found.items()})
-    side, names = found[title]
-    number = _content_word(side) if word is None else _word_number(word, side, title)
+    sides = [("the translation", tokens.written, ("cross", "decoder")), ("the source", tokens.source, ("encoder",))]
+    found = [
+        (title, side, tuple(name for name in names if name in stacks and stack in (None, name)))
+        for title, side, names in sides
+    ]
+    number, side, names = _word(word, [(title, side, names) for title, side, names in found if names])
     rows = [row for row, owner in enumerate(side.word_of_piece) if owner == number]
     if not 1 <= piece <= len(rows):
         count = "1 piece" if len(rows) == 1 else f"{len(rows)} pieces"
@@ -362,42 +355,32 @@ def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: i
     return Place(names, side, rows[piece - 1])
 
 
-def _side_with(word: str, sides: Mapping[str, Tokens]) -> str:
-    """The title of the first side that has the word; for a number that is no word, of the first."""
-    for title, side in sides.items():
-        if _places(word, side):
-            return title
-    if re.fullmatch(r"[0-9]{1,6}", word):
-        return next(iter(sides))
-    words = dict.fromkeys(each for side in sides.values() for each in side.words)
-    raise InputError(f"--word: there is no {word!r} in {' or '.join(sides)}; {suggest(word, words)}")
+Side = tuple[str, Tokens, tuple[str, ...]]
 
 
-def _places(word: str, side: Tokens) -> list[int]:
-    """The places of the word; without any, of words that differ in capitals alone."""
-    exact = [place for place, each in enumerate(side.words) if each == word]
-    return exact or [place for place, each in enumerate(side.words) if each.casefold() == word.casefold()]
-
-
-def _word_number(word: str, side: Tokens, title: str) -> int:
-    """The place, from 0, of a word or of a number from 1."""
-    places, count = _places(word, side), len(side.words)
-    if len(places) > 1:
-        *others, last = (str(place + 1) for place in places)
-        numbers = f"{', '.join(others)} and {last}"
-        raise InputError(f"--word: {word!r} stands in {title} as words {numbers}; give one of these numbers")
-    if places:
-        return places[0]
-    if not 1 <= int(word) <= count:
-        raise InputError(f"--word: {title} has no word {word}; give a number from 1 to {count}")
-    return int(word) - 1
-
-
-def _content_word(side: Tokens) -> int:
-    """The first long word; without any, the first that begins with a letter, or the first of all."""
-    lettered = [number for number, word in enumerate(side.words) if word[:1].isalpha()]
-    long = (number for number in lettered if len(side.words[number]) >= CONTENT)
-    return next(long, lettered[0] if lettered else 0)
+def _word(word: str | None, sides: Sequence[Side]) -> tuple[int, Tokens, tuple[str, ...]]:
+    """A word, or its number from 1, as it is written or else in other capitals; without one the first long word."""
+    if word is None:
+        _, side, names = sides[0]
+        lettered = [number for number, word in enumerate(side.words) if word[:1].isalpha()]
+        long = (number for number in lettered if len(side.words[number]) >= CONTENT)
+        return next(long, lettered[0] if lettered else 0), side, names
+    for title, side, names in sides:
+        places = [place for place, each in enumerate(side.words) if each == word]
+        places = places or [place for place, each in enumerate(side.words) if each.casefold() == word.casefold()]
+        if len(places) > 1:
+            numbers = ", ".join(str(place + 1) for place in places[:-1]) + f" and {places[-1] + 1}"
+            raise InputError(f"--word: {word!r} stands in {title} as words {numbers}; give one of these numbers")
+        if places:
+            return places[0], side, names
+    title, side, names = sides[0]
+    if not re.fullmatch(r"[0-9]{1,6}", word):
+        words = dict.fromkeys(each for _, side, _ in sides for each in side.words)
+        where = " or ".join(title for title, _, _ in sides)
+        raise InputError(f"--word: there is no {word!r} in {where}; {suggest(word, words)}")
+    if not 1 <= int(word) <= len(side.words):
+        raise InputError(f"--word: {title} has no word {word}; give a number from 1 to {len(side.words)}")
+    return int(word) - 1, side, names
 
 
 def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> list[HeadName]:
@@ -445,9 +428,6 @@ def _gates(model: Seq2Seq, off: Sequence[HeadName | None]) -> dict[MaskedHeads, 
 
 # As text
 
-_INDENT = "   "
-# No label is wider.
-_LABEL = 16
 # Contributions below this share are not told in words, and of the others no more than this.
 _SMALL, _TOLD = 0.05, 3
 _NOTES = (
@@ -464,14 +444,11 @@ def lines_of(explanation: Explanation, *, width: int) -> list[str]:
     lines = [*wrapped(_title(explanation), width=width), *wrapped(notes, width=width)]
     for number, stage in enumerate(explanation.stages, start=1):
         lines += ["", *wrapped(f"{number}. {stage.title}", width=width)]
+        # Single numbers of keys, or of heads, share a table.
         for _, group in groupby(stage.steps, key=lambda step: (step.over, step.is_vector and id(step))):
-            lines += [
-                (_INDENT + line).rstrip() for line in _steps(explanation, list(group), width=width - len(_INDENT))
-            ]
-    lines += ["", "In words"]
-    return lines + [
-        _INDENT + line for text in in_words(explanation) for line in wrapped(text, width=width - len(_INDENT))
-    ]
+            lines += [f"   {line}".rstrip() for line in _steps(explanation, list(group), width=width - 3)]
+    summary = (line for text in in_words(explanation) for line in wrapped(text, width=width - 3))
+    return [*lines, "", "In words", *(f"   {line}" for line in summary)]
 
 
 def in_words(explanation: Explanation) -> list[str]:
@@ -514,68 +491,49 @@ def _choice(explanation: Explanation) -> str:
 
 
 def _steps(explanation: Explanation, steps: Sequence[Step], *, width: int) -> Iterator[str]:
-    """Words, formula and numbers of steps over the same; single numbers of keys or heads share a table."""
+    """Words, formula and numbers of steps over the same."""
     for step in steps:
-        yield from wrapped(_sentence(step), width=width)
-    first, inner = steps[0], width - len(_INDENT)
+        formula = " = ".join(filter(None, [step.symbol, step.formula]))
+        value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
+        yield from wrapped(f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}", width=width)
+    first = steps[0]
     if first.over == "row":
         if first.is_vector:
-            lead = f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   "
-            yield _INDENT + lead + _entries(first.values, first.values, width=inner - cell_len(lead))
+            entries = f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   {_vector(first.values, first.values)}"
+            yield from (f"   {line}" for line in wrapped(entries, width=width - 3))
         return
+    columns = [["j", *map(str, range(len(explanation.columns)))], ["column", *explanation.columns]]
     if first.over == "heads":
-        headings, labels = ["r"], [[str(head)] for head in explanation.heads]
-    else:
-        headings, labels = ["j", "column"], [[str(j), _short(label)] for j, label in enumerate(explanation.columns)]
+        columns = [["r", *map(str, explanation.heads)]]
+    right = [0, *range(len(columns), len(columns) + len(steps))]
     if first.is_vector:
-        columns = [(f"‖{first.symbol}‖", _numbers(first.values.norm(dim=-1)))]
-        left = inner - sum(max(map(cell_len, cells)) + 2 for cells in zip(*labels, strict=True)) - 2 - 12
-        columns.append((first.symbol, [_entries(vector, first.values, width=left) for vector in first.values]))
+        columns.append([f"‖{first.symbol}‖", *_numbers(first.values.norm(dim=-1))])
+        columns.append([first.symbol, *(_vector(vector, first.values) for vector in first.values)])
     else:
-        columns = [(step.symbol, _numbers(step.values)) for step in steps]
-    rows = [[*label, *cells] for label, *cells in zip(labels, *(cells for _, cells in columns), strict=True)]
-    headings += [heading for heading, _ in columns]
-    numbers = [place for place in range(len(headings)) if place != 1 or first.over == "heads"]
-    grid = table(rows, headings=headings, right=numbers[:-1] if first.is_vector else numbers)
-    yield from (_INDENT + line.plain for line in rendered(grid, width=inner))
+        columns += [[step.symbol, *_numbers(step.values)] for step in steps]
+    headings, *rows = zip(*columns, strict=True)
+    grid = table(rows, headings=headings, right=right)
+    yield from (f"   {line.plain}" for line in rendered(grid, width=width - 3))
     yield ""
 
 
-def _sentence(step: Step) -> str:
-    """For example `The score of every key: e_j = q·k_j / √d`."""
-    parts = [step.symbol, step.formula]
-    if step.over == "row" and not step.is_vector:
-        parts.append(f"{step.values.item():.6g}")
-    words = f"{step.words[:1].upper()}{step.words[1:]}: " if step.words else ""
-    return words + " = ".join(filter(None, parts))
-
-
-def _entries(vector: Tensor, like: Tensor, *, width: int) -> str:
-    """All entries where they fit; else up to four of the first, and the last. Decimals are chosen for all of `like`."""
-    decimals = _decimals(like)
-    cell = max(len(f"{value:z.{decimals}f}") for value in (like.amin().item(), like.amax().item()))
-    values = [f"{value:z{cell}.{decimals}f}" for value in vector.tolist()]
-    if len(values) * (cell + 1) + 1 <= width:
-        return f"[{' '.join(values)}]"
-    first = min(4, (width - 3) // (cell + 1) - 1)
-    if first > 0:
-        return f"[{' '.join(values[:first])} … {values[-1]}]"
-    return f"[{values[0]} …]" if cell + 4 <= width else ""
+def _vector(vector: Tensor, like: Tensor) -> str:
+    """The entries, of many the first four and the last; the decimals are those for all of `like`."""
+    cells = _numbers(torch.cat([vector, like.flatten()]))
+    size = max(map(len, cells))
+    shown = [cell.rjust(size) for cell in cells[: len(vector)]]
+    return f"[{' '.join(shown if len(shown) <= 6 else [*shown[:4], '…', shown[-1]])}]"
 
 
 def _numbers(values: Tensor) -> list[str]:
-    """The numbers of a column of a table: one count of decimals for all."""
+    """The numbers of a column with one count of decimals: three, or as many as give the largest four digits."""
     if values.dtype == torch.bool:
         return ["yes" if value else "·" for value in values.tolist()]
     if not values.dtype.is_floating_point:
         return list(map(str, values.tolist()))
-    return [f"{value:z.{_decimals(values)}f}" for value in values.tolist()]
-
-
-def _decimals(values: Tensor) -> int:
-    """Three, or as many as the largest number needs to have four digits that count."""
-    largest = values.abs().amax().item() if values.numel() else 0.0
-    return 3 if largest == 0.0 or not math.isfinite(largest) else min(max(3, 3 - math.floor(math.log10(largest))), 9)
+    largest = values.abs().amax().item()
+    decimals = min(max(3, 3 - math.floor(math.log10(largest))), 9) if 0.0 < largest < math.inf else 3
+    return [f"{value:z.{decimals}f}" for value in values.tolist()]
 
 
 def _labels(explanation: Explanation) -> list[str]:
@@ -585,10 +543,6 @@ def _labels(explanation: Explanation) -> list[str]:
         escape_controls(piece) + (f" (j = {place})" if pieces.count(piece) > 1 else "")
         for place, piece in enumerate(pieces)
     ]
-
-
-def _short(label: str) -> str:
-    return label if cell_len(label) <= _LABEL else set_cell_size(label, _LABEL - 1) + "…"
 
 
 def _percent(share: float) -> str:
