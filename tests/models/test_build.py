@@ -15,8 +15,9 @@ from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Emb
 from transformer_mt.attention.projections import QK_PROJECTIONS, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.errors import InputError
-from transformer_mt.models.blocks import FEED_FORWARDS, NORMS, RESIDUALS, FeedForward, Norm, Residual
+from transformer_mt.models.blocks import NORMS, RESIDUALS, Norm, Residual
 from transformer_mt.models.build import build_model, build_transformer
+from transformer_mt.models.feed_forward import FEED_FORWARDS, FeedForward
 from transformer_mt.models.recurrent import FinalStates, RecurrentSeq2Seq, SourceAttention, SourceReader
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer

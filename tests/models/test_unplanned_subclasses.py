@@ -17,8 +17,9 @@ from transformer_mt.attention.projections import Independent
 from transformer_mt.attention.scores import Score
 from transformer_mt.config.toml import load_config
 from transformer_mt.models import blocks, feed_forward
-from transformer_mt.models.blocks import PreNorm, ReLU, Residual
+from transformer_mt.models.blocks import PreNorm, Residual
 from transformer_mt.models.build import build_model
+from transformer_mt.models.feed_forward import ReLU
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.translation.search import beam_search

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from transformer_mt.attention.build import ATTENTION
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.toml import load_config
-from transformer_mt.models.blocks import FEED_FORWARDS, NORMS, RESIDUALS
+from transformer_mt.models.blocks import NORMS, RESIDUALS
 from transformer_mt.models.build import RECURRENT_SCORES
+from transformer_mt.models.feed_forward import FEED_FORWARDS
 
 GRAPH_EXAMPLES = {
     "complete": "complete",

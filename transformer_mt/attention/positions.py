@@ -22,6 +22,9 @@ from transformer_mt.attention.showing import show
 class EmbeddingPosition(nn.Module, ABC):
     """A position added to the embeddings, or nothing at all."""
 
+    def __init__(self) -> None:  # no numbers: `sinusoidal(5)` is refused by the signature
+        super().__init__()
+
     @abstractmethod
     def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
         """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""

@@ -1,1 +1,12 @@
-"""The models: one protocol, the Transformer, and what builds a model from its configuration."""
+"""Models: what is built of attention. Read in this order:
+
+layers        the encoder's and the decoder's layer, as in figure 1 of the paper
+transformer   both stacks, and the state that a decoder carries on
+seq2seq       the protocol of all models: start, decode, select
+blocks        norms and residuals; feed_forward, embedding, dropout: the other parts of a layer
+cache         which sentence each hypothesis of a search translates
+recurrent     the other model: GRUs, with attention or without
+head_mask     heads switched off, in the configuration or for a while
+extra_losses  a term that a module adds to the loss
+build         from the configuration to the model
+"""

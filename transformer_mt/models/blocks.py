@@ -1,7 +1,7 @@
-"""What stands around attention in a layer: norms, residuals and feed-forward networks, each chosen by name."""
+"""The parts around attention in a layer: norms and residuals, each chosen by name."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, Generic, TypeVar, cast
 
 import torch
@@ -169,61 +169,5 @@ class PostNorm(Residual):
         return show(self, "x′", self.norm(show(self, "z", self.dropout(y, onto=x), "B Q D"), mask), "B Q D")
 
 
-class FeedForward(nn.Module, ABC):
-    """A network applied to every token by itself. Its constructor takes the model's width, the width of the hidden
-    layer, and the numbers of its spelling."""
-
-    @abstractmethod
-    def __init__(self, width: int, hidden: int, *numbers: int) -> None:
-        super().__init__()
-
-    @abstractmethod
-    def forward(self, x: States, mask: Mask) -> States:
-        """FFN(x); mask is True at real tokens."""
-
-
-class ReLU(FeedForward):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, §3.3)."""
-
-    def __init__(self, width: int, hidden: int) -> None:
-        super().__init__(width, hidden)
-        self.hidden = nn.Linear(width, hidden)
-        self.output = nn.Linear(hidden, width)
-
-    @override
-    def forward(self, x: States, mask: Mask) -> States:
-        return self.output(self.activation(self.hidden(x)))
-
-    def activation(self, x: Float[Tensor, "*B N hidden"]) -> Float[Tensor, "*B N hidden"]:
-        """max(0, x)."""
-        return x.relu()
-
-
-class GELU(ReLU):
-    """FFN(x) = GELU(x W_1 + b_1) W_2 + b_2, GELU(x) = x Φ(x) (Hendrycks and Gimpel 2016)."""
-
-    @override
-    def activation(self, x: Float[Tensor, "*B N hidden"]) -> Float[Tensor, "*B N hidden"]:
-        return F.gelu(x)
-
-
-class SwiGLU(FeedForward):
-    """FFN(x) = (Swish(x W) ∘ x V) W_2, Swish(x) = x σ(x) (Shazeer 2020, §2).
-
-    Three matrices where the others have two; the hidden width is the configured one, not two thirds of it.
-    """
-
-    def __init__(self, width: int, hidden: int) -> None:
-        super().__init__(width, hidden)
-        self.gate = nn.Linear(width, hidden, bias=False)
-        self.value = nn.Linear(width, hidden, bias=False)
-        self.output = nn.Linear(hidden, width, bias=False)
-
-    @override
-    def forward(self, x: States, mask: Mask) -> States:
-        return self.output(F.silu(self.gate(x)) * self.value(x))
-
-
 NORMS: dict[str, type[Norm]] = {"layer": LayerNorm, "batch": BatchNorm, "rms": RMSNorm, "none": NoNorm}
 RESIDUALS: dict[str, type[Residual]] = {"pre_norm": PreNorm, "post_norm": PostNorm}
-FEED_FORWARDS: dict[str, Callable[..., FeedForward]] = {"relu": ReLU, "gelu": GELU, "swiglu": SwiGLU}

@@ -12,12 +12,14 @@ from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.attention.spelling import spelled
 from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.errors import InputError
-from transformer_mt.models.blocks import FEED_FORWARDS, NORMS, RESIDUALS, FeedForward, NoNorm
+from transformer_mt.models.blocks import NORMS, RESIDUALS, NoNorm
+from transformer_mt.models.embedding import Embedding, Embeddings
+from transformer_mt.models.feed_forward import FEED_FORWARDS, FeedForward
 from transformer_mt.models.head_mask import mask_heads
 from transformer_mt.models.layers import LayerFactory
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.models.transformer import Embedding, Embeddings, Transformer
+from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import HeadName, lookup
 
 # How a recurrent decoder may look at the source: by any score, or without attention.

@@ -7,8 +7,9 @@ from torch import nn
 
 from transformer_mt.attention.build import AttentionFactory
 from transformer_mt.attention.multihead import KeyValues
-from transformer_mt.models.blocks import FeedForward, Norm, Residual
+from transformer_mt.models.blocks import Norm, Residual
 from transformer_mt.models.cache import Hypotheses
+from transformer_mt.models.feed_forward import FeedForward
 from transformer_mt.models.seq2seq import Mask, Memory, States
 
 

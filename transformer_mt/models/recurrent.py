@@ -18,8 +18,8 @@ from transformer_mt.attention.showing import show
 from transformer_mt.models.blocks import Layers
 from transformer_mt.models.cache import Hypotheses
 from transformer_mt.models.dropout import Dropout
+from transformer_mt.models.embedding import Embeddings
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
-from transformer_mt.models.transformer import Embeddings
 from transformer_mt.tokenizer.symbols import PAD
 
 LayerStates = tuple[Float[Tensor, "B D"], ...]
