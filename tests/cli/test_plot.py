@@ -114,11 +114,3 @@ def test_hostile_names_of_runs_and_configurations_command_nothing(trained: str, 
         if "--schedule" not in subjects:
             assert "b ␛[2J⟨U+202E⟩ <script>x" in outcome.out
         assert not [one for one in ET.fromstring(picture).iter() if one.tag.endswith("script")]
-
-
-def test_a_damaged_line_of_the_metrics_is_one_line(own_run: Path, tmt: Tmt) -> None:
-    lines = (own_run / "metrics.jsonl").read_text().splitlines()
-    (own_run / "metrics.jsonl").write_text("\n".join([lines[0], "x", *lines[1:], ""]))
-    outcome = tmt("plot", str(own_run))
-    assert (outcome.code, outcome.out) == (3, "")
-    assert outcome.err == "tmt: error: run/metrics.jsonl:2: no measurement; delete the line, or restore the file\n"

@@ -1,13 +1,19 @@
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.runs.curves import CURVES, Curves
+from transformer_mt.errors import InputError
+from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.plot import (
+    CURVES,
     NARROWEST,
     ROWS,
+    Curves,
     Panel,
     PositionsPlot,
     RunsPlot,
@@ -15,6 +21,7 @@ from transformer_mt.views.plot import (
     Series,
     chart_lines,
     heat_map_lines,
+    read_curves,
     tick_label,
     ticks,
 )
@@ -188,3 +195,28 @@ def test_schedules_have_their_names_and_points() -> None:
         "names": ["a", "b"], "0": [[1, 0.5], [2, 0.25]], "1": [[1, 0.1]],
     }  # fmt: skip
     assert [curve.group for curve in plot.panels()[0].series] == [0, 1]
+
+
+LINES: list[dict[str, object]] = [
+    {"step": 2, "kind": "training", "loss": 7.5, "learning_rate": 1e-4},
+    {"step": 4, "kind": "training", "loss": 6, "learning_rate": 2e-4},
+    {"step": 4, "kind": "validation", "loss": 5.5, "bleu": 0.0},
+    {"step": 6, "kind": "a kind of later versions"},
+    {"step": 8, "kind": "validation", "loss": True, "bleu": "<script>"},
+]
+
+
+def test_curves_are_the_measurements_and_nothing_else(tmp_path: Path) -> None:
+    text = "".join(f"{line}\n" for line in [*map(json.dumps, LINES), "no JSON", '{"step": 8, "ki'])
+    (tmp_path / METRICS).write_text(text)
+    found = read_curves(Run(tmp_path))
+    assert found.training_loss == [(2, 7.5), (4, 6.0)]
+    assert found.learning_rate == [(2, 1e-4), (4, 2e-4)]
+    assert (found.validation_loss, found.bleu) == ([(4, 5.5)], [(4, 0.0)])
+    assert list(to_json(found)) == ["run", *CURVES]
+
+
+def test_nothing_measured_yet_says_what_to_do(tmp_path: Path) -> None:  # a pruned run has no such file
+    with pytest.raises(InputError) as raised:
+        read_curves(Run(tmp_path))
+    assert str(raised.value) == f"{tmp_path}: nothing has been measured yet; train it with tmt train"

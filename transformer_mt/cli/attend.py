@@ -221,9 +221,9 @@ def _history(
 ) -> "tuple[HistoryView, list[list[Matrix]]]":
     """The maps by the weights of every checkpoint, and the chosen matrices of each, for the final translation."""
     from transformer_mt.runs.checkpoints import saved_steps
-    from transformer_mt.runs.curves import read_curves
     from transformer_mt.runs.directory import CHECKPOINTS, Run
     from transformer_mt.views.attend import HistoryStep, HistoryView
+    from transformer_mt.views.plot import read_curves
 
     checkpoints = final.run.path / CHECKPOINTS
     losses = dict(read_curves(Run(final.run.path)).validation_loss)

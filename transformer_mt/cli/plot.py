@@ -53,11 +53,17 @@ def plot(
     """
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.cli.terminal import literal_console, note, result
-    from transformer_mt.runs.curves import read_curves
     from transformer_mt.runs.directory import Run, newest_run
     from transformer_mt.views.data import to_json
     from transformer_mt.views.figure import check_figure, curves_figure, positions_figure
-    from transformer_mt.views.plot import PositionsPlot, RunsPlot, SchedulesPlot, chart_lines, heat_map_lines
+    from transformer_mt.views.plot import (
+        PositionsPlot,
+        RunsPlot,
+        SchedulesPlot,
+        chart_lines,
+        heat_map_lines,
+        read_curves,
+    )
 
     if schedule and positions:
         raise InputError("--positions: --schedule plots something else; give one of them")

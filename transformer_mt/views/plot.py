@@ -10,7 +10,8 @@ from jaxtyping import Float
 from rich.columns import Columns
 from rich.text import Text
 
-from transformer_mt.runs.curves import CURVES, Curves
+from transformer_mt.errors import InputError
+from transformer_mt.runs.directory import Run
 from transformer_mt.views.data import hidden
 from transformer_mt.views.text import escape_controls, rendered
 
@@ -24,6 +25,38 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BRAILLE = 0x2800
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHADES = " ░▒▓█"
+
+# The curves of a run: their name, the kind of line in the metrics, and the key in it.
+CURVES = {
+    "training_loss": ("training", "loss"),
+    "validation_loss": ("validation", "loss"),
+    "learning_rate": ("training", "learning_rate"),
+    "bleu": ("validation", "bleu"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """The curves of a run, each as pairs of step and number: losses in nats a target token, learning rate, BLEU."""
+
+    run: str
+    training_loss: Points
+    validation_loss: Points
+    learning_rate: Points
+    bleu: Points
+
+
+def read_curves(run: Run) -> Curves:
+    """The curves of a run, of all measurements in its metrics. Raises `InputError` where there are none."""
+    points: dict[str, list[tuple[Number, Number]]] = {name: [] for name in CURVES}
+    for record in run.metrics():
+        for name, (kind, key) in CURVES.items():
+            value: Any = record.get(key)
+            if record["kind"] == kind and type(value) in (int, float) and math.isfinite(value):  # a bool is no number
+                points[name].append((record["step"], float(value)))
+    if not any(points.values()):
+        raise InputError(f"{run.path}: nothing has been measured yet; train it with tmt train")
+    return Curves(str(run.path), **points)
 
 
 @dataclass(frozen=True, slots=True)
