@@ -208,7 +208,6 @@ def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
 
 
 def _require_generator(state: Tensor, *, path: Path) -> None:
-    """Raise `MachineError` for a random state that torch refuses."""
     try:
         torch.Generator().set_state(state)
     except RuntimeError:

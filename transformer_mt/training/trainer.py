@@ -266,7 +266,7 @@ class Trainer:
             self.run.forget_metrics_after(step)
 
     def _restore_random_states(self, states: dict[str, Tensor]) -> None:
-        """Continue with these random numbers; with new ones where another number of processes has saved none for us."""
+        """Continue with these random numbers, or with new ones where fewer processes have saved theirs."""
         step = self.progress.step
         if not states:
             torch.manual_seed(derive_seed(self.config.seed, self.distributed.rank, step))
@@ -323,7 +323,6 @@ class Trainer:
             raise self._diverged("weights")
 
     def _diverged(self, what: str) -> Diverged:
-        """The error for numbers that are not finite: what to change, and which checkpoint is left."""
         step = self.optimizer.steps + (what == "loss")  # which the optimizer has not taken
         when = "at" if self.check_every == 1 else "by"
         saved = self.checkpoints.steps()
