@@ -5,7 +5,6 @@ What takes long to import, or may fail to, is imported where a failure is caught
 
 import os
 import sys
-from contextlib import suppress
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -80,6 +79,8 @@ def _unexpected(error: BaseException) -> int:
 
 def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
     """Print the error on stderr. Of several processes, the main one reports what all of them meet."""
+    from contextlib import suppress
+
     from transformer_mt.views.text import escape_controls
 
     rank = os.environ.get("RANK", "0")
