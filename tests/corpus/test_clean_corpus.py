@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -153,3 +155,18 @@ def test_paths_of_data_become_absolute_and_give_a_run_its_name(tmp_path: Path, m
     }
     for given, (path, name) in names.items():
         assert (absolute(given), short_name(given)) == (path, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", ["builtin", "{x}/a.de,{x}/a.en", "{x}/a.tsv"])
+def test_the_builtin_corpus_and_texts_are_loaded_without_datasets(tmp_path: Path, corpus: str) -> None:
+    for name, content in (("a.de", "ja\nnein\n"), ("a.en", "yes\nno\n"), ("a.tsv", "ja\tyes\nnein\tno\n")):
+        (tmp_path / name).write_text(content)
+    program = (
+        "import sys\n"
+        "from transformer_mt.config.sections import DataConfig\n"
+        "from transformer_mt.corpus.load import load_corpus\n"
+        f"load_corpus(DataConfig(corpus={corpus.replace('{x}', str(tmp_path))!r}))\n"
+        "assert not {'datasets', 'torch'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

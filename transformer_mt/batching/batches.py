@@ -33,7 +33,7 @@ class Batch:
     target_tokens: int
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on another device."""
+        """The batch on another device."""
         return replace(
             self,
             source=self.source.to(device, non_blocking=True),
@@ -43,7 +43,7 @@ class Batch:
 
 
 class BatchPlan:
-    """Which pairs make a batch, in training order. Takes four bytes a pair, no Python object."""
+    """The pairs of every batch, in training order. Takes four bytes a pair, no Python object."""
 
     def __init__(self, rows: Indices, ends: Sequence[int], order: Sequence[int]) -> None:
         """`rows` are sorted by length; batch b holds those up to `ends[b]` of them; `order` permutes the batches."""
@@ -92,7 +92,7 @@ def plan_batches(
 
 
 def fixed_batches(source_lengths: Lengths, target_lengths: Lengths, *, batch_tokens: int) -> BatchPlan:
-    """As `plan_batches`, but always the same batches, from short to long: for validation and translation."""
+    """Batches that are the same in every epoch, from short to long: for validation and translation."""
     rows = torch.arange(len(source_lengths), dtype=torch.int32)
     ends = _cut_by_length(rows, source_lengths, target_lengths, batch_tokens)
     return BatchPlan(rows, ends, range(len(ends)))
@@ -116,7 +116,7 @@ def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int
 def _cut_by_length(
     rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int
 ) -> list[int]:
-    """Sort rows by length in their place, a million at a time; where each batch of them ends."""
+    """Sort rows by length in their place, a million at a time; return the end of each batch of them."""
     ends: list[int] = []
     for first in range(0, len(rows), SORTED_TOGETHER):
         part = rows[first : first + SORTED_TOGETHER]
@@ -139,7 +139,7 @@ def _by_length(rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths:
 
 
 def _cut(rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int) -> list[int]:
-    """Where each batch of rows sorted by length ends, each as large as the budget admits."""
+    """The end of each batch of rows sorted by length, each as large as the budget admits."""
     longer = torch.maximum(source_lengths[rows], target_lengths[rows]).numpy()
     if len(longer) and longer[-1] > batch_tokens:
         raise InputError(

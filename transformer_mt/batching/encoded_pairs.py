@@ -40,7 +40,7 @@ class TokenColumn:
         return torch.from_numpy(ids[offsets[place] : offsets[place + 1]].astype(np.int64))
 
     def padded(self, rows: Indices) -> Int[Tensor, "B L"]:
-        """Those sentences side by side, filled up with `PAD`."""
+        """The sentences of these rows, padded with `PAD`."""
         return pad_sequence([self[row] for row in rows.tolist()], batch_first=True, padding_value=PAD)
 
 

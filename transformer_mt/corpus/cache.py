@@ -30,7 +30,7 @@ def cache_folder() -> Path:
 
 
 def cached(key: str, batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
-    """What `read` makes of the table under this key; a table that is missing or damaged is made of these batches.
+    """The table under this key as `read` returns it; a missing or damaged one is made from these batches.
 
     One of several processes makes the table, the others wait for it.
     """

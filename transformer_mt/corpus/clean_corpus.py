@@ -39,7 +39,7 @@ class CleanSplit:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Of its pairs in their order."""
+        """The fingerprint of its pairs in their order."""
         return Fingerprint.of_hashes(self.hashes)
 
 
@@ -79,7 +79,7 @@ def _pairs(rows: "Table | RecordBatch") -> list[SentencePair]:
 
 
 def mapped(pairs: Iterable[SentencePair]) -> Pairs:
-    """The pairs in a table on disk that is gone when nobody holds it."""
+    """The pairs in a table on disk that is deleted with its last reference."""
     return MappedPairs(temporary_table(_batches(iter(pairs))))
 
 
@@ -131,7 +131,7 @@ def _chosen(pairs: Pairs, mask: Mask, hold: Callable[[Iterable[SentencePair]], P
 
 
 def chosen_for_validation(hashes: Hashes, kept: Mask) -> Mask:
-    """Which training pairs become validation: those with the smallest hashes, so that order and copies do not matter.
+    """Marks the training pairs that become validation: the smallest hashes, so that order and copies do not matter.
 
     They are every twentieth different pair, at least one of two, and at most a thousand.
     """

@@ -54,7 +54,7 @@ _SHORT = 1_000  # characters, composed quickly whatever marks they are
 
 @dataclass(frozen=True)
 class Rules:
-    """Which problems leave a pair out, and the limits of two of them."""
+    """The problems that leave a pair out, and the limits of two of them."""
 
     remove: frozenset[Problem]
     max_words: int
@@ -157,7 +157,7 @@ class Cleaner:
         self._scripts = (array("B"), array("B"))
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-        """Those of the pairs that are not left out for a problem of their own, with blanks normalised."""
+        """Yield the pairs that no problem of their own leaves out, with blanks normalised."""
         for pair in pairs:
             self.read += 1
             clean = normalized(pair)
@@ -184,20 +184,18 @@ class Cleaner:
         return source, target
 
     def finish(self, pairs: Sequence[SentencePair], scripts: tuple[int, int], elsewhere: Hashes) -> Mask:
-        """Which of the pairs taken are kept when all are seen; `pairs` are all of them.
+        """Marks the pairs to keep, when all are seen; `pairs` are all those taken.
 
         `scripts` are those expected on either side, `elsewhere` the hashes of the pairs of all other splits.
         """
         hashes = self.hashes
         kept = np.ones(len(hashes), dtype=bool)
+        hits: dict[Problem, Mask] = {
+            "script": self._in_other_script(scripts),
+            "overlap": np.isin(hashes, elsewhere) & self._training,
+        }
         for problem in OF_THE_WHOLE:
-            if problem == "script":
-                hit = self._in_other_script(scripts)
-            elif problem == "duplicate":
-                hit = _repeated(hashes, kept)
-            else:
-                hit = np.isin(hashes, elsewhere) & self._training
-            hit &= kept
+            hit = kept & (_repeated(hashes, kept) if problem == "duplicate" else hits[problem])
             self._found[problem] = int(hit.sum())
             for index in np.flatnonzero(hit)[:EXAMPLES].tolist():
                 self._show(problem, self._numbers[index], pairs[index])
@@ -217,14 +215,14 @@ class Cleaner:
             examples.append(Example(number, pair.source[:_LONGEST_EXAMPLE], pair.target[:_LONGEST_EXAMPLE]))
 
     def _in_other_script(self, expected: tuple[int, int]) -> Mask:
-        """Which pairs have a side with letters, most of them of another script."""
+        """Marks the pairs with a side in another script, by most of its letters."""
         both = zip((np.array(scripts, np.uint8) for scripts in self._scripts), expected, strict=True)
         source, target = ((found != main) & (found != 0) for found, main in both)
         return source | target
 
 
 def usable(pair: SentencePair, rules: Rules) -> SentencePair | None:
-    """A pair with blanks normalised, or None where it is left out for a problem of its own."""
+    """The pair with blanks normalised, or None where a problem of its own leaves it out."""
     clean = normalized(pair)
     return None if any(problem in rules.remove for problem in _problems(pair, clean, rules)) else clean
 
@@ -293,7 +291,7 @@ def _most(scripts: "array[int]") -> int:
 
 
 def _repeated(hashes: Hashes, kept: Mask) -> Mask:
-    """Which of the hashes kept equal one before them."""
+    """Marks the kept hashes that equal an earlier one."""
     places = np.flatnonzero(kept)
     repeated = kept.copy()
     repeated[places[np.unique(hashes[places], return_index=True)[1]]] = False

@@ -16,7 +16,7 @@ Hashes = npt.NDArray[np.uint64]
 class Fingerprint:
     """The number of cleaned pairs of a split, a digest of them all, and four bytes of each pair's own digest.
 
-    Of a stream nobody knows the number; its `digest` is that of what it is read from.
+    The number of a stream is unknown; its `digest` is that of its files.
     """
 
     rows: int
@@ -30,14 +30,14 @@ class Fingerprint:
 
     @classmethod
     def of_hashes(cls, hashes: Hashes) -> "Fingerprint":
-        """The same from what `pair_hash` gives for each pair."""
+        """The fingerprint from the `pair_hash` of each pair."""
         content = hashes.astype("<u8")
         digest = hashlib.blake2b(content.tobytes(), digest_size=16).hexdigest()
         return cls(len(hashes), digest, content.astype("<u4").tobytes())
 
     @classmethod
     def of_stream(cls, identity: Iterable[str]) -> "Fingerprint":
-        """The fingerprint of what is not read whole."""
+        """The fingerprint of a stream, from texts that change whenever it does."""
         return cls(0, hashlib.blake2b("\n".join(identity).encode(), digest_size=16).hexdigest(), b"")
 
     def first_difference(self, other: "Fingerprint") -> int | None:

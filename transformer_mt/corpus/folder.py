@@ -18,7 +18,7 @@ Content = TypeVar("Content")
 
 
 def open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSource], list[str]]:
-    """The splits of a folder by their own names, and what to say of files that were left aside.
+    """The splits of a folder by their own names, and notes about files that were left aside.
 
     Text files are paired by their names without language: `train.de` and `train.en`. Of JSON, CSV and Parquet only
     files with a usual name, or one that the configuration gives, are data; folders often hold others.
@@ -78,9 +78,9 @@ def open_table(file: DataFile) -> SplitSource:
 
 
 def assign_splits(contents: Mapping[str, Content], config: DataConfig, *, name: str) -> dict[str, Content]:
-    """The same contents under the names of their splits, the usual ones first.
+    """The contents under the names of their splits, the usual ones first.
 
-    What the configuration names goes before what has a usual name. Raises `InputError` for two that are one split.
+    Names in the configuration go before usual names. Raises `InputError` for two that are one split.
     """
     chosen = {config.train_split: "train", config.validation_split: "validation", config.test_split: "test"}
     chosen.pop("", None)

@@ -57,7 +57,7 @@ def _commit(source: Hub) -> tuple[str | None, str]:
 
 
 def _configuration(source: Hub, commit: str, config: DataConfig) -> str | None:
-    """Which of a data set's configurations holds this language pair; none when there is nothing to choose."""
+    """The configuration that holds this language pair; None when there is nothing to choose."""
     from datasets import get_dataset_config_names
 
     with _load_problems(source.name):

@@ -10,7 +10,7 @@ Link = tuple[int, int]
 
 
 class Node(NamedTuple):
-    """What Universal Dependencies say of a word or mark (de Marneffe et al. 2021): its part of speech and its relation.
+    """A word or mark in Universal Dependencies (de Marneffe et al. 2021): its part of speech and its relation.
 
     `head` is the word that it depends on, counted from 0 over `words(text)`, and -1 for the root; `antecedent` is the
     word that a relative pronoun stands for.
@@ -49,7 +49,7 @@ class SentencePair:
         return (self.target, *self.references)
 
     def reversed(self) -> "SentencePair":
-        """The same pair in the other direction."""
+        """The pair in the other direction."""
         links = None if self.links is None else tuple(sorted((target, source) for source, target in self.links))
         structure = None if self.structure is None else (self.structure[1], self.structure[0])
         return SentencePair(self.target, self.source, links, self.source_references, self.references, structure)

@@ -1,4 +1,4 @@
-"""What `--data` can name, and what the name of a file says of its content."""
+"""The forms of `--data`, and the languages and formats that names of files tell."""
 
 import re
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Hub:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file and what its name says: its form, its compression, its languages, and what remains, such as `train`.
+    """A file and what its name tells: its form, its compression, its languages, and the rest, such as `train`.
 
     `form` is `text` (one language, the last part of the name), `txt` (text, or alone a table separated by tabs), or one
     of `TABLES`, where two languages may be named: `train.de-en.tsv`.
@@ -60,7 +60,7 @@ class DataFile:
 
     @classmethod
     def named(cls, path: Path) -> "DataFile":
-        """What can be told without opening the file."""
+        """Read the name of a file, without opening it."""
         compression = path.suffix if path.suffix in COMPRESSIONS else ""
         stem, _, form = path.name.removesuffix(compression).rpartition(".")
         if form in TABLES:
@@ -95,7 +95,7 @@ def _without_pair(stem: str, language: str) -> str:
 
 
 def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
-    """What a corpus's name means: `builtin`, a data set, a folder, or one or two files; what exists goes first.
+    """The meaning of a corpus's name: `builtin`, a data set, a folder, or one or two files; existing paths go first.
 
     Raises `InputError` that lists the forms for anything else.
     """
@@ -123,7 +123,7 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
 
 
 def absolute(corpus: str) -> str:
-    """The same corpus from any working directory."""
+    """The corpus's name with absolute paths."""
     paths = [Path(part.strip()).expanduser() for part in ([corpus] if Path(corpus).exists() else corpus.split(","))]
     if corpus == BUILTIN or not all(path.exists() for path in paths):
         return corpus
@@ -131,7 +131,7 @@ def absolute(corpus: str) -> str:
 
 
 def short_name(corpus: str) -> str:
-    """What a run on this corpus is called: the folder's name, `train` for the pair `train.de,train.en`."""
+    """The name of a run on this corpus: that of the folder, or `train` for the pair `train.de,train.en`."""
     path = Path(corpus.split(",")[0])
     if corpus == BUILTIN or path.is_dir():
         return path.name

@@ -1,4 +1,4 @@
-"""What a corpus holds, as plain data and as lines of text."""
+"""The content of a corpus as plain data and as lines of text: `tmt data`."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair, Tree, words
 from transformer_mt.corpus.stream import StreamedPairs
 
-_COUNTED = 100_000  # of more pairs, the words of so many are counted
+_COUNTED = 100_000  # pairs; of a larger split, the words of a random part of this size are counted
 
 
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
@@ -27,7 +27,9 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
     splits = {}
     for name, pairs in corpus.splits.items():
         chosen = random.Random(seed).sample(range(len(pairs)), min(sample, len(pairs)))
-        counted = pairs if len(pairs) <= _COUNTED else _drawn(pairs, seed)
+        counted: Sequence[SentencePair] = pairs
+        if len(pairs) > _COUNTED:
+            counted = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
         report = corpus.report.splits.get(name)
         splits[name] = {
             "pairs": None if isinstance(pairs, StreamedPairs) else len(pairs),
@@ -49,7 +51,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
 
 
 def statistics_lines(found: dict[str, Any], report: CleaningReport, *, structure: bool) -> Iterator[str]:
-    """What `corpus_statistics` found, as lines of text; `report` is the corpus's own.
+    """The result of `corpus_statistics` as lines of text; `report` is the corpus's own.
 
     With `structure`, the samples are shown with the trees that are known of them.
     """
@@ -103,11 +105,6 @@ def _tree_lines(nodes: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield line if node["antecedent"] is None else f"{line}, antecedent {node['antecedent'] + 1}"
 
 
-def _drawn(pairs: Sequence[SentencePair], seed: int) -> list[SentencePair]:
-    """Pairs drawn at random, in their order."""
-    return [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
-
-
 def _side(sentences: Iterable[str]) -> dict[str, float]:
     split = [words(sentence) for sentence in sentences]
     lengths = [len(sentence) for sentence in split]
@@ -120,15 +117,12 @@ def _side(sentences: Iterable[str]) -> dict[str, float]:
 
 
 def _sample(pair: SentencePair) -> dict[str, Any]:
-    return {
-        "source": pair.source,
-        "target": pair.target,
-        "links": None if pair.links is None else [list(link) for link in pair.links],
-        "references": list(pair.references),
-        "source_references": list(pair.source_references),
-        "structure": pair.structure
-        and {"source": _nodes(pair.source, pair.structure[0]), "target": _nodes(pair.target, pair.structure[1])},
+    names = ("source", "target", "links", "references", "source_references")
+    trees = pair.structure and {
+        "source": _nodes(pair.source, pair.structure[0]),
+        "target": _nodes(pair.target, pair.structure[1]),
     }
+    return {name: getattr(pair, name) for name in names} | {"structure": trees}
 
 
 def _nodes(text: str, tree: Tree) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a run remembers of its data: the fingerprint of each split, and what cleaning found.
+"""The record of its data that a run keeps: the fingerprint of each split, and the report of cleaning.
 
 data.json           rows and digest of each split, and the report of cleaning with its examples
 data.safetensors    four bytes of every pair's digest, to find the first that differs
@@ -34,7 +34,7 @@ class DataRecord:
 
     @classmethod
     def of(cls, corpus: Corpus, mixture: Mapping[str, Corpus]) -> "DataRecord":
-        """What is remembered of a corpus, and of those mixed with it by their names."""
+        """The record of a corpus, and of those mixed with it by their names."""
         fingerprints = {
             split: corpus.fingerprints[split] for split in ("train", "validation") if split in corpus.fingerprints
         }
@@ -66,7 +66,7 @@ class DataRecord:
 
 
 def read_record(path: Path) -> DataRecord:
-    """What the run directory `path` remembers. Raises `MachineError` for files that are damaged or missing."""
+    """The record in the run directory `path`. Raises `MachineError` for files that are damaged or missing."""
     content = read_regular(path / DATA, limit=_DATA_LIMIT)
     tensors = unpack(read_regular(path / ROWS, limit=_ROWS_LIMIT), None, path=path / ROWS)
     try:

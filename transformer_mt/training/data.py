@@ -1,4 +1,4 @@
-"""What the epochs of a training consist of, as tokens; and the vocabulary that is learned from it."""
+"""The pairs of each epoch as tokens, and the vocabulary that is learned from them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,19 +52,19 @@ class TrainingCorpora:
 
     @property
     def notes(self) -> list[str]:
-        """What was taken for what."""
+        """Notes about files, splits and languages."""
         return [line for corpus in (self.main, *(other for other, _ in self.others)) for line in corpus.notes]
 
     @property
     def record(self) -> DataRecord:
-        """What a run remembers of them."""
+        """The record of them that a run keeps."""
         return DataRecord.of(self.main, {corpus.name: corpus for corpus, _ in self.others})
 
 
 class TrainingData:
-    """The pairs of one corpus, each once an epoch, mixed with so many of others as their weights say.
+    """The pairs of one corpus, each once an epoch, mixed with pairs of others in proportion to their weights.
 
-    What an epoch holds is a function of (corpora, vocabulary, configuration, epoch). Of a streamed corpus it is one
+    An epoch is a function of (corpora, vocabulary, configuration, epoch). Of a streamed corpus it is one
     block.
     """
 

@@ -7,9 +7,9 @@ from transformer_mt.training.data import TrainingData
 
 
 class BatchStream:
-    """Epoch after epoch of batches; what an epoch holds is a function of (data, configuration, epoch).
+    """Epoch after epoch of batches; an epoch is a function of (data, configuration, epoch).
 
-    Several processes take turns: of so many batches in a row, each takes the one of its rank.
+    With several processes, each takes the batch of its rank from every group of as many batches.
     """
 
     def __init__(self, data: TrainingData, config: TrainingConfig, *, distributed: Distributed) -> None:
