@@ -80,8 +80,6 @@ PAIRED = {
     "text": ("{}.de.txt", "{}.en.txt"),
 }
 
-COMPRESSIONS = ("", ".gz", ".xz")
-
 
 def write(path: Path, content: bytes) -> Path:
     """Write a file, compressed as its name says."""

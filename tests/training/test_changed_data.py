@@ -16,7 +16,7 @@ Texts = list[tuple[str, str]]
 
 TEXTS = [(pair.source, pair.target) for pair in TRAIN]
 HELD_OUT = [(pair.source, pair.target) for pair in VALIDATION]
-SOURCES = [*TABLES, "plain text", "compressed text"]
+SOURCES = ["TSV", "CSV", "JSONL, nested", "Parquet", "plain text", "compressed text"]
 
 
 def put(folder: Path, form: str, train: Texts, validation: Texts = HELD_OUT) -> str:
@@ -72,7 +72,8 @@ def refusal(run: Path, difference: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("form", "change"), [*((form, "one word") for form in SOURCES), *(("TSV", name) for name in CHANGES)]
+    ("form", "change"),
+    [*((form, "one word") for form in SOURCES), *(("TSV", name) for name in list(CHANGES)[1:])],
 )
 def test_changed_training_data_is_refused_with_the_first_pair_that_differs(
     tmp_path: Path, form: str, change: str
