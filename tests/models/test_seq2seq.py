@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from transformer_mt.attention.graphs import Complete
 from transformer_mt.models.seq2seq import Seq2Seq, State
-from transformer_mt.tokenizer.symbols import BOS, PAD
+from transformer_mt.tokenizer.symbols import PAD
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -136,20 +136,6 @@ def test_hypotheses_that_come_and_go_are_decoded_as_if_alone(
         rows = rows.sort().values if in_order else rows
         state, sentence = state.select(rows), sentence[rows]
         target = torch.cat((target[rows], torch.randint(4, VOCABULARY, (count, 1), generator=draw)), dim=1)
-
-
-@every_variant
-@torch.no_grad()
-def test_a_state_that_is_continued_in_two_ways_keeps_them_apart(variant: Variant) -> None:
-    model, source = tiny_model(*variant), sentences(5, 3)
-    begun, one, other, last = torch.full((2, 1), BOS), *torch.tensor([[[5], [7]], [[6], [4]], [[8], [9]]])
-    _, state = model.decode(begun, model.start(source).select(torch.arange(2)))
-    _, with_one = model.decode(one, state)
-    _, with_other = model.decode(other, state)
-    for second, continued in ((one, with_one), (other, with_other)):
-        logits, _ = model.decode(last, continued)
-        expected = model(source, torch.cat((begun, second, last), dim=1))
-        torch.testing.assert_close(logits[:, 0], expected[:, -1], **TOLERANCE)
 
 
 # Padding and the other sentences of a batch

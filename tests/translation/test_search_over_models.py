@@ -66,7 +66,7 @@ class SealedModel(Seq2Seq):
 
 @pytest.fixture(autouse=True)
 def without_gradients() -> Iterator[None]:
-    """As people search: with gradients, a decoder's step is not taken, but its layers."""
+    """As people search."""
     with torch.no_grad():
         yield
 

@@ -42,10 +42,7 @@ class Recording(Mapping[str, list[Tensor]]):
         return [_joined(layer) for layer in steps]
 
     def stacked(self, stack: str) -> Float[Tensor, "B L H Q K"]:
-        """The weights of a stack in one tensor.
-
-        Raises `ValueError` after more than one pass, and before the first.
-        """
+        """The weights of a stack in one tensor. Raises `ValueError` after more than one pass."""
         return torch.stack(self[stack], dim=1)
 
     def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
