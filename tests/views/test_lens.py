@@ -81,6 +81,15 @@ def test_a_word_is_decided_with_the_last_of_its_pieces(lens: Lens) -> None:
     assert replace(lens, decided=(1, None, 2, 1, 2)).words_decided == (None, 1, 2)
 
 
+def test_what_is_likeliest_decides(model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    monkeypatch.setattr("transformer_mt.views.lens.decided_at", lambda *both: given.append(both) or (1,) * len(both[1]))
+    lens = look_through(model, tokenizer, SOURCE, TARGET)
+    [(likeliest, written)] = given
+    assert [tokenizer.pieces(row) for row in likeliest.tolist()] == [[best for best, *_ in row] for row in lens.guesses]
+    assert tokenizer.pieces(written.tolist()) == list(lens.pieces)
+
+
 def test_json_and_arrays_say_the_same(lens: Lens, tmp_path: Path) -> None:
     found = json.loads(json.dumps(to_json(lens)))
     np.savez(tmp_path / "lens.npz", **to_arrays(lens))  # type: ignore[arg-type]

@@ -71,6 +71,7 @@ def test_support_is_that_of_the_formula() -> None:
 def test_every_target_word_links_its_best_and_a_source_word_left_over_its_own() -> None:
     found = np.array([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
     assert cells(linked(found)) == {(0, 0), (1, 2), (0, 1)}
+    assert cells(linked(np.array([[0.6, 0.4], [0.9, 0.1]]))) == {(0, 0), (1, 0), (0, 1)}  # (0, 0) by its row alone
     even = np.array([[0.28, 0.24, 0.24, 0.24], [0.9, 0.05, 0.05, 0.0], [0.0, 0.2, 0.35, 0.45]])
     assert cells(linked(even)) == {(1, 0), (0, 1), (2, 2), (2, 3)}
 
