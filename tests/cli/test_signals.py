@@ -231,7 +231,7 @@ def test_an_interrupt_during_start_up_is_quiet(library: str | None, trained: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["signals", "main", "app", "train"])
+@pytest.mark.parametrize("module", ["signals", "app", "train"])
 def test_an_interrupt_at_the_very_start_is_quiet(module: str) -> None:
     """Also before signals are handled, while the module that does so is imported."""
     program = (
