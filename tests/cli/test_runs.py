@@ -46,9 +46,9 @@ def test_a_run_is_listed_with_what_it_has_come_to(listed: Path, tmt: Tmt) -> Non
     ]  # fmt: skip
     assert found.keys() == {
         "run", "corpus", "source_language", "target_language", "score", "score_name", "step", "steps", "epochs",
-        "bytes", "seconds_since", "state", "parent",
+        "bytes", "seconds_since", "state", "init_from",
     }  # fmt: skip
-    assert found["parent"] is None
+    assert found["init_from"] is None
     assert (found["corpus"], found["steps"], found["bytes"]) == ("data", 6, size)
 
 
@@ -102,11 +102,11 @@ def test_a_pruned_run_is_said_to_be_made_from_another_until_it_is_trained(listed
     assert rows["runs/two"].endswith("  pruned, from runs/one")
     assert rows["runs/two"].split().count("–") == 2  # neither a score nor steps
     found = described(tmt)["runs/two"]
-    assert (found["state"], found["parent"]) == ("pruned", str(Path("runs/one").resolve()))
+    assert (found["state"], found["init_from"]) == ("pruned", str(Path("runs/one").resolve()))
     Path("elsewhere").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir("elsewhere")
-        assert tmt("runs", "../runs/two").lines[1].endswith(f"pruned, from {found['parent']}")
+        assert tmt("runs", "../runs/two").lines[1].endswith(f"pruned, from {found['init_from']}")
     (listed / "two/metrics.jsonl").write_text('{"step": 1, "kind": "training", "loss": 1.0, "learning_rate": 1.0}\n')
     assert described(tmt)["runs/two"]["state"] == "stopped"
     (listed / "two/metrics.jsonl").unlink()

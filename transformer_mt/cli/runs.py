@@ -3,7 +3,8 @@
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
     from transformer_mt.runs.directory import Run
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
-RIGHT = ("step", "size", "age")
 # The state of a run that tmt heads --prune wrote, and that has no training of its own.
 PRUNED = "pruned"
-# Units of an age, each as long as so many seconds.
+# Units of an age, in seconds.
 AGES = {"days": 86_400, "h": 3_600, "min": 60, "s": 1}
 
 
@@ -41,7 +41,7 @@ def runs(
 
     The newest comes first. State is training, stopped, finished, or pruned: made by tmt heads --prune, and not trained
     since. Of a damaged run it says what is wrong. --json prints an object a line: run, corpus, source_language,
-    target_language, score, score_name, step, steps, epochs, state, parent (the run that it began with, or null), bytes,
+    target_language, score, score_name, step, steps, epochs, state, init_from (the run it started from, or null), bytes,
     seconds_since; or run and error.
     """
     from transformer_mt.cli.terminal import note, result
@@ -49,15 +49,14 @@ def runs(
 
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory; give one that holds runs")
-    found = sorted(_described(directory), key=lambda one: one["seconds_since"])
-    if not found:
+    records = sorted(_records(directory), key=lambda record: record["seconds_since"])
+    if not records:
         note(f"{directory}: no runs here; train one with: tmt train")
-    lines = (escaped_json(one) for one in found) if as_json else _table(found)
-    result(*lines)
+    result(*map(escaped_json, records) if as_json else _lines(records))
 
 
-def _described(directory: Path) -> Iterator[dict[str, Any]]:
-    """What there is to say of every run in a folder, or of the folder itself if it is one."""
+def _records(directory: Path) -> Iterator[dict[str, Any]]:
+    """A record of every run in a folder, or of the folder itself if it is one."""
     from transformer_mt.runs.directory import Run
 
     try:
@@ -65,28 +64,27 @@ def _described(directory: Path) -> Iterator[dict[str, Any]]:
     except OSError as error:
         raise InputError(f"{directory}: cannot be read ({error.strerror}); check its permissions") from None
     for path in [directory] if Run(directory).exists() else inside:
-        run = Run(path)
-        if run.exists():
-            yield _description(run)
+        if Run(path).exists():
+            yield _record(Run(path))
 
 
-def _description(run: "Run") -> dict[str, Any]:
-    """What there is to say of a run; of a damaged one, what is wrong."""
+def _record(run: "Run") -> dict[str, Any]:
+    """The fields of `--json` for a run; for a damaged one, its `error`."""
     from transformer_mt.runs.checkpoints import Progress, saved_progress, saved_steps
     from transformer_mt.runs.directory import CHECKPOINTS
     from transformer_mt.runs.lock import is_held
 
     size, changed = _size_and_change(run.path)
-    described: dict[str, Any] = {"run": str(run.path)}
+    record: dict[str, Any] = {"run": str(run.path)}
     try:
         config = run.config()
         steps = saved_steps(run.path / CHECKPOINTS)
         progress = saved_progress(run.path / CHECKPOINTS, steps[-1]) if steps else Progress()
         state = "training" if is_held(run.path) else _state(run, config, progress)
-        described |= _numbers(config, progress) | {"state": state, "parent": config.init_from.run or None}
+        record |= _numbers(config, progress) | {"state": state, "init_from": config.init_from.run or None}
     except TmtError as error:
-        described["error"] = str(error)
-    return described | {"bytes": size, "seconds_since": max(0, round(time.time() - changed))}
+        record["error"] = str(error)
+    return record | {"bytes": size, "seconds_since": max(0, round(time.time() - changed))}
 
 
 def _state(run: "Run", config: "Config", progress: "Progress") -> str:
@@ -113,60 +111,44 @@ def _numbers(config: "Config", progress: "Progress") -> dict[str, Any]:
 
 
 def _size_and_change(path: Path) -> tuple[int, float]:
-    """The bytes of all files of a run, and when one was last written. Follows no link; leaves out what is hidden."""
+    """The bytes of all files of a run, and when one was last written. No link is followed."""
     size, changed = 0, 0.0
-    waiting = [str(path)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    found = entry.stat(follow_symlinks=False)
-                    if stat.S_ISDIR(found.st_mode):
-                        waiting.append(entry.path)
-                    elif stat.S_ISREG(found.st_mode):
-                        size, changed = size + found.st_size, max(changed, found.st_mtime)
-        except OSError:  # deleted meanwhile by a training, too deep, or not ours to read
-            continue
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with suppress(OSError):  # deleted meanwhile by a training
+                status = os.lstat(os.path.join(folder, name))
+                if stat.S_ISREG(status.st_mode):
+                    size, changed = size + status.st_size, max(changed, status.st_mtime)
     return size, changed
 
 
-def _table(found: list[dict[str, Any]]) -> Iterator[str]:
-    """Columns as wide as what stands in them, then a line for each damaged run."""
-    from transformer_mt.views.text import escape_controls
+def _lines(records: list[dict[str, Any]]) -> Iterator[str]:
+    """A table, then a line for each damaged run."""
+    from transformer_mt.views.text import rendered, table
 
-    damaged = [one for one in found if "error" in one]
-    rows = [[*map(escape_controls, _row(one))] for one in found if one not in damaged]
-    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
-    for row in (HEADINGS, *rows) if rows else ():
-        yield _aligned(row, widths)
-    for one in damaged:  # messages begin with a path, mostly one inside the run
-        yield one["error"] if one["error"].startswith(one["run"]) else f"{one['run']}: {one['error']}"
-
-
-def _aligned(cells: Sequence[str], widths: list[int]) -> str:
-    columns = zip(HEADINGS, cells, widths, strict=True)
-    return "  ".join(
-        cell.rjust(width) if name in RIGHT else cell.ljust(width) for name, cell, width in columns
-    ).rstrip()
+    damaged = [record for record in records if "error" in record]
+    if rows := [_row(record) for record in records if record not in damaged]:
+        right = [HEADINGS.index(name) for name in ("step", "size", "age")]
+        yield from (line.plain for line in rendered(table(rows, headings=HEADINGS, right=right), width=10_000))
+    for record in damaged:  # most messages begin with a path inside the run
+        error, run = record["error"], record["run"]
+        yield error if error.startswith(run) else f"{run}: {error}"
 
 
-def _row(one: dict[str, Any]) -> list[str]:
-    score = "–" if one["score"] is None else f"{one['score_name']} {one['score']:.3f}"
-    step = f"{one['step']}" if one["epochs"] else f"{one['step']}/{one['steps']}"
-    state = one["state"]
+def _row(record: dict[str, Any]) -> list[str]:
+    score = "–" if record["score"] is None else f"{record['score_name']} {record['score']:.3f}"
+    step = f"{record['step']}" if record["epochs"] else f"{record['step']}/{record['steps']}"
+    state = record["state"]
     if state == PRUNED:
-        step, state = "–", f"{PRUNED}, from {_shown(one['parent'])}"
-    languages = f"{one['source_language']} → {one['target_language']}"
-    size = f"{one['bytes'] / 1e6:,.1f} MB"
-    return [one["run"], one["corpus"], languages, score, step, size, _age(one["seconds_since"]), state]
-
-
-def _shown(path: str) -> str:
-    """A path as it is reached from here, if it lies below."""
-    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
+        origin = Path(record["init_from"])
+        place = os.path.relpath(origin) if origin.is_relative_to(Path.cwd()) else origin
+        step, state = "–", f"{PRUNED}, from {place}"
+    languages = f"{record['source_language']} → {record['target_language']}"
+    size = f"{record['bytes'] / 1e6:,.1f} MB"
+    return [record["run"], record["corpus"], languages, score, step, size, _age(record["seconds_since"]), state]
 
 
 def _age(seconds: int) -> str:
-    """A number of seconds in the largest unit of which it has one at least, as in `3 h`."""
+    """An age in the largest unit of which it has at least one, as in `3 h`."""
     unit = next((unit for unit, length in AGES.items() if seconds >= length), "s")
     return f"{seconds // AGES[unit]} {unit}"
