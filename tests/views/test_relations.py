@@ -54,3 +54,10 @@ def test_in_cross_attention_a_word_stands_for_the_source_word_it_is_linked_with(
 def test_without_trees_nothing_can_be_found() -> None:
     assert list(instances(SentencePair("a", "b", ((0, 0),)), "cross")) == []
     assert Instance(Kind("det", "head"), 2, 3, 1) in list(instances(PAIR, "encoder"))
+
+
+def test_a_word_may_depend_on_the_first() -> None:
+    tree = (Node("VERB", "root", -1), Node("NOUN", "obj", 0))
+    assert (Kind("obj", "head"), 1, 0, -1) in list(
+        instances(SentencePair("a b", "c d", structure=(tree, tree)), "encoder")
+    )
