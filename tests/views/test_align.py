@@ -14,9 +14,19 @@ from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import align as module
-from transformer_mt.views.align import align, alignment_lines, choose_heads, cross_heads, guess_heads, link_counts
+from transformer_mt.views.align import (
+    align,
+    alignment_lines,
+    choose_heads,
+    cross_heads,
+    guess_heads,
+    link_counts,
+    linked,
+    shares,
+    supported,
+    word_membership,
+)
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.links import linked, shares, supported, word_membership
 from transformer_mt.views.maps import attend_pair
 from transformer_mt.views.words import over_words
 
@@ -49,10 +59,7 @@ def links_by_hand(
 
 
 @pytest.mark.parametrize("heads", [HEADS, HEADS[3:4], [HEADS[0], HEADS[7]]])
-def test_links_are_those_of_each_pair_alone(
-    model: Seq2Seq, tokenizer: Tokenizer, heads: list[HeadName], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_PAIRS_AT_A_TIME", 2)
+def test_links_are_those_of_each_pair_alone(model: Seq2Seq, tokenizer: Tokenizer, heads: list[HeadName]) -> None:
     model.train()
     found = list(align(model, tokenizer, PAIRS, given(*heads)))
     assert model.training

@@ -22,8 +22,8 @@ def test_what_every_sentence_says_is_certain() -> None:
 
 
 def test_what_was_never_counted_is_not_known_and_draws_that_count_nothing_have_the_value_of_all() -> None:
-    totals = np.array([[0.0, 1.0, 0.0]] * 4 + [[0.0, 1.0, 2.0]])
-    found = Resampling(5).estimates(np.array([[0.0, 0.0, 0.0]] * 4 + [[0.0, 0.0, 1.0]]), totals)
+    totals = np.array([[[0.0, 1.0, 0.0]]] * 4 + [[[0.0, 1.0, 2.0]]])
+    [found] = Resampling(5).estimates(np.array([[[0.0, 0.0, 0.0]]] * 4 + [[[0.0, 0.0, 1.0]]]), totals)
     assert found == [None, Estimate(0.0, 0.0, 0.0), Estimate(0.5, 0.5, 0.5)]
 
 

@@ -21,11 +21,11 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.head_importance import (
+    IMPORTANCE,
     bleu,
     bleu_change,
     bleu_statistics,
     bleu_without_each,
-    head_importance,
     mask_gradients,
     sentence_losses,
 )
@@ -89,7 +89,7 @@ def test_exact_importance_is_the_rise_of_the_loss(tokenizer: Tokenizer, encoded:
     before = sentence_losses(model, encoded).sum()
     with gated({attention_layers(model)[HeadName("decoder", 2, 0)]: torch.tensor([[1.0, 1.0, 0.0]])}):
         after = sentence_losses(model, encoded).sum()
-    importance = head_importance(model, encoded, method="exact")
+    importance = IMPORTANCE["exact"](model, encoded)
     assert importance[HeadName("decoder", 2, 3)] == pytest.approx((after - before) / int(encoded.target_lengths.sum()))
 
 
@@ -98,8 +98,8 @@ def test_gradients_are_means_over_tokens_and_have_norm_one_in_every_layer(
     tokenizer: Tokenizer, encoded: EncodedPairs
 ) -> None:
     model = model_of("whole", tokenizer)
-    plain, slopes = head_importance(model, encoded, method="unnormalised"), mask_gradients(model, encoded)
-    normalised = head_importance(model, encoded, method="gradient")
+    plain, slopes = IMPORTANCE["unnormalised"](model, encoded), mask_gradients(model, encoded)
+    normalised = IMPORTANCE["gradient"](model, encoded)
     for stack in ("encoder", "decoder", "cross"):
         for layer in (1, 2):
             names = [HeadName(stack, layer, head) for head in (1, 2, 3)]

@@ -141,7 +141,7 @@ def test_json_and_arrays_hold_every_number(measured: tuple[Seq2Seq, HeadTable]) 
         assert [one["relation"] for one in rows] == arrays[f"{stack}.relation"].tolist()
         for name in rows[0]["found"]:
             values = [one["found"][name]["value"] for one in rows]
-            assert values == arrays[f"{stack}.found.{name}.value"].tolist()
+            assert values == arrays[f"{stack}.{name}.value"].tolist()
     assert plain["bleu"] is None
 
 
@@ -203,6 +203,8 @@ def test_what_heads_do_as_text() -> None:
         "cross.1.1    0.5000 ±0.2500      0.25  nsubj → its dependent: 75 %, 25 %",
         "decoder.1.2  0.2500 ±0.2500      0.50",
         "decoder.1.1  0.1250 ±0.2500      0.75",
+        "tau of the gradient with the loss (0 is chance): all heads -0.18, decoder",
+        "self-attention -1.00, cross-attention 1.00",
         "",
         "cross-attention: which head finds a relation best",
         "relation               cases  head  found, %  at a fixed offset, %",

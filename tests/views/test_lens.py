@@ -137,7 +137,7 @@ def test_each_layer_says_what_is_likeliest_with_a_star_from_where_it_stays() -> 
     ]
 
 
-@pytest.mark.parametrize(("width", "blocks"), [(38, 1), (37, 2), (27, 2), (26, 3), (20, 3)])
+@pytest.mark.parametrize(("width", "blocks"), [(39, 1), (38, 2), (28, 2), (27, 3), (20, 3)])
 def test_layers_that_do_not_fit_stand_in_blocks_below(width: int, blocks: int) -> None:
     lines = [*lens_lines(drawn(3, 2, 2, 1), width=width)]
     tables = "\n".join(lines).split("\n\n")[:-1]

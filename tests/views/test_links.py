@@ -1,4 +1,4 @@
-"""From attention weights to links, step by step, and how wrong links are."""
+"""Step 1 to 4 of `views.align`: from attention weights to links, step by step, and how wrong links are."""
 
 from collections.abc import Set as AbstractSet
 from itertools import product
@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from transformer_mt.corpus.pairs import Link
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.links import (
+from transformer_mt.views.align import (
     COLUMN,
     ROW,
     LinkCounts,

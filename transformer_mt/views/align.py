@@ -1,7 +1,18 @@
-"""`tmt align`: the words of a sentence and of its translation that belong together, by cross-attention."""
+"""`tmt align`: the words of a sentence and of its translation that belong together, by cross-attention.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+A matrix of attention weights becomes links in these steps:
+
+1. Pieces become words; rows and columns of no word are left out (`word_membership`, `words.over_words`).
+2. x_ts = w_ts / (Σ_t' w_t's + c), then each row is divided by its sum: target words compete for a source word, so that
+   a word that every row looks at explains none (`shares`).
+3. Neighbours support each other, 0.1 (x_t−1,s−1 + x_t+1,s+1), because translations mostly keep the order of words
+   (`supported`).
+4. Every target word is linked to its largest share, if that is large enough; and every source word to the target word
+   that has most of it, if that is enough of it (`linked`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import torch
@@ -18,21 +29,55 @@ from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.head_importance import batches
-from transformer_mt.views.links import (
-    LinkCounts,
-    between_words,
-    linked,
-    real_words,
-    shares,
-    supported,
-    word_membership,
-)
 from transformer_mt.views.recording import record_attention
-from transformer_mt.views.words import over_words
+from transformer_mt.views.words import is_word, membership, over_words
 
 # Validation pairs that heads are chosen on.
 CHOICE_PAIRS = 1_000
-_PAIRS_AT_A_TIME = 1_000
+# c: without it the only word of a target would have the whole of every source word.
+_FLOOR = 0.2
+_NEIGHBOUR = 0.1
+# The least share of a target word's row, and of a source word's column, that makes a link.
+ROW, COLUMN = 0.3, 0.4
+
+# N matrices of T target and S source words without punctuation.
+Matrices = Float[np.ndarray, "*N T S"]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCounts:
+    """Counts of predicted links, of gold links, and of those in both."""
+
+    right: int = 0
+    predicted: int = 0
+    gold: int = 0
+
+    @classmethod
+    def of(cls, predicted: Set[Link], gold: Set[Link]) -> "LinkCounts":
+        """The counts of one pair."""
+        return cls(len(predicted & gold), len(predicted), len(gold))
+
+    def __add__(self, other: "LinkCounts") -> "LinkCounts":
+        return LinkCounts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def error_rate(self) -> float:
+        """AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), from 0, the best, to 1 (Och and Ney 2003).
+
+        All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|); 0 without any links.
+        """
+        total = self.predicted + self.gold
+        return 1.0 - 2.0 * self.right / total if total else 0.0
+
+    @property
+    def precision(self) -> float:
+        """The share of the predicted links that is right; 1 without any."""
+        return self.right / self.predicted if self.predicted else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the gold links that is predicted; 1 without any."""
+        return self.right / self.gold if self.gold else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +126,10 @@ def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> Ali
     candidates = list(dict.fromkeys([tuple(heads), *layers, *((name,) for name in heads)]))
     counts = [LinkCounts()] * len(candidates)
     for pair, weights in zip(pairs, _mean_weights(model, tokenizer, pairs, candidates), strict=True):
-        gold = between_words(pair.links or (), pair.source, pair.target)
         masks = linked(supported(shares(weights)))
-        counts = [count + LinkCounts.of(_links(mask, pair), gold) for count, mask in zip(counts, masks, strict=True)]
+        counts = [
+            count + LinkCounts.of(_links(mask, pair), _gold(pair)) for count, mask in zip(counts, masks, strict=True)
+        ]
     rates = [count.error_rate for count in counts]
     best = rates.index(min(rates))
     return AlignmentHeads(heads=candidates[best], chosen_by="links", error_rate=rates[best])
@@ -96,11 +142,11 @@ def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentH
     heads that the model lacks, and for a pair that is longer than it takes.
     """
     for pair, (weights,) in zip(pairs, _mean_weights(model, tokenizer, pairs, [chosen.heads]), strict=True):
-        found = supported(shares(weights))
+        of_real_words = supported(shares(weights))
         source_words, target_words = words(pair.source), words(pair.target)
-        over_all = np.zeros((len(target_words), len(source_words)), np.float32)
-        over_all[np.ix_(real_words(pair.target), real_words(pair.source))] = found
-        links = tuple(sorted(_links(linked(found), pair)))
+        of_all_words = np.zeros((len(target_words), len(source_words)), np.float32)
+        of_all_words[np.ix_(real_words(pair.target), real_words(pair.source))] = of_real_words
+        links = tuple(sorted(_links(linked(of_real_words), pair)))
         yield Alignment(
             source=pair.source,
             target=pair.target,
@@ -108,7 +154,7 @@ def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentH
             target_words=tuple(target_words),
             links=links,
             pharaoh=format_links(links),
-            shares=over_all,
+            shares=of_all_words,
             heads=tuple(map(str, chosen.heads)),
             chosen_by=chosen.chosen_by,
         )
@@ -116,11 +162,9 @@ def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentH
 
 def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> LinkCounts:
     """The counts over the pairs with gold links that the model can take; links of punctuation count on neither side."""
-    with_links = _linked_pairs(pairs, model, tokenizer)
-    counts = (
-        LinkCounts.of(set(alignment.links), between_words(pair.links or (), pair.source, pair.target))
-        for pair, alignment in zip(with_links, align(model, tokenizer, with_links, chosen), strict=True)
-    )
+    pairs = _linked_pairs(pairs, model, tokenizer)
+    alignments = align(model, tokenizer, pairs, chosen)
+    counts = (LinkCounts.of(set(found.links), _gold(pair)) for pair, found in zip(pairs, alignments, strict=True))
     return sum(counts, LinkCounts())
 
 
@@ -129,12 +173,62 @@ def alignment_lines(alignment: Alignment) -> Iterator[str]:
     sources = [[str(s) for s, t in alignment.links if t == target] for target in range(len(alignment.target_words))]
     targets = zip(alignment.target_words, sources, strict=True)
     yield alignment.pharaoh
-    yield _numbered(alignment.source_words)
-    yield _numbered([f"{word} ({','.join(of)})" if of else word for word, of in targets])
+    for labels in (alignment.source_words, [f"{word} ({','.join(of)})" if of else word for word, of in targets]):
+        yield "  ".join(f"{number} {label}" for number, label in enumerate(labels))
 
 
-def _numbered(labels: Sequence[str]) -> str:
-    return "  ".join(f"{number} {label}" for number, label in enumerate(labels))
+def real_words(text: str) -> list[int]:
+    """The indices in `words(text)` of all but the punctuation marks."""
+    return [i for i, word in enumerate(words(text)) if is_word(word)]
+
+
+def between_words(links: Iterable[Link], source: str, target: str) -> frozenset[Link]:
+    """The links without those of punctuation marks, which count on neither side."""
+    sources, targets = set(real_words(source)), set(real_words(target))
+    return frozenset((i, j) for i, j in links if i in sources and j in targets)
+
+
+def word_membership(tokenizer: Tokenizer, text: str) -> Float[np.ndarray, "W N"]:
+    """A row for each of `real_words`, a column for each piece and for `</s>` after them: 1 where it is part of it.
+
+    Heads put their weight on punctuation and `</s>` where they find no word that matters (Clark et al. 2019, §3.2).
+    """
+    return membership(real_words(text), [*tokenizer.word_of_piece(text), -1])
+
+
+def shares(weights: Matrices) -> Matrices:
+    """Step 2: the share of each source word in each target word; rows sum to 1, or are empty."""
+    return _rows_to_one(weights / (weights.sum(axis=-2, keepdims=True) + _FLOOR))
+
+
+def supported(shares: Matrices) -> Matrices:
+    """Step 3: shares with the support of their diagonal neighbours."""
+    diagonal = np.zeros_like(shares)
+    diagonal[..., 1:, 1:] += shares[..., :-1, :-1]
+    diagonal[..., :-1, :-1] += shares[..., 1:, 1:]
+    has_shares = shares.sum(axis=-1, keepdims=True) > 0.0  # an empty row stays empty
+    return _rows_to_one(shares + _NEIGHBOUR * diagonal * has_shares)
+
+
+def linked(shares: Matrices) -> Bool[np.ndarray, "*N T S"]:
+    """Step 4: True where there is a link. The first of equal words has the link."""
+    if not shares.size:
+        return np.zeros(shares.shape, bool)
+    of_source = shares / np.maximum(shares.sum(axis=-2, keepdims=True), np.finfo(shares.dtype).tiny)
+    by_row = _is_first_maximum(shares, axis=-1) & (shares > ROW)
+    return by_row | (_is_first_maximum(of_source, axis=-2) & (of_source > COLUMN))
+
+
+def _rows_to_one(numbers: Matrices) -> Matrices:
+    """The numbers with each row divided by its sum; an empty row stays empty."""
+    sums = numbers.sum(axis=-1, keepdims=True)
+    return numbers / np.where(sums > 0.0, sums, 1.0)
+
+
+def _is_first_maximum(numbers: Matrices, *, axis: int) -> Bool[np.ndarray, "*N T S"]:
+    marks = np.zeros(numbers.shape, bool)
+    np.put_along_axis(marks, np.expand_dims(numbers.argmax(axis=axis), axis), True, axis=axis)
+    return marks
 
 
 def _linked_pairs(pairs: Pairs, model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:
@@ -142,31 +236,31 @@ def _linked_pairs(pairs: Pairs, model: Seq2Seq, tokenizer: Tokenizer) -> list[Se
     return fitting([pair for pair in pairs if pair.links is not None], tokenizer, max_length=model.max_length)
 
 
+def _gold(pair: SentencePair) -> Set[Link]:
+    return between_words(pair.links or (), pair.source, pair.target)
+
+
 def _links(mask: Bool[np.ndarray, "T S"], pair: SentencePair) -> set[Link]:
     """The links of a mask over real words, counted over all words."""
     sources, targets = real_words(pair.source), real_words(pair.target)
-    return {(sources[s], targets[t]) for t, s in zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True)}
+    return {(sources[s], targets[t]) for t, s in np.argwhere(mask).tolist()}
 
 
 def _mean_weights(
     model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, groups: Sequence[Sequence[HeadName]]
-) -> Iterator[Float[np.ndarray, "N T S"]]:
+) -> list[Float[np.ndarray, "N T S"]]:
     """The weights of each pair's real words, the mean over each of N groups of heads."""
     mixture = _mixture(model, groups)
-    for first in range(0, len(pairs), _PAIRS_AT_A_TIME):
-        part = pairs[first : first + _PAIRS_AT_A_TIME]
-        found: dict[int, Float[np.ndarray, "N T S"]] = {}
-        for rows, weights in _head_weights(model, tokenizer, part):
-            means = torch.einsum("nh,bhqk->bnqk", mixture.to(weights), weights).cpu()
-            for row, matrices in zip(rows, means, strict=True):
-                pair = part[row]
-                target, source = (word_membership(tokenizer, text) for text in (pair.target, pair.source))
-                cut = matrices[:, : target.shape[1], : source.shape[1]]  # without padding
-                found[row] = over_words(cut.numpy(force=True), target, source)
-        for row in range(len(part)):
-            if row not in found:
-                raise InputError(f"pair {first + row + 1}: more than {model.max_length} tokens; shorten it")
-            yield found[row]
+    matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
+    for rows, weights in _head_weights(model, tokenizer, pairs) if pairs else ():
+        means = torch.einsum("nh,bhqk->bnqk", mixture.to(weights), weights).numpy(force=True)
+        for row, padded in zip(rows, means, strict=True):
+            target, source = (word_membership(tokenizer, text) for text in (pairs[row].target, pairs[row].source))
+            matrices[row] = over_words(padded[:, : target.shape[1], : source.shape[1]], target, source)
+    for row in range(len(pairs)):
+        if row not in matrices:
+            raise InputError(f"pair {row + 1}: more than {model.max_length} tokens; shorten it")
+    return [matrices[row] for row in range(len(pairs))]
 
 
 def _head_weights(

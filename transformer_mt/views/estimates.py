@@ -37,21 +37,25 @@ class Resampling:
             np.random.default_rng(_SEED).multinomial(sentences, shares, size=RESAMPLES).astype(np.float32)
         )
 
-    def estimates(self, sums: Float[np.ndarray, "N M"], totals: Float[np.ndarray, "N M"]) -> list[Estimate | None]:
-        """Σ sums / Σ totals over sentences, for each of M figures; None where nothing was counted.
+    def estimates(
+        self, sums: Float[np.ndarray, "N M K"], totals: Float[np.ndarray, "N M K"]
+    ) -> list[list[Estimate | None]]:
+        """Σ sums / Σ totals over sentences, for each of M × K figures; None where nothing was counted.
 
         A draw that counts nothing, where there is something, has the value of all.
         """
         with np.errstate(invalid="ignore"):
             value = sums.sum(axis=0, dtype=np.float64) / totals.sum(axis=0, dtype=np.float64)
             draws = np.split(self.counts.astype(np.float64), RESAMPLES // _AT_A_TIME)  # for the memory it takes
-            ratios = np.concatenate([(counts @ sums) / (counts @ totals) for counts in draws])
+            ratios = np.concatenate(
+                [np.tensordot(counts, sums, 1) / np.tensordot(counts, totals, 1) for counts in draws]
+            )
         low, high = np.quantile(np.where(np.isnan(ratios), value, ratios), [0.025, 0.975], axis=0)
-        figures = zip(value.tolist(), low.tolist(), high.tolist(), strict=True)
-        return [None if np.isnan(figure[0]) else Estimate(*figure) for figure in figures]
+        figures = np.stack((value, low, high), axis=-1).tolist()
+        return [[None if np.isnan(figure[0]) else Estimate(*figure) for figure in row] for row in figures]
 
     def estimate(self, sums: Float[np.ndarray, " N"], totals: Float[np.ndarray, " N"]) -> Estimate:
-        """The same of one figure for which something was counted."""
-        (estimate,) = self.estimates(sums[:, None], totals[:, None])
+        """The estimate of one figure for which something was counted."""
+        [[estimate]] = self.estimates(sums[:, None, None], totals[:, None, None])
         assert estimate is not None
         return estimate

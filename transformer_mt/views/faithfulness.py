@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.batching.encoded_pairs import fitting
-from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.estimates import Estimate, Resampling
-from transformer_mt.views.maps import StackMaps
 from transformer_mt.views.methods import METHODS, Erasure, Method
 from transformer_mt.views.text import rendered, table, wrapped
 
@@ -79,21 +79,18 @@ def faithfulness(
     kept = fitting(pairs, tokenizer, max_length=model.max_length)
     if not kept:
         raise InputError(f"faithfulness: no pair is within the model's {model.max_length} tokens; give shorter ones")
-
-    def maps(method: Method, row: int) -> StackMaps:
-        pair = kept[row]
-        return method.maps(model, tokenizer, pair.source, pair.target, stacks=["cross"]).by_words().stacks["cross"]
-
-    scores: dict[Key, Float[np.ndarray, "N two"]] = {}
+    scores: dict[Key, Float[np.ndarray, "N one two"]] = {}
     random = np.random.default_rng(_SEED)
-    for row in range(len(kept)):
-        reference = _without_ends(maps(Erasure(), row), layer=1, head=None)
-        matrices: dict[Key, Matrix] = {}
-        for name, method in applied.items():
-            matrices |= _matrices(name, maps(method, row), whole=method.whole)
+    for row, pair in enumerate(kept):
+        matrices = {
+            key: matrix
+            for name, method in {REFERENCE: Erasure(), **applied}.items()
+            for key, matrix in _matrices(name, method, model, tokenizer, pair)
+        }
+        reference = matrices.pop((REFERENCE, None, None))
         matrices[SHUFFLED, None, None] = random.permuted(reference, axis=1)
         for key, matrix in matrices.items():
-            scores.setdefault(key, np.full((len(kept), 2), np.nan))[row] = compare(matrix, reference) or np.nan
+            scores.setdefault(key, np.full((len(kept), 1, 2), np.nan))[row] = compare(matrix, reference) or np.nan
     return Faithfulness(len(kept), tuple(_agreements(scores, Resampling(len(kept)))))
 
 
@@ -121,29 +118,27 @@ def kendall(first: Matrix, second: Matrix) -> Float[np.ndarray, " W"]:
         return (a * b).sum(axis=(1, 2)) / np.sqrt((a * a).sum(axis=(1, 2)) * (b * b).sum(axis=(1, 2)))
 
 
-def _matrices(method: str, maps: StackMaps, *, whole: bool) -> Iterator[tuple[Key, Matrix]]:
-    """All matrices of a method, the mean over heads of each layer before its heads."""
-    if whole:
-        yield (method, None, None), _without_ends(maps, layer=1, head=None)
-        return
-    layers, heads = maps.weights.shape[:2]
-    for layer in range(1, layers + 1):
-        for head in (None, *range(1, heads + 1)):
-            yield (method, layer, head), _without_ends(maps, layer=layer, head=head)
+def _matrices(
+    name: str, method: Method, model: Seq2Seq, tokenizer: Tokenizer, pair: SentencePair
+) -> Iterator[tuple[Key, Matrix]]:
+    """All cross-attention matrices of a method, the mean over heads of each layer before its heads.
+
+    They are over words, without the row and the column of `</s>`; NaN where a head is off.
+    """
+    maps = method.maps(model, tokenizer, pair.source, pair.target, stacks=["cross"]).by_words().stacks["cross"]
+    layers, heads = (1, 0) if method.whole else maps.weights.shape[:2]
+    for layer, head in product(range(layers), (None, *range(heads))):
+        key = (name, None if method.whole else layer + 1, None if head is None else head + 1)
+        yield key, np.array(maps.matrix(layer, head), dtype=np.float64)[:-1, :-1]
 
 
-def _without_ends(maps: StackMaps, *, layer: int, head: int | None) -> Matrix:
-    """A matrix over words without the row and the column of `</s>`; NaN where the head is off. Both count from 1."""
-    return np.array(maps.matrix(layer - 1, None if head is None else head - 1), dtype=np.float64)[:-1, :-1]
-
-
-def _agreements(scores: dict[Key, Float[np.ndarray, "N two"]], resampling: Resampling) -> Iterator[Agreement]:
+def _agreements(scores: dict[Key, Float[np.ndarray, "N one two"]], resampling: Resampling) -> Iterator[Agreement]:
     """Of each matrix that has a score in any sentence."""
     for key, numbers in scores.items():
         is_defined = ~np.isnan(numbers)
-        correlation, first = resampling.estimates(np.nan_to_num(numbers), is_defined.astype(float))
+        [[correlation, first]] = resampling.estimates(np.nan_to_num(numbers), is_defined.astype(float))
         if correlation and first:
-            yield Agreement(*key, correlation, first, sentences=int(is_defined[:, 0].sum()))
+            yield Agreement(*key, correlation, first, sentences=int(is_defined[:, 0, 0].sum()))
 
 
 _EXPLANATION = (
@@ -160,10 +155,10 @@ def faithfulness_lines(found: Faithfulness, *, width: int) -> Iterator[str]:
     rows = []
     for method in dict.fromkeys(agreement.method for agreement in found.agreements):
         of_method = [agreement for agreement in found.agreements if agreement.method == method]
-        means = [agreement for agreement in of_method if not agreement.head]
-        heads = [agreement for agreement in of_method if agreement.head]
-        best = sorted(heads, key=lambda agreement: -agreement.correlation.value)[:1]
-        rows += [_cells(agreement) for agreement in (*means, *best)]
+        rows += [_cells(agreement) for agreement in of_method if not agreement.head]
+        heads = (agreement for agreement in of_method if agreement.head)
+        if best := max(heads, key=lambda agreement: agreement.correlation.value, default=None):
+            rows.append(_cells(best))
     headings = ("method", "layer", "head", "tau", "interval", "first", "interval")
     lines = rendered(table(rows, headings=headings, right=(1, 3, 5)), width=width)
     yield from (line.plain for line in lines)

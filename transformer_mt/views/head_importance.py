@@ -3,6 +3,7 @@
 Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,22 +44,18 @@ def batches(encoded: EncodedPairs, model: Seq2Seq) -> Iterator[tuple[Tensor, Bat
         yield rows, encoded.batch(rows).to(device)
 
 
-def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> PerSentence:
-    """−log p of the reference of each pair, in nats, summed over `target_lengths` tokens."""
+def sentence_losses(model: Seq2Seq, encoded: EncodedPairs, *, without: Collection[HeadName] = ()) -> PerSentence:
+    """−log p of the reference of each pair, in nats, summed over `target_lengths` tokens; heads can be off."""
     losses = np.zeros(len(encoded))
-    with evaluating(model):
+    with evaluating(model), without_heads(model, without):
         for rows, batch in batches(encoded, model):
-            losses[rows.numpy()] = _losses(model, batch).double().cpu().numpy()
+            losses[rows.numpy()] = _losses(model, batch).double().numpy(force=True)
     return losses
 
 
 def losses_without_each(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerSentence]:
     """The losses with each head switched off, one at a time."""
-    losses = {}
-    for name in head_names(model):
-        with without_heads(model, [name]):
-            losses[name] = sentence_losses(model, encoded)
-    return losses
+    return {name: sentence_losses(model, encoded, without=[name]) for name in head_names(model)}
 
 
 def mask_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerSentence]:
@@ -74,20 +71,16 @@ def mask_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerS
             gradients = torch.autograd.grad(_losses(model, batch).sum(), list(masks.values()))
         for (layer, module), gradient in zip(layers.items(), gradients, strict=True):
             for head in active_heads(module):
-                slopes[layer._replace(head=head)][rows.numpy()] = gradient[:, head - 1].abs().double().cpu().numpy()
+                slopes[layer._replace(head=head)][rows.numpy()] = gradient[:, head - 1].abs().double().numpy(force=True)
     return slopes
-
-
-def head_importance(model: Seq2Seq, encoded: EncodedPairs, *, method: str) -> dict[HeadName, float]:
-    """How much each head matters to the loss of the pairs, by a method of `IMPORTANCE`."""
-    return lookup(IMPORTANCE, method, key="--importance")(model, encoded)
 
 
 def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
     """The rise of the loss without each head, in nats a target token."""
-    before, tokens = sentence_losses(model, encoded).sum(), int(encoded.target_lengths.sum())
-    losses = losses_without_each(model, encoded)
-    return {name: float(of_sentences.sum() - before) / tokens for name, of_sentences in losses.items()}
+    before, tokens = sentence_losses(model, encoded), int(encoded.target_lengths.sum())
+    return {
+        name: float((losses - before).sum()) / tokens for name, losses in losses_without_each(model, encoded).items()
+    }
 
 
 def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
@@ -99,13 +92,13 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, floa
 def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
     """`mean_gradients` divided in each layer by their Euclidean norm (Michel et al. 2019, §4.1); zeros stay."""
     importance = mean_gradients(model, encoded)
-    squares: dict[HeadName, float] = {}
+    squares: dict[HeadName, float] = defaultdict(float)
     for name, value in importance.items():
-        layer = name._replace(head=0)
-        squares[layer] = squares.get(layer, 0.0) + value**2
+        squares[name._replace(head=0)] += value**2
     return {name: value / (squares[name._replace(head=0)] ** 0.5 or 1.0) for name, value in importance.items()}
 
 
+# How much each head matters to the loss of the pairs.
 IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], dict[HeadName, float]]] = {
     "gradient": normalised_gradients,
     "unnormalised": mean_gradients,
@@ -124,11 +117,9 @@ def bleu_statistics(translator: Translator, pairs: Pairs, *, without: Collection
     from sacrebleu.metrics.bleu import BLEU  # slow to import
 
     with without_heads(translator.model, without):
-        found = translator.translate([pair.source for pair in pairs])
-    metric = BLEU(effective_order=True)
-    scores = [
-        metric.sentence_score(best.text, list(pair.translations)) for (best, *_), pair in zip(found, pairs, strict=True)
-    ]
+        translations = translator.translate([pair.source for pair in pairs])
+    metric, texts = BLEU(effective_order=True), [best.text for best, *_ in translations]
+    scores = [metric.sentence_score(text, list(pair.translations)) for text, pair in zip(texts, pairs, strict=True)]
     return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores], np.float64)
 
 
@@ -136,11 +127,10 @@ def bleu(statistics: Float[np.ndarray, " 10"]) -> float:
     """BLEU of summed statistics, as sacrebleu computes it of a corpus; 0 where there are no words."""
     from sacrebleu.metrics.bleu import BLEU
 
-    numbers = [round(number) for number in statistics]
-    if not numbers[8]:
+    *counts, ours, theirs = map(round, statistics)
+    if not ours:
         return 0.0
-    lengths = {"sys_len": numbers[8], "ref_len": numbers[9]}
-    return float(BLEU.compute_bleu(numbers[:4], numbers[4:8], **lengths, smooth_method="exp").score)
+    return float(BLEU.compute_bleu(counts[:4], counts[4:], sys_len=ours, ref_len=theirs, smooth_method="exp").score)
 
 
 def bleu_change(before: Statistics, after: Statistics, resampling: Resampling) -> Estimate:
@@ -185,19 +175,12 @@ class Pruning:
 
 
 def prune_run(
-    source: Run,
-    config: Config,
-    translator: Translator,
-    pairs: Pairs,
-    *,
-    count: int,
-    method: str,
-    path: Path,
+    source: Run, config: Config, translator: Translator, pairs: Pairs, *, count: int, method: str, path: Path
 ) -> Pruning:
     """Write to `path` a run like `source` whose head mask also has the `count` heads that matter least to the pairs.
 
-    The weights are those of `source`, the configuration is `config` but for the mask. Raises `InputError` where
-    something stands at the path, and for a model that cannot do without this many heads.
+    The weights are those of `source`, the configuration is `config` but for the mask; none of the pairs is too long.
+    Raises `InputError` where something stands at the path, and for a model that cannot do without this many heads.
     """
     model, tokenizer = translator.model, translator.tokenizer
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
@@ -208,32 +191,33 @@ def prune_run(
     if not 0 < count < len(names):
         raise InputError(f"--prune: {count} of {len(names)} heads cannot be removed; give at least 1, and keep one")
     encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
-    importance = head_importance(model, encoded, method=method)
+    importance = lookup(IMPORTANCE, method, key="--importance")(model, encoded)
     least = set(sorted(names, key=lambda name: importance[name])[:count])
     pruned = tuple(name for name in names if name in least)
-    losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
-    statistics = bleu_statistics(translator, pairs)
-    with without_heads(model, pruned):
-        losses_after = sentence_losses(model, encoded)
-    statistics_after = bleu_statistics(translator, pairs, without=pruned)
+    losses, statistics = zip(
+        *(
+            (sentence_losses(model, encoded, without=heads), bleu_statistics(translator, pairs, without=heads))
+            for heads in ((), pruned)
+        ),
+        strict=True,
+    )
     attention = config.model.attention
-    head_mask = (*attention.head_mask, *map(str, pruned))
-    changed = config.model.model_copy(update={"attention": attention.model_copy(update={"head_mask": head_mask})})
-    config = config.model_copy(update={"model": changed})
+    masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
+    config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
     Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
-    resampling, resampled_texts = Resampling(len(encoded)), Resampling(len(pairs))
+    resampling, tokens = Resampling(len(encoded)), encoded.target_lengths.double().numpy()
 
     def scores(sums: PerSentence, before: Statistics, after: Statistics) -> ModelScores:
-        return ModelScores(resampling.estimate(sums, tokens), bleu_change(before, after, resampled_texts))
+        return ModelScores(resampling.estimate(sums, tokens), bleu_change(before, after, resampling))
 
-    nothing = np.zeros_like(statistics)
+    nothing = np.zeros_like(statistics[0])
     return Pruning(
         pruned=pruned,
         heads=len(names),
         importance=importance,
-        before=scores(losses, nothing, statistics),
-        after=scores(losses_after, nothing, statistics_after),
-        change=scores(losses_after - losses, statistics, statistics_after),
+        before=scores(losses[0], nothing, statistics[0]),
+        after=scores(losses[1], nothing, statistics[1]),
+        change=scores(losses[1] - losses[0], *statistics),
     )
 
 

@@ -1,6 +1,6 @@
 """`tmt heads`: where each attention head looks, the relations that it finds, and the loss without it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +18,7 @@ from transformer_mt.registry import STACKS, HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.estimates import Estimate, Resampling
+from transformer_mt.views.faithfulness import kendall
 from transformer_mt.views.head_importance import (
     batches,
     bleu_without_each,
@@ -27,7 +28,7 @@ from transformer_mt.views.head_importance import (
 )
 from transformer_mt.views.recording import record_attention
 from transformer_mt.views.relations import Kind, instances
-from transformer_mt.views.text import rendered, table
+from transformer_mt.views.text import rendered, table, wrapped
 from transformer_mt.views.words import is_word, membership, over_words
 
 # The fields of `HeadFigures` that say where a head looks, with their headings in the text.
@@ -127,9 +128,8 @@ def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTab
         with evaluating(model), record_attention(model) as recording:
             require_finite(model(batch.source, batch.decoder_input))
         for stack in stacks:
-            weights = _active(model, recording, stack.stack)
-            for place, row in enumerate(rows.tolist()):
-                stack.add(row, weights[place], tokenizer)
+            for row, weights in zip(rows.tolist(), _active(model, recording, stack.stack), strict=True):
+                stack.add(row, weights, tokenizer)
     resampling = Resampling(len(pairs))
     losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
     looks = {name: figures for stack in stacks for name, figures in stack.looks(resampling).items()}
@@ -156,15 +156,14 @@ class _Stack:
     def __init__(self, stack: str, names: Sequence[HeadName], pairs: Pairs) -> None:
         self.stack, self.names, self.pairs = stack, names, pairs
         self.cases = [list(instances(pair, stack)) for pair in pairs]
-        kinds = Counter(case.kind for cases in self.cases for case in cases)
-        self.counts = dict(kinds.most_common())
-        offsets: dict[Kind, Counter[int]] = {kind: Counter() for kind in kinds}
+        offsets: dict[Kind, list[int]] = defaultdict(list)
         for case in (case for cases in self.cases for case in cases):
-            offsets[case.kind][case.offset] += 1
-        self.offsets = {kind: _commonest(counts) for kind, counts in offsets.items()}
+            offsets[case.kind].append(case.offset)
+        self.counts = dict(sorted(((kind, len(of_kind)) for kind, of_kind in offsets.items()), key=lambda one: -one[1]))
+        self.offsets = {kind: _commonest(of_kind) for kind, of_kind in offsets.items()}
         self.sums = np.zeros((len(pairs), len(LOOKS), len(names)))
         self.totals = np.zeros_like(self.sums)
-        self.hits = np.zeros((len(pairs), len(kinds), len(names) + 1))  # the baseline comes last
+        self.hits = np.zeros((len(pairs), len(offsets), len(names) + 1))  # the baseline comes last
         self.tries = np.zeros_like(self.hits)
 
     def add(self, row: int, weights: Float[np.ndarray, "H Q K"], tokenizer: Tokenizer) -> None:
@@ -228,16 +227,17 @@ class _Stack:
 
     def looks(self, resampling: Resampling) -> dict[HeadName, dict[str, Estimate | None]]:
         """Where each head looks."""
-        figures = iter(_estimates(resampling, self.sums, self.totals))
-        by_look = {look: dict(zip(self.names, figures, strict=False)) for look in LOOKS}
-        return {name: {look: by_look[look][name] for look in LOOKS} for name in self.names}
+        by_look = zip(LOOKS, resampling.estimates(self.sums, self.totals), strict=True)
+        columns = {look: dict(zip(self.names, figures, strict=True)) for look, figures in by_look}
+        return {name: {look: columns[look][name] for look in LOOKS} for name in self.names}
 
     def relations(self, resampling: Resampling) -> Iterator[RelationFigures]:
         """The share of its cases that each head finds, the most frequent relation first."""
-        figures = iter([figure for figure in _estimates(resampling, self.hits, self.tries) if figure])
-        for kind, count in self.counts.items():
-            found = dict(zip(self.names, figures, strict=False))
-            baseline = next(figures)
+        for (kind, count), figures in zip(
+            self.counts.items(), resampling.estimates(self.hits, self.tries), strict=True
+        ):
+            *of_heads, baseline = filter(None, figures)
+            found = dict(zip(self.names, of_heads, strict=True))
             best = max(found, key=lambda name: found[name].value)
             yield RelationFigures(self.stack, *kind, count, self.offsets[kind], baseline, best, found)
 
@@ -249,19 +249,13 @@ def _active(model: Seq2Seq, recording: Mapping[str, Sequence[Tensor]], stack: st
         weights[:, [head - 1 for head in active_heads(module)]]
         for module, weights in zip(modules, recording[stack], strict=True)
     ]
-    return torch.cat(layers, dim=1).float().cpu().numpy()
+    return torch.cat(layers, dim=1).float().numpy(force=True)
 
 
-def _estimates(
-    resampling: Resampling, sums: Float[np.ndarray, "N M H"], totals: Float[np.ndarray, "N M H"]
-) -> list[Estimate | None]:
-    """The ratios of each of M × H figures, in this order."""
-    return resampling.estimates(sums.reshape(len(sums), -1), totals.reshape(len(sums), -1))
-
-
-def _commonest(offsets: Mapping[int, int]) -> int:
+def _commonest(offsets: Sequence[int]) -> int:
     """The offset that occurs most often; of equally frequent ones the nearest, then the one before."""
-    return min(offsets, key=lambda offset: (-offsets[offset], abs(offset), offset))
+    counts = Counter(offsets)
+    return min(counts, key=lambda offset: (-counts[offset], abs(offset), offset))
 
 
 def _entropy(p: Float[np.ndarray, "*N"]) -> Float[np.ndarray, "*N"]:
@@ -274,13 +268,18 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
     bleu = "" if heads.bleu is None else f", BLEU {heads.bleu.text(2)}"
     yield f"{heads.sentences} sentences, loss {heads.loss.text(3)} nats a token{bleu}"
     yield "± is the 95 % interval over sentences"
-    for stack, title in STACKS.items():
-        of_stack = [head for head in heads.heads if head.head.stack == stack]
+    by_stack = {title: [head for head in heads.heads if head.head.stack == stack] for stack, title in STACKS.items()}
+    for title, of_stack in by_stack.items():
         if of_stack:
-            yield from ("", f"{title}: where each head looks", *_lines(_look_rows(stack, of_stack), width=width, gap=1))
-    specialities = _specialities(heads)
+            yield from ("", f"{title}: where each head looks", *_lines(_look_rows(of_stack), width=width, gap=1))
     yield from ("", "what is lost without each head, the most important first")
-    yield from _lines(_loss_rows(heads, specialities), width=width, left=(0, 3))
+    yield from _lines(_loss_rows(heads), width=width, left=(0, 3))
+    agreements = [
+        f"{title} {agreement:.2f}"
+        for title, group in {"all heads": heads.heads, **by_stack}.items()
+        if not np.isnan(agreement := _agreement(group))
+    ]
+    yield from wrapped(f"tau of the gradient with the loss (0 is chance): {', '.join(agreements)}", width=width)
     for stack, title in STACKS.items():
         relations = [one for one in heads.relations if one.stack == stack and one.count >= CASES]
         if relations:
@@ -292,13 +291,12 @@ def _lines(rows: Iterator[Sequence[str]], *, width: int, gap: int = 2, left: Seq
     """A table of headings and rows; numbers are aligned to the right."""
     headings, *others = rows
     right = [column for column in range(len(headings)) if column not in left]
-    grid = table(others, headings=headings, right=right, gap=gap)
-    return [line.plain for line in rendered(grid, width=width)]
+    return [line.plain for line in rendered(table(others, headings=headings, right=right, gap=gap), width=width)]
 
 
-def _look_rows(stack: str, heads: Sequence[HeadFigures]) -> Iterator[Sequence[str]]:
+def _look_rows(heads: Sequence[HeadFigures]) -> Iterator[Sequence[str]]:
     looks = [look for look in LOOKS if any(getattr(head, look) for head in heads)]
-    headings = LOOKS | ({"symbol": "<s>"} if stack == "decoder" else {})
+    headings = LOOKS | ({"symbol": "<s>"} if heads[0].head.stack == "decoder" else {})
     yield ["head", *(headings[look] for look in looks)]
     for head in heads:
         figures = [getattr(head, look) for look in looks]
@@ -309,24 +307,25 @@ def _look_rows(stack: str, heads: Sequence[HeadFigures]) -> Iterator[Sequence[st
         yield [f"{head.head.layer}.{head.head.head}", *texts]
 
 
-def _specialities(heads: HeadTable) -> dict[HeadName, RelationFigures]:
-    """For each head the relation in which it beats the baseline most, of those with enough cases."""
+def _loss_rows(heads: HeadTable) -> Iterator[Sequence[str]]:
+    """The last column is BLEU where it was asked for, else the relation in which the head beats the baseline most."""
     relations = [one for one in heads.relations if one.count >= CASES]
-    known = {head.head: [one for one in relations if head.head in one.found] for head in heads.heads}
-    return {name: max(of_head, key=lambda one: one.gain(name)) for name, of_head in known.items() if of_head}
-
-
-def _loss_rows(heads: HeadTable, specialities: Mapping[HeadName, RelationFigures]) -> Iterator[Sequence[str]]:
-    """The last column is BLEU where it was asked for, else the relation at which the head is best."""
-    last = "BLEU changes by" if heads.bleu else "beats the baseline at" if specialities else ""
+    last = "BLEU changes by" if heads.bleu else "beats the baseline at" if relations else ""
     yield ["head", "loss rises by", "gradient", last]
     for head in sorted(heads.heads, key=lambda one: -one.loss.value):
-        relation = specialities.get(head.head)
+        gains = {one.gain(head.head): one for one in reversed(relations) if head.head in one.found}
         last = head.bleu.text(2) if head.bleu else ""
-        if not heads.bleu and relation and relation.gain(head.head) > 0.0:
+        if not heads.bleu and max(gains, default=0.0) > 0.0:
+            relation = gains[max(gains)]
             found, baseline = 100 * relation.found[head.head].value, 100 * relation.baseline.value
             last = f"{relation.relation} → its {relation.looked_for}: {found:.0f} %, {baseline:.0f} %"
         yield [str(head.head), head.loss.text(4), f"{head.gradient:.2f}", last]
+
+
+def _agreement(heads: Sequence[HeadFigures]) -> float:
+    """How far the gradient orders heads as the loss without them does: Kendall's τ_b, NaN without an order."""
+    losses, gradients = np.array([[head.loss.value, head.gradient] for head in heads]).reshape(-1, 2).T[:, None]
+    return float(kendall(losses, gradients)[0])
 
 
 def _relation_rows(relations: Sequence[RelationFigures]) -> Iterator[Sequence[str]]:

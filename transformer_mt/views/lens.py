@@ -48,18 +48,14 @@ class Lens:
     def to_json(self) -> dict[str, Any]:
         """`layers` is their number; `positions` have `layers` with `probability` and `guesses`, pairs of piece and
         probability; `words` have `word` and `decided`."""
+        numbers, own = self.guess_probabilities.tolist(), self.probabilities.tolist()
+        layers = [
+            [{"probability": p, "guesses": list(zip(*best, strict=True))} for p, *best in zip(*layer, strict=True)]
+            for layer in zip(own, self.guesses, numbers, strict=True)
+        ]
         positions = [
-            {
-                "piece": piece,
-                "decided": decided,
-                "layers": [
-                    {"probability": own[place], "guesses": list(zip(pieces[place], numbers[place], strict=True))}
-                    for own, pieces, numbers in zip(
-                        self.probabilities, self.guesses, self.guess_probabilities, strict=True
-                    )
-                ],
-            }
-            for place, (piece, decided) in enumerate(zip(self.pieces, self.decided, strict=True))
+            {"piece": piece, "decided": decided, "layers": of_piece}
+            for piece, decided, *of_piece in zip(self.pieces, self.decided, *layers, strict=True)
         ]
         words = [{"word": word, "decided": layer} for word, layer in zip(self.words, self.words_decided, strict=True)]
         texts = {"source": self.source, "target": self.target}
@@ -104,33 +100,27 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
 
     A row stands for a piece, a column for a layer. Layers that do not fit into `width` make another block below.
     """
-    for block in _blocks(lens, width=width):
-        yield from (line.plain for line in rendered(table(zip(*block, strict=True)), width=width))
+    labels = ("writes", *lens.pieces)
+    layers = [_column(lens, number) for number in range(1, len(lens.guesses) + 1)]
+    beside = (width - _width(labels)) // (max(map(_width, layers)) + 2)
+    for first in range(0, len(layers), max(beside, 1)):
+        block = zip(labels, *layers[first : first + max(beside, 1)], strict=True)
+        yield from (line.plain for line in rendered(table(block), width=width))
         yield ""
-    for layer in (*range(1, len(lens.guesses) + 1), None):
+    for layer in (*range(1, len(layers) + 1), None):
         words = [word for word, decided in zip(lens.words, lens.words_decided, strict=True) if decided == layer]
         if words:
             where = "not what the model would write" if layer is None else f"decided from layer {layer} on"
             yield from wrapped(f"{where}: {' '.join(words)}", width=width)
 
 
-def _blocks(lens: Lens, *, width: int) -> Iterator[list[Sequence[str]]]:
-    """The columns of layers beside those of the pieces, as many as fit, at least one."""
-    labels = ("writes", *lens.pieces)
-    block: list[Sequence[str]] = [labels]
-    for layer in range(len(lens.guesses)):
-        column = [f"layer {layer + 1}", *_cells(lens, layer)]
-        if len(block) > 1 and sum(map(_width, (*block, column))) + 2 * len(block) > width:
-            yield block
-            block = [labels]
-        block.append(column)
-    yield block
-
-
-def _cells(lens: Lens, layer: int) -> Iterator[str]:
-    numbers = lens.guess_probabilities[layer, :, 0].tolist()
-    for (piece, *_), number, decided in zip(lens.guesses[layer], numbers, lens.decided, strict=True):
-        yield f"{'*' if decided and layer + 1 >= decided else ' '}{format_weight(number)} {piece}"
+def _column(lens: Lens, layer: int) -> list[str]:
+    numbers = lens.guess_probabilities[layer - 1, :, 0].tolist()
+    cells = [
+        f"{'*' if decided and layer >= decided else ' '}{format_weight(number)} {piece}"
+        for (piece, *_), number, decided in zip(lens.guesses[layer - 1], numbers, lens.decided, strict=True)
+    ]
+    return [f"layer {layer}", *cells]
 
 
 def _width(column: Sequence[str]) -> int:
