@@ -1,9 +1,8 @@
 from pathlib import Path
 
 import pytest
-from support.processes import OneOf
 
-from transformer_mt.distributed import SingleProcess
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.reports import MetricsLog, StepReport, Validation, ValidationReport, WindowReport
 
@@ -23,7 +22,7 @@ def test_a_window_is_the_mean_over_tokens() -> None:
 
 def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
     run = Run(tmp_path)
-    log = MetricsLog(run, every=2, distributed=SingleProcess(), tensorboard=False)
+    log = MetricsLog(run, TrainingConfig(log_every=2), is_main=True)
     windows = [log.step(step(1, loss=2.0, tokens=10)), log.step(step(2, loss=4.0, tokens=10))]
     log.validation(ValidationReport(2, 2, VALIDATION, True, 0, 0.25))
     windows.append(log.step(step(3, loss=1.0, tokens=10)))
@@ -54,13 +53,13 @@ def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
 
 def test_of_several_processes_the_first_writes_the_log(tmp_path: Path) -> None:
     for rank in (1, 0):
-        log = MetricsLog(Run(tmp_path), every=1, distributed=OneOf(2, rank), tensorboard=False)
+        log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=1), is_main=rank == 0)
         assert log.step(step(1, loss=2.0, tokens=10)) is not None
         log.validation(ValidationReport(1, 0, VALIDATION, True, 0, 0.25))
         assert len(Run(tmp_path).metrics()) == (0 if rank else 2)
 
 
 def test_every_window_begins_where_the_last_one_ended(tmp_path: Path) -> None:
-    log = MetricsLog(Run(tmp_path), every=2, distributed=SingleProcess(), tensorboard=False)
+    log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=2), is_main=True)
     windows = [log.step(step(number, loss=float(number), tokens=10)) for number in range(1, 5)]
     assert [window and window.loss for window in windows] == [None, 1.5, None, 3.5]

@@ -4,10 +4,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from support.processes import OneOf
 from support.small_training import opened
 
-from transformer_mt.distributed import SingleProcess
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import TENSORBOARD, Run
 from transformer_mt.training.reports import MetricsLog
@@ -75,8 +74,8 @@ def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.
 
 @installed
 def test_only_the_main_process_writes_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
-    for distributed, wanted in ((OneOf(2, 1), True), (SingleProcess(), False)):
-        log = MetricsLog(Run(tmp_path), every=1, distributed=distributed, tensorboard=wanted)
+    for is_main, wanted in ((False, True), (True, False)):
+        log = MetricsLog(Run(tmp_path), TrainingConfig(tensorboard=wanted), is_main=is_main)
         with log.training_from(0):
             assert not (tmp_path / TENSORBOARD).exists()
 

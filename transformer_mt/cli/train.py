@@ -83,9 +83,11 @@ def train(
     else:
         resolved = _initialised(init_from, config, data=data, overrides=overrides)
     if check:
-        from transformer_mt.cli.check import check_training
+        from transformer_mt.cli.terminal import note, result
+        from transformer_mt.training.sanity_check import check_training
 
-        check_training(resolved)
+        for line in check_training(resolved, note):
+            result(line)
         return
     default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
     raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))

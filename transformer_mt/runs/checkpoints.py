@@ -8,18 +8,16 @@
 A checkpoint is complete, and training can continue from it, as long as it has its state.
 """
 
-import dataclasses
 import io
-import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import torch
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
@@ -46,11 +44,10 @@ _GENERATOR = re.compile(rf"random\.({'|'.join(GENERATORS)})(\.[1-9][0-9]{{0,5}})
 _RANDOM_LIMIT = 2**26  # enough for more than ten thousand processes
 
 
-@dataclass
-class Progress:
+class Progress(BaseModel):
     """Where training stands: the next batch, and the results of validations (score: higher is better)."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
     step: Count = 0
     epoch: Count = 0
@@ -61,7 +58,7 @@ class Progress:
     best_step: Count = 0
     best_score: float | None = None
     validations_without_improvement: Count = 0
-    history: list[tuple[Count, float]] = dataclasses.field(default_factory=list)
+    history: list[tuple[Count, float]] = []
     machine: Annotated[str, Field(max_length=500)] = ""  # that made the steps so far
     loss_scale: Annotated[float | None, Field(gt=0.0)] = None  # where the loss is scaled
     steps_at_scale: Annotated[int, Field(ge=0, lt=2**31)] = 0  # without overflow, after which it grows
@@ -77,6 +74,16 @@ class Progress:
         if self.validations_without_improvement >= training.patience:
             return f"no progress in {training.patience} validations"
         return None
+
+    def add_validation(self, score: float) -> bool:
+        """Note the score of a validation at this step; whether it is the best so far."""
+        best = self.best_score is None or score > self.best_score
+        if best:
+            self.best_step, self.best_score = self.step, score
+        self.validations_without_improvement = 0 if best else self.validations_without_improvement + 1
+        self.history.append((self.step, score))
+        self.validated_step = self.step
+        return best
 
     def is_consistent(self) -> bool:
         """Whether training can lead here."""
@@ -118,15 +125,30 @@ class Checkpoints:
         """Without a directory, a crash has set it aside, or something else stands there, which `load` refuses."""
         return os.path.lexists(self.path(step) / STATE) or not self.path(step).is_dir()
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint; it is there whole or not at all."""
+    def save(self, checkpoint: Checkpoint, complete: int | None = None, *, weights: Collection[int] = ()) -> None:
+        """Write a checkpoint; it is there whole or not at all. Then delete what is no longer needed of others.
+
+        The newest `complete` checkpoints stay as they are (all for None), other steps in `weights` without their state.
+        Those of later steps go: a resumption that started before them has found them damaged.
+        """
+        step = checkpoint.progress.step
         tensors = {f"{part}.{name}": value for part, own in checkpoint.state.items() for name, value in own.items()}
         content = {
             MODEL: self.run.pack_model(checkpoint.weights),
-            PROGRESS: json.dumps(dataclasses.asdict(checkpoint.progress), indent=1).encode(),
+            PROGRESS: checkpoint.progress.model_dump_json(indent=1).encode(),
             STATE: pack(tensors),
         }
-        write_checksummed(self.path(checkpoint.progress.step), content)
+        write_checksummed(self.path(step), content)
+        kept = [saved for saved in self.steps() if saved <= step][-(complete or 0) :]
+        with write_errors(self.directory):
+            for saved in saved_steps(self.directory):
+                path = self.path(saved)
+                if saved in kept:
+                    continue
+                if saved in weights and not path.is_symlink():
+                    remove(path / STATE)
+                else:
+                    remove_checksummed(path)
 
     def load(self, step: int) -> Checkpoint:
         """Read a complete checkpoint. Raises `MachineError` that names the damaged or foreign file."""
@@ -153,18 +175,9 @@ class Checkpoints:
         """The weights alone of a checkpoint, complete or not."""
         return Run(self.run.path, step).read_weights(self.weights)
 
-    def keep(self, *, complete: set[int], weights: set[int]) -> None:
-        """Reduce all checkpoints but the complete ones to their weights, and delete those of other steps."""
-        with write_errors(self.directory):
-            for step in saved_steps(self.directory):
-                path = self.path(step)
-                if step in weights - complete and not path.is_symlink():
-                    remove(path / STATE)
-                elif step not in complete:
-                    remove_checksummed(path)
-
     def remove_leftovers(self) -> None:
-        """Delete half-written files of a crash."""
+        """Delete the half-written files that a crash left in the run."""
+        self.run.remove_leftovers()
         if os.path.lexists(self.directory):
             require_directory(self.directory)
             remove_leftovers(self.directory, CHECKPOINT_NAME)
@@ -198,13 +211,13 @@ def _of_rank(name: str, rank: int) -> str:
 
 def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
     try:
-        if parse_json(content).keys() == {field.name for field in dataclasses.fields(Progress)}:
-            progress = _PROGRESS_TYPE.validate_json(content)
-            if progress.step == step and progress.is_consistent():
-                return progress
-    except (AttributeError, ValueError):
-        pass
-    raise MachineError(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
+        parse_json(content)  # stricter than pydantic's own parser
+        progress = Progress.model_validate_json(content)
+    except ValueError:
+        progress = Progress()
+    if progress.model_fields_set != set(Progress.model_fields) or progress.step != step or not progress.is_consistent():
+        raise MachineError(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
+    return progress
 
 
 def _require_generator(state: Tensor, *, path: Path) -> None:
@@ -212,6 +225,3 @@ def _require_generator(state: Tensor, *, path: Path) -> None:
         torch.Generator().set_state(state)
     except RuntimeError:
         raise MachineError(f"{path}: no state of a generator; restore it") from None
-
-
-_PROGRESS_TYPE = TypeAdapter(Progress)

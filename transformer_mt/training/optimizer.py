@@ -27,10 +27,7 @@ def adamw(model: nn.Module, config: AdamWConfig) -> torch.optim.Optimizer:
     others: list[nn.Parameter] = []
     for parameter in model.parameters():
         (decayed if parameter.ndim > 1 and id(parameter) not in embeddings else others).append(parameter)
-    groups = [
-        {"params": decayed, "weight_decay": config.weight_decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
+    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
 
 
@@ -52,16 +49,15 @@ class ScheduledOptimizer:
         self.scaler = scaler
         self.steps = 0
 
-    def unscale(self) -> None:
-        """Divide the gradients by the scale of the loss."""
-        self.scaler.unscale_(self.optimizer)
-
     def step(self) -> float:
         """Change the parameters by their gradients, clear these, and return the learning rate."""
         self.steps += 1
         learning_rate = self.schedule(self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
+            for parameter in group["params"]:
+                if parameter.grad is None:  # or there would be no state for it, and a checkpoint would not fit
+                    parameter.grad = torch.zeros_like(parameter)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)

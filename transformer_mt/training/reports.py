@@ -1,12 +1,12 @@
 """The reports of the training loop, and where they are written: `metrics.jsonl`, and TensorBoard where asked for."""
 
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from transformer_mt.distributed import Distributed
+from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import MachineError
 from transformer_mt.files import make_directory, require_directory, write_errors
 from transformer_mt.runs.directory import TENSORBOARD, Run
@@ -97,12 +97,11 @@ Report = StepReport | WindowReport | ValidationReport | FinishReport
 
 
 class MetricsLog:
-    """A run's metrics, written by the main process: every validation, and the mean of every `every` steps."""
+    """A run's metrics, written by the main process: every validation, and the mean of every `log_every` steps."""
 
-    def __init__(self, run: Run, *, every: int, distributed: Distributed, tensorboard: bool) -> None:
-        self.run, self.every, self.distributed = run, every, distributed
+    def __init__(self, run: Run, config: TrainingConfig, *, is_main: bool) -> None:
+        self.run, self.config, self.is_main = run, config, is_main
         self.steps: list[StepReport] = []
-        self._wants_tensorboard = tensorboard and distributed.is_main
         self._tensorboard: SummaryWriter | None = None
 
     @contextmanager
@@ -111,33 +110,31 @@ class MetricsLog:
 
         Points of later steps, which are repeated now, are purged, so that TensorBoard shows each of them once.
         """
-        directory = self.run.path / TENSORBOARD
-        if self._wants_tensorboard:
-            from torch.utils.tensorboard import SummaryWriter
+        if not (self.config.tensorboard and self.is_main):
+            yield
+            return
+        from torch.utils.tensorboard import SummaryWriter
 
-            with write_errors(directory):
-                make_directory(directory)
-                require_directory(directory)
-                self._tensorboard = SummaryWriter(str(directory), purge_step=step + 1)
+        directory = self.run.path / TENSORBOARD
+        with write_errors(directory):
+            make_directory(directory)
+            require_directory(directory)
+            self._tensorboard = SummaryWriter(str(directory), purge_step=step + 1)
         try:
             yield
         finally:
-            if self._tensorboard:
-                with write_errors(directory):
-                    self._tensorboard.close()
-                self._tensorboard = None
+            with write_errors(directory):
+                self._tensorboard.close()
+            self._tensorboard = None
 
     def step(self, report: StepReport) -> WindowReport | None:
         """Log a step; returns the report of the window that it completes, if it does."""
         self.steps.append(report)
-        if report.step % self.every:
+        if report.step % self.config.log_every:
             return None
         window = WindowReport.of(self.steps)
         self.steps = []
-        record = asdict(window)
-        self._write(
-            record.pop("step"), {"kind": "training", **record, "tokens_per_second": round(window.tokens_per_second, 1)}
-        )
+        self._write("training", asdict(window) | {"tokens_per_second": round(window.tokens_per_second, 1)})
         return window
 
     def validation(self, report: ValidationReport) -> None:
@@ -145,18 +142,18 @@ class MetricsLog:
         scores = asdict(report.validation)
         names = ("source", "reference", "translation")
         samples = [dict(zip(names, sample, strict=True)) for sample in scores.pop("samples")]
-        seconds = round(report.seconds, 3)
-        record = {"epoch": report.epoch, **scores, "best": report.best, "seconds": seconds, "samples": samples}
-        self._write(report.step, {"kind": "validation", **record})
+        record = {"step": report.step, "epoch": report.epoch, **scores, "best": report.best}
+        self._write("validation", {**record, "seconds": round(report.seconds, 3), "samples": samples})
 
-    def _write(self, step: int, record: Mapping[str, Any]) -> None:
-        if self.distributed.is_main:
-            self.run.log(step, record)
+    def _write(self, kind: str, record: dict[str, Any]) -> None:
+        step = record.pop("step")
+        if self.is_main:
+            self.run.log(step, {"kind": kind, **record})
         if self._tensorboard:
             with write_errors(self.run.path / TENSORBOARD):
                 for name, value in record.items():
                     if isinstance(value, float):
-                        self._tensorboard.add_scalar(f"{record['kind']}/{name}", value, step)
+                        self._tensorboard.add_scalar(f"{kind}/{name}", value, step)
                 self._tensorboard.flush()
 
 

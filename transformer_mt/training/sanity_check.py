@@ -1,32 +1,74 @@
-"""A look at training before it starts: shapes, cost, and whether the model can learn a single batch at all."""
+"""`tmt train --check`: shapes, cost, and whether the model can learn a single batch, before training starts."""
 
+import math
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
+from transformer_mt.config.sections import Config
+from transformer_mt.errors import MachineError
+from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.training.session import build_session, open_corpora
 from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
 
-# Constant: one batch does not need a schedule.
-LEARNING_RATE = 1e-3
-MOST_STEPS = 400
+LEARNING_RATE, MOST_STEPS, PAIRS_LEARNED = 1e-3, 400, 16
 TIMED_STEPS = 5
+PAIRS_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """Progress on one batch: the share of its target tokens that come first after this many steps, and the loss."""
+def check_training(config: Config, note: Callable[[str], object]) -> Iterator[str]:
+    """Lines that say what training would be like; remarks go to `note`, nothing is written.
 
-    steps: int
-    accuracy: float
-    loss: float
+    Raises `MachineError` when the model cannot learn a single batch.
+    """
+    corpora, config = open_corpora(config)
+    session = build_session(config, Run(Path("unwritten")), corpora)
+    trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
+    for remark in session.notes:
+        note(remark)
+    plan, encoded = trainer.stream.plan, trainer.stream.encoded
+    yield f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
+    yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.report.left_out.values())} left out"
+    yield f"vocabulary  {tokenizer.size} subwords"
+    yield f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side"
+    yield f"parameters  {_parameters(trainer.model):,}"
+    yield from (f"  {name:18} {_parameters(part):>12,}" for name, part in trainer.model.named_children())
+    batch = encoded.batch(plan[0]).to(trainer.device)
+    yield from ("", f"a batch of {_size(batch)}")
+    for source, target in list(zip(batch.source.tolist(), batch.labels.tolist(), strict=True))[:PAIRS_SHOWN]:
+        yield from (f"  {' '.join(tokenizer.pieces(tokens))}" for tokens in (source, target))
+    yield from ("", "shapes (batch × length × width, heads after the batch)")
+    made = shapes(trainer.model, batch)
+    width = max(map(len, made))
+    yield from (f"  {name:{width}} {shape}" for name, shape in made.items())
+    yield ""
+    for large in largest_batches(trainer.stream):
+        try_batch(trainer, large)
+        yield f"fits        a batch of {_size(large)}, the largest"
+    steps = config.training.steps
+    if config.training.epochs:
+        steps = math.ceil(config.training.epochs * len(plan) / config.training.accumulation_steps)
+    seconds, memory = seconds_per_step(trainer), peak_memory(trainer.device)
+    yield f"time        {seconds:.2f} s a step, {seconds * steps / 60:.1f} minutes for {steps} steps"
+    if memory is not None:
+        yield f"memory      {memory:.2f} GiB at the most so far"
+    batch = encoded.batch(plan[0][:PAIRS_LEARNED]).to(trainer.device)
+    for step, accuracy in overfit(trainer, batch):
+        note(f"overfitting {len(batch.pairs)} pairs: step {step}, {100 * accuracy:.1f} % right")
+    if accuracy < 1.0:
+        raise MachineError(
+            f"--check: after {step} steps only {100 * accuracy:.1f} % of one batch are right; "
+            "the model is too small or something in it is broken; try a larger model.width"
+        )
+    yield f"learning    one batch of {len(batch.pairs)} pairs overfitted in {step} steps"
 
 
 def shapes(model: nn.Module, batch: Batch) -> dict[str, str]:
@@ -74,27 +116,23 @@ def try_batch(trainer: Trainer, batch: Batch) -> None:
     trainer.model.zero_grad()
 
 
-def overfit(trainer: Trainer, batch: Batch) -> Iterator[Learned]:
-    """Train on one batch until every target token comes first; yields after every ten steps."""
+def overfit(trainer: Trainer, batch: Batch) -> Iterator[tuple[int, float]]:
+    """Train on one batch until every target token comes first; the share of those that do, after every ten steps."""
     model = trainer.model.eval()  # without dropout, the easiest case
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    real = batch.labels != PAD
     for step in range(1, MOST_STEPS + 1):
-        loss = trainer.backward(batch, trainer.objective.tokens(batch))
+        trainer.backward(batch, trainer.objective.tokens(batch))
         trainer.scaler.step(optimizer)
         trainer.scaler.update()
         optimizer.zero_grad()
         if step % 10 == 0:
-            learned = Learned(step, _accuracy(model, batch), float(loss))
-            yield learned
-            if learned.accuracy == 1.0:
+            with torch.no_grad():
+                right: Tensor = model(batch.source, batch.decoder_input).argmax(dim=-1) == batch.labels
+            accuracy = float((right & real).sum() / real.sum())
+            yield step, accuracy
+            if accuracy == 1.0:
                 return
-
-
-@torch.no_grad()
-def _accuracy(model: nn.Module, batch: Batch) -> float:
-    real = batch.labels != PAD
-    right: Tensor = model(batch.source, batch.decoder_input).argmax(dim=-1) == batch.labels
-    return float((right & real).sum() / real.sum())
 
 
 def peak_memory(device: torch.device) -> float | None:
@@ -107,3 +145,12 @@ def peak_memory(device: torch.device) -> float | None:
 
     unit = 1 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
+
+
+def _parameters(part: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in part.parameters())
+
+
+def _size(batch: Batch) -> str:
+    source, target = ("×".join(map(str, tensor.shape)) for tensor in (batch.source, batch.decoder_input))
+    return f"{len(batch.pairs)} pairs, source {source}, target {target}"

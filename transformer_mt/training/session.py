@@ -1,6 +1,6 @@
 """From a configuration to a trainer: a new run, or the continuation of one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +11,6 @@ from transformer_mt.batching.batches import derive_seed
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
-from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, require_memory
@@ -69,7 +68,7 @@ class TrainingSession:
             model = self.trainer.run.load().model.to(self.trainer.device)
         except MachineError:  # a file was damaged meanwhile; opening the run will report it
             return
-        chosen = choose_heads(model, self.tokenizer, validation_pairs(self.corpus))
+        chosen = choose_heads(model, self.tokenizer, self.corpus.splits["validation"])
         if chosen is not None:
             self.trainer.run.save_alignment(chosen)
 
@@ -103,7 +102,7 @@ def open_training(
         session = build_session(config, run, corpora, tokenizer=tokenizer, distributed=distributed)
         if not continuing:
             on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
-        on_main(session.trainer.remove_leftovers)
+        on_main(session.trainer.checkpoints.remove_leftovers)
         notes = (*session.notes, *resume_newest(session.trainer))
         unless_opened.pop_all()
     return replace(session, notes=notes)
@@ -123,10 +122,10 @@ def build_session(
     weights depend on the configuration's seed alone.
     """
     distributed = distributed or SingleProcess()
-    notes, pretrained = list(corpora.notes), None
+    notes, weights = list(corpora.notes), None
     if tokenizer is None and config.init_from.run:
         pretrained = distributed.broadcast_from_main(lambda: load_pretrained(config))
-        tokenizer = pretrained.tokenizer
+        tokenizer, weights = pretrained.tokenizer, weights_of(pretrained.model)
         notes += pretrained_notes(config, corpora.weighted, tokenizer)
     elif tokenizer is None:
         tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
@@ -139,14 +138,16 @@ def build_session(
     require_training_memory(config, device, vocabulary_size=tokenizer.size)
     torch.manual_seed(config.training.seed)
     model = build_model(config.model, vocabulary_size=tokenizer.size)
-    if pretrained:
+    if weights is not None:
         with torch.no_grad():
-            load_weights(model, weights_of(pretrained.model))
+            load_weights(model, weights)
     if not is_alone and any(isinstance(module, BatchNorm) for module in model.modules()):
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not distributed.is_main:  # every process draws a dropout of its own
         torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
-    validation = validation_pairs(corpora.main)
+    if "validation" not in corpora.main.splits:
+        raise InputError(f"{corpora.main.name}: no validation split; give one")
+    validation = corpora.main.splits["validation"]
     trainer = Trainer(
         config,
         run,
@@ -162,11 +163,8 @@ def build_session(
 
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
     """The corpora to train on, loaded unless one is given, and the configuration with its name and its languages."""
-    if corpus is None:
-        data = config.data
-        corpus = load_corpus(data)
-    else:
-        data = config.data.model_copy(update={"corpus": corpus.name})
+    data = config.data if corpus is None else config.data.model_copy(update={"corpus": corpus.name})
+    corpus = corpus or load_corpus(data)
     data = resolved(data, corpus)
     return TrainingCorpora(corpus, tuple(load_mixture(data))), config.model_copy(update={"data": data})
 
@@ -206,7 +204,10 @@ def _require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokeniz
 
 def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Tokenizer, *, exists: bool) -> None:
     """Write the files with which a run begins, in place of one that existed, under the directory's lock."""
-    words = known_words(config, corpora)
+    words: TrainingWords | None = training_words(corpora.weighted, config.tokenizer)
+    if config.init_from.run:  # those of all earlier training too, where they are known
+        before = Run(Path(config.init_from.run)).words()
+        words = None if before is None or words is None else before + words
     with write_errors(run.path):
         make_directory(run.path)
     acquire(run.path)
@@ -214,15 +215,6 @@ def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Token
         raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
     run.clear()
     Run.create(run.path, config, tokenizer, corpora.record, words)
-
-
-def known_words(config: Config, corpora: TrainingCorpora) -> TrainingWords | None:
-    """The words of the data and of all earlier training of `init_from`; None where those are not known."""
-    words = training_words(corpora.weighted, config.tokenizer)
-    if not config.init_from.run:
-        return words
-    before = Run(Path(config.init_from.run)).words()
-    return None if before is None else before + words
 
 
 def require_training_memory(config: Config, device: torch.device, *, vocabulary_size: int) -> None:
@@ -234,13 +226,6 @@ def require_training_memory(config: Config, device: torch.device, *, vocabulary_
     require_memory(
         4 * numbers, device, what="model, training.batch_tokens", remedy="lower model.width, its layers, or the batch"
     )
-
-
-def validation_pairs(corpus: Corpus) -> Sequence[SentencePair]:
-    """The validation split. Raises `InputError` where the corpus has none."""
-    if "validation" not in corpus.splits:
-        raise InputError(f"{corpus.name}: no validation split; give one")
-    return corpus.splits["validation"]
 
 
 def resume_newest(trainer: Trainer) -> list[str]:

@@ -70,11 +70,10 @@ class Trainer:
         self.device, self.precision = device, precision
         self.distributed = distributed
         self.objective = build_objective(config.objective)
-        self.metric = lookup(VALIDATION_METRICS, config.training.best_metric, key="training.best_metric")
+        self.score_of = lookup(VALIDATION_METRICS, config.training.best_metric, key="training.best_metric")
         self.max_grad_norm = config.optimizer.max_grad_norm
-        # The setting to lower when training diverges.
         is_by_factor = isinstance(config.schedule, NoamConfig) and not config.schedule.learning_rate
-        self.rate_key = f"schedule.{'factor' if is_by_factor else 'learning_rate'}"
+        self.rate_key = f"schedule.{'factor' if is_by_factor else 'learning_rate'}"  # to lower on divergence
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(device.type, enabled=precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, model, configured_schedule(config), self.scaler)
@@ -84,9 +83,7 @@ class Trainer:
             weights=specs_of(weights_of(self.averaging.candidate())),
             state={"averaging": specs_of(self.averaging.state()), "optimizer": self.optimizer.specs()},
         )
-        self.log = MetricsLog(
-            run, every=config.training.log_every, distributed=distributed, tensorboard=config.training.tensorboard
-        )
+        self.log = MetricsLog(run, config.training, is_main=distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
         self.check_every = 1 if device.type == "cpu" else config.training.log_every
         self._is_checked = True
@@ -100,26 +97,22 @@ class Trainer:
 
     def train(self) -> Iterator[Report]:
         """Train until all steps or epochs are done or validations bring no more improvement."""
-        with self.log.training_from(self.progress.step):
-            yield from self._train()
-        reason = self.progress.reason_to_finish(self.config)
-        assert reason is not None
-        assert self.progress.best_score is not None
-        yield FinishReport(self.progress.step, reason, self.progress.best_step, self.progress.best_score)
-
-    def _train(self) -> Iterator[Report]:
-        while True:
-            if self._validation_is_due():
-                yield self._validated()
-            if self.progress.reason_to_finish(self.config):
-                return
-            if self._checkpoint_is_due():
-                self.save()
-            step = self.step()
-            window = self.log.step(step)
-            yield step
-            if window:
-                yield window
+        progress = self.progress
+        with self.log.training_from(progress.step):
+            while True:
+                if self._validation_is_due():
+                    yield self._validated()
+                if reason := progress.reason_to_finish(self.config):
+                    break
+                if progress.step % self.config.checkpoint_every == 0 and progress.step != progress.validated_step:
+                    self.save()
+                step = self.step()
+                window = self.log.step(step)
+                yield step
+                if window:
+                    yield window
+        assert progress.best_score is not None
+        yield FinishReport(progress.step, reason, progress.best_step, progress.best_score)
 
     def share_done(self) -> float:
         """The fraction of the training that is done, from 0 to 1, unless validations end it before."""
@@ -140,19 +133,17 @@ class Trainer:
             tokens = sum(self.distributed.all_gather(lambda: self._take(batches)))
         self.model.train()
         loss = self._accumulate(batches, tokens)
-        for parameter in self.model.parameters():
-            if parameter.grad is None:  # or the optimizer would have no state for it, and a checkpoint would not fit
-                parameter.grad = torch.zeros_like(parameter)
+        is_looked_at = (self.progress.step + 1) % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
-            self.optimizer.unscale()
+            self.scaler.unscale_(self.optimizer.optimizer)
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
-            self._is_checked = (self.progress.step + 1) % self.check_every == 0
-            if self._is_checked:
+            if is_looked_at:
                 loss, norm = float(loss), float(norm)
                 self._require_finite(loss, norm)
             learning_rate = self.optimizer.step()
-        if self._is_checked:
-            self._require_finite_weights()  # before an average takes them in, or a checkpoint
+        self._is_checked = False
+        if is_looked_at:
+            self._check_weights()  # before an average takes them in, or a checkpoint
         self.averaging.update()
         seconds = time.perf_counter() - start
         self.progress.step += 1
@@ -162,7 +153,7 @@ class Trainer:
         return StepReport(self.progress.step, epoch, loss, learning_rate, norm, tokens, seconds)
 
     def _take(self, batches: list[Batch]) -> int:
-        """Add the batches of a step to the list; returns the number of tokens that their losses are sums over."""
+        """Add a step's batches to the list; returns the number of tokens that their losses are sums over."""
         batches.extend(self.stream.take() for _ in range(self.config.accumulation_steps))
         return sum(self.objective.tokens(batch) for batch in batches)
 
@@ -197,17 +188,11 @@ class Trainer:
             validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss")
-        score = self.metric(validation)
-        best = progress.best_score is None or score > progress.best_score
-        if best:
-            progress.best_step, progress.best_score = progress.step, score
-        progress.validations_without_improvement = 0 if best else progress.validations_without_improvement + 1
-        progress.history.append((progress.step, score))
+        best = progress.add_validation(self.score_of(validation))
         if self.distributed.is_main:
             weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.read_weights)
             if weights is not None:
                 self.run.save_model(weights)
-        progress.validated_step = progress.step
         seconds = time.perf_counter() - start
         progress.seconds += seconds
         report = ValidationReport(
@@ -223,33 +208,17 @@ class Trainer:
         states = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = describe_machine(self.device, processes=self.distributed.world_size)
         self.progress.loss_scale, self.progress.steps_at_scale = self.optimizer.loss_scale()
-        checkpoint = Checkpoint(
-            self.progress,
-            weights_of(self.averaging.candidate()),
-            {
-                "averaging": self.averaging.state(),
-                "optimizer": self.optimizer.state(),
-                "random": states_by_name(states),
-            },
-        )
-        self.distributed.broadcast_from_main(lambda: self._write(checkpoint))
-
-    def _write(self, checkpoint: Checkpoint) -> None:
-        """Checkpoints of later steps go too: a resumption that started before them has found them damaged."""
-        self.checkpoints.save(checkpoint)
-        history = self.progress.history
-        complete = [step for step in self.checkpoints.steps() if step <= self.progress.step]
-        weights = {self.progress.best_step} | self.averaging.steps_to_keep(history)
+        state = {
+            "averaging": self.averaging.state(),
+            "optimizer": self.optimizer.state(),
+            "random": states_by_name(states),
+        }
+        checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
+        weights = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
         if self.config.keep_checkpoints == "weights":
-            weights |= {step for step, _ in history}
-        self.checkpoints.keep(
-            complete=set(complete if self.config.keep_checkpoints == "all" else complete[-2:]), weights=weights
-        )
-
-    def remove_leftovers(self) -> None:
-        """Delete the half-written files of a crash."""
-        self.run.remove_leftovers()
-        self.checkpoints.remove_leftovers()
+            weights |= {step for step, _ in self.progress.history}
+        complete = None if self.config.keep_checkpoints == "all" else 2
+        self.distributed.broadcast_from_main(lambda: self.checkpoints.save(checkpoint, complete, weights=weights))
 
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `MachineError` where it is damaged or another run's."""
@@ -302,10 +271,13 @@ class Trainer:
             ) from None
 
     def _check_weights(self) -> None:
-        """Check for numbers that are not finite before weights are validated or saved that no step has checked."""
-        if not self._is_checked:
-            self._require_finite_weights()
-            self._is_checked = True
+        """Raise `Diverged` for weights that are not finite; does nothing where no step came after the last look."""
+        if self._is_checked:
+            return
+        ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]
+        if not torch.stack(ends).isfinite().all():
+            raise self._diverged("weights")
+        self._is_checked = True
 
     def _require_finite(self, loss: float, norm: float) -> None:
         """Raise `Diverged` for a loss or a gradient that is not finite.
@@ -316,11 +288,6 @@ class Trainer:
         overflowed = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
         if not (math.isfinite(loss) and (overflowed or math.isfinite(norm))):
             raise self._diverged("loss")
-
-    def _require_finite_weights(self) -> None:
-        ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]
-        if not torch.stack(ends).isfinite().all():
-            raise self._diverged("weights")
 
     def _diverged(self, what: str) -> Diverged:
         step = self.optimizer.steps + (what == "loss")  # which the optimizer has not taken
@@ -336,10 +303,6 @@ class Trainer:
         step = self.progress.step
         due = step > 0 and (step % self.config.validate_every == 0 or self.progress.is_complete(self.config))
         return due and self.progress.validated_step != step
-
-    def _checkpoint_is_due(self) -> bool:
-        step = self.progress.step
-        return step % self.config.checkpoint_every == 0 and step != self.progress.validated_step
 
 
 def mask_tokens(source: Int[Tensor, "B S"], *, share: float) -> Int[Tensor, "B S"]:
