@@ -12,7 +12,7 @@ from transformer_mt.attention.positions import sinusoids
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.runs.directory import Run
-from transformer_mt.training.schedules import configured_schedule
+from transformer_mt.training.schedules import build_schedule
 
 
 def test_a_run_is_plotted_as_text_picture_and_numbers(trained: str, tmt: Tmt) -> None:
@@ -51,7 +51,7 @@ def test_a_schedule_is_that_of_training(tmt: Tmt) -> None:
     outcome = tmt("plot", "--schedule", *options, "--json", "--figure", "schedule.png")
     assert (outcome.code, outcome.err) == (0, "")
     (curve,) = json.loads(outcome.out)["curves"]
-    rate = configured_schedule(load_config(None, overrides))
+    rate = build_schedule(load_config(None, overrides))
     assert curve == {"name": "default", "points": [[step, rate(step)] for step in range(1, 51)]}
     assert Path("schedule.png").read_bytes().startswith(b"\x89PNG")
     assert "learning rate" in tmt("plot", "--schedule", *options).lines

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.config.sections import CHOSEN, ScheduleConfig
+from transformer_mt.config.sections import CHOSEN, Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.training.schedules import (
@@ -27,13 +27,14 @@ warmups = st.integers(1, 10**5)
 peaks = st.floats(1e-6, 10)
 
 
-def configured(name: str, **numbers: Any) -> ScheduleConfig:
-    overrides = [f"schedule.{key}={value}" for key, value in numbers.items()]
-    return load_config(None, [f"schedule.name={name}", *overrides]).schedule
+def configured(name: str, *, steps: int = STEPS, epochs: int = 0, **numbers: Any) -> Config:
+    overrides = [f"training.steps={steps}", f"training.epochs={epochs}", "model.width=17"]
+    overrides += [f"schedule.{key}={value}" for key, value in numbers.items()]
+    return load_config(None, [f"schedule.name={name}", *overrides])
 
 
 def rates(name: str, *, warmup: int, steps: int = STEPS) -> list[float]:
-    schedule = build_schedule(configured(name, warmup=warmup), width=17, steps=steps, epochs=0)
+    schedule = build_schedule(configured(name, warmup=warmup, steps=steps))
     return [schedule(step) for step in range(1, steps + 1)]
 
 
@@ -98,23 +99,23 @@ def test_every_schedule_rises_to_the_end_of_the_warmup_and_never_again(name: str
 @every_schedule
 def test_only_schedules_that_end_with_training_ask_for_the_number_of_steps(name: str) -> None:
     short, long = rates(name, warmup=5, steps=20), rates(name, warmup=5, steps=40)[:20]
-    assert depends_on_steps(configured(name)) == (short != long) == (name in {"linear", "cosine"})
+    assert depends_on_steps(configured(name).schedule) == (short != long) == (name in {"linear", "cosine"})
 
 
 @pytest.mark.parametrize("name", ["linear", "cosine"])
 def test_a_warmup_as_long_as_training_leaves_nothing_to_fall(name: str) -> None:
     with pytest.raises(InputError) as caught:
-        build_schedule(configured(name, warmup=7), width=17, steps=7, epochs=0)
+        build_schedule(configured(name, warmup=7, steps=7))
     assert str(caught.value) == (
         f"schedule.warmup: 7, but training ends at step 7, before {name} could fall; lower schedule.warmup or raise "
         "training.steps"
     )
-    assert build_schedule(configured(name, warmup=6), width=17, steps=7, epochs=0)(7) > 0
+    assert build_schedule(configured(name, warmup=6, steps=7))(7) > 0
 
 
 @every_schedule
 def test_a_learning_rate_is_the_peak_of_every_schedule(name: str) -> None:
-    schedule = build_schedule(configured(name, warmup=11, learning_rate=0.25), width=17, steps=STEPS, epochs=0)
+    schedule = build_schedule(configured(name, warmup=11, learning_rate=0.25))
     assert max(schedule(step) for step in range(1, STEPS + 1)) == schedule(11) == 0.25
 
 
@@ -126,7 +127,7 @@ def test_noam_with_its_peak_said_is_inverse_sqrt(step: int, peak: float, warmup:
 
 def test_noam_takes_a_factor_or_a_learning_rate() -> None:
     with pytest.raises(InputError) as caught:
-        build_schedule(configured("noam", factor=0.5, learning_rate=0.001), width=17, steps=STEPS, epochs=0)
+        build_schedule(configured("noam", factor=0.5, learning_rate=0.001))
     assert str(caught.value) == (
         "schedule.learning_rate: 0.001 is the peak, and so is what schedule.factor 0.5 makes; set that to 1, or leave "
         "the learning rate out"
@@ -135,12 +136,12 @@ def test_noam_takes_a_factor_or_a_learning_rate() -> None:
 
 @every_schedule
 def test_with_epochs_a_schedule_that_falls_to_the_last_step_is_refused(name: str) -> None:
-    if not depends_on_steps(configured(name)):
-        by_epochs = build_schedule(configured(name), width=17, steps=STEPS, epochs=3)
-        assert by_epochs(7) == build_schedule(configured(name), width=17, steps=STEPS, epochs=0)(7)
+    if not depends_on_steps(configured(name).schedule):
+        by_epochs = build_schedule(configured(name, epochs=3))
+        assert by_epochs(7) == build_schedule(configured(name))(7)
         return
     with pytest.raises(InputError) as caught:
-        build_schedule(configured(name), width=17, steps=STEPS, epochs=3)
+        build_schedule(configured(name, epochs=3))
     assert str(caught.value) == (
         f"training.epochs: schedule.name {name} falls to the last step, and how many steps 3 epochs have is not known "
         "beforehand; give training.steps instead, or choose another schedule"

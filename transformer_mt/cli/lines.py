@@ -1,13 +1,16 @@
 """Lines in and lines out of `tmt translate`: arguments, files, pipes, the prompt; plain text and JSON."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from transformer_mt.cli.signals import cleanups
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
 from transformer_mt.translation.translator import Translation
@@ -16,7 +19,8 @@ from transformer_mt.views.text import escape_controls, escaped_json
 STDIN = Path("-")
 # Bytes of a line to translate; a model takes some hundred subwords. A thousand lines are read ahead.
 LONGEST_SENTENCE = 100_000
-
+# Ends the prompt; lines of it that are remembered from one session to the next.
+QUIT, REMEMBERED = ":quit", 1_000
 
 # Raises `InputError` that names the place, its second argument, for a sentence that cannot be translated.
 Check = Callable[[str, str], None]
@@ -100,9 +104,7 @@ class OutputFormat:
         if self.as_json:
             yield escaped_json(self._object(record, ranked, fields))
             return
-        if record.problem:
-            ranked, below = [Shown(Translation("", 0.0, 0.0, ()))], ()
-        for shown in ranked:
+        for shown in ranked[:1] if record.problem else ranked:
             columns = [str(number)] if self.n_best > 1 else []
             if self.scores:
                 columns.append("" if record.problem else f"{shown.translation.score:.4f}")
@@ -116,11 +118,10 @@ class OutputFormat:
         best = ranked[0].translation
         whole: dict[str, Any] = {"source": record.text} if record.fields is None else dict(record.fields)
         whole |= {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
-        whole |= {"never_seen": fields["never_seen"]}
+        whole["never_seen"] = fields["never_seen"]  # before n_best
         if self.n_best > 1:
-            whole["n_best"] = [
-                {"text": one.translation.text, "score": one.translation.score} | one.fields for one in ranked
-            ]
+            several = ((one.translation, one.fields) for one in ranked)
+            whole["n_best"] = [{"text": each.text, "score": each.score, **own} for each, own in several]
         return whole | ranked[0].fields | dict(fields)
 
 
@@ -158,3 +159,61 @@ def _text(fields: dict[str, Any], language: str, *, place: str) -> str:
         if isinstance(fields.get(key), str):
             return fields[key]
     raise InputError(f"{place}: no text under source or {language}; name the sentence so")
+
+
+def prompted(prompt: str) -> Iterator[Source]:
+    """The lines that a person types, one by one, until `:quit` or the end of input."""
+    with _line_editing() as remember:
+        while True:
+            try:
+                line = input(escape_controls(prompt))
+            except EOFError:
+                print()
+                return
+            remember()
+            if line.strip() == QUIT:
+                return
+            yield Source([line], lambda _: "the line")
+
+
+def history_path() -> Path:
+    """The file of remembered lines, in the user's state folder (XDG Base Directory Specification)."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or "")
+    return (state if state.is_absolute() else Path.home() / ".local" / "state") / "tmt" / "history"
+
+
+@contextmanager
+def _line_editing() -> Iterator[Callable[[], None]]:
+    """While this is open, `input` edits lines and calls old ones back, where it can; yields what remembers the last.
+
+    The history is written after every line, since a signal ends the process at once. Errors are ignored.
+    """
+    try:
+        import readline
+        import termios
+    except ImportError:  # Windows, and Pythons built without it
+        yield lambda: None
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield lambda: None
+        return
+    path = history_path()
+
+    def remember() -> None:
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            readline.write_history_file(path)
+            path.chmod(0o600)
+
+    readline.clear_history()
+    with suppress(OSError):
+        readline.read_history_file(path)
+    readline.set_history_length(REMEMBERED)
+    readline.parse_and_bind("set enable-bracketed-paste off")
+    # While a line is edited, the terminal does not echo.
+    restore = partial(termios.tcsetattr, sys.stdin, termios.TCSANOW, termios.tcgetattr(sys.stdin))
+    cleanups.append(restore)
+    try:
+        yield remember
+    finally:
+        cleanups.remove(restore)

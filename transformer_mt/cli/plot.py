@@ -105,9 +105,9 @@ def _configs(paths: list[Path], overrides: list[str]) -> "dict[str, Config]":
 
 def _learning_rates(config: "Config") -> "Points":
     """The learning rates of a training. Raises `InputError` for a schedule that does not fit it."""
-    from transformer_mt.training.schedules import configured_schedule
+    from transformer_mt.training.schedules import build_schedule
 
-    schedule, last = configured_schedule(config), config.training.steps
+    schedule, last = build_schedule(config), config.training.steps
     steps = {1, min(config.schedule.warmup, last), last, *range(1, last, -(-last // STEPS))}
     return [(step, schedule(step)) for step in sorted(steps)]
 

@@ -71,13 +71,12 @@ def train(
         raise InputError("--check: looks at a single process; start it without torchrun")
     if epochs is not None and steps is not None:
         raise InputError("--epochs: --steps says when training ends too; give one of them")
-    overrides = list(set or [])
-    if epochs is not None:
-        overrides += [f"training.epochs={epochs}"]
-    if steps is not None:
-        overrides += [f"training.steps={steps}", "training.epochs=0"]
-    if learning_rate is not None:
-        overrides += [f"schedule.learning_rate={learning_rate}"]
+    keys = {
+        "training.steps": steps,
+        "training.epochs": epochs if steps is None else 0,
+        "schedule.learning_rate": learning_rate,
+    }
+    overrides = [*(set or []), *(f"{key}={value}" for key, value in keys.items() if value is not None)]
     if init_from is None:
         resolved = resolve_config(config, data=data, overrides=overrides)
     else:

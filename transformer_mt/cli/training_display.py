@@ -18,7 +18,7 @@ from transformer_mt.training.trainer import Trainer
 from transformer_mt.views.text import escape_controls
 
 VALIDATIONS_SHOWN = 8
-# Lines beside validations and samples: the progress bar, the last report, two headings, one that the cursor stands on.
+# Lines beside validations and samples: the progress bar, the last report, two headings, and the cursor's own.
 OTHER_LINES = 5
 
 
@@ -102,7 +102,7 @@ def report_lines(report: Report, training: TrainingConfig) -> Iterator[str]:
 
 
 class LiveDisplay:
-    """A progress bar, the last validations, and what the fixed sentences are translated to now."""
+    """A progress bar, the last validations, and the present translations of some sentences."""
 
     def __init__(self, console: Console, trainer: Trainer) -> None:
         self.trainer, self.console = trainer, console
@@ -122,7 +122,7 @@ class LiveDisplay:
         self.live = Live(console=console, refresh_per_second=4)
 
     def show(self, report: Report) -> None:
-        """Show what a report brings."""
+        """Redraw with the news of a report."""
         match report:
             case StepReport():
                 self._advance()
@@ -140,20 +140,20 @@ class LiveDisplay:
 
     def _picture(self) -> RenderableType:
         """Everything, in the height of the terminal; rich cuts off what exceeds it."""
-        parts: list[RenderableType] = [self.progress, Text(self.line, no_wrap=True, overflow="ellipsis")]
-        if self.validations:
-            samples = self.validations[-1].validation.samples
-            room = max(0, self.console.height - OTHER_LINES)
-            shown = max(1, min(len(self.validations), VALIDATIONS_SHOWN, room - len(samples)))
-            scores = Table(box=None, header_style="bold")
-            for heading in ("step", "loss", "BLEU", "chrF", ""):
-                scores.add_column(heading, justify="right")
-            for report in self.validations[-shown:]:
-                found = report.validation
-                numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
-                scores.add_row(str(report.step), *numbers, "best" if report.best else "")
-            parts += [scores, self._samples(lines=max(1, (room - shown) // max(1, len(samples))))]
-        return Group(*parts)
+        top = (self.progress, Text(self.line, no_wrap=True, overflow="ellipsis"))
+        if not self.validations:
+            return Group(*top)
+        samples = self.validations[-1].validation.samples
+        room = max(0, self.console.height - OTHER_LINES)
+        shown = max(1, min(len(self.validations), VALIDATIONS_SHOWN, room - len(samples)))
+        scores = Table(box=None, header_style="bold")
+        for heading in ("step", "loss", "BLEU", "chrF", ""):
+            scores.add_column(heading, justify="right")
+        for report in self.validations[-shown:]:
+            found = report.validation
+            numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
+            scores.add_row(str(report.step), *numbers, "best" if report.best else "")
+        return Group(*top, scores, self._samples(lines=max(1, (room - shown) // max(1, len(samples)))))
 
     def _samples(self, *, lines: int) -> Table:
         """Every text in about as many lines, cut with dots where it is longer."""

@@ -81,9 +81,8 @@ def translate(
     A line that cannot be translated is named on stderr, an empty line (with --json an object with error) comes out
     for it, the others are translated, and the exit code is 2. At the prompt, :quit or Ctrl-D ends.
     """
-    from transformer_mt.cli.lines import STDIN, OutputFormat, Source, open_output, read_lines, read_records
+    from transformer_mt.cli.lines import STDIN, OutputFormat, Source, open_output, prompted, read_lines, read_records
     from transformer_mt.cli.load import NeverSeen, open_run
-    from transformer_mt.cli.prompt import prompted
     from transformer_mt.cli.terminal import note
     from transformer_mt.translation.translator import numbered
 

@@ -61,36 +61,31 @@ SCHEDULES: dict[str, Callable[..., float]] = {
 }
 
 
-def build_schedule(config: ScheduleConfig, *, width: int, steps: int, epochs: int) -> Schedule:
-    """The schedule that the configuration names, for a model of that width and a training of so many steps.
+def build_schedule(config: Config) -> Schedule:
+    """The schedule that the configuration names, for its model's width and its number of steps.
 
-    With epochs that is not the number of steps. Raises `InputError` for a schedule that falls to an end that is not
-    known or no later than its warm-up, and for two peaks.
+    Raises `InputError` for a schedule that falls to an end that is not known or no later than its warm-up, and for two
+    peaks.
     """
-    function = lookup(SCHEDULES, config.name, key="schedule.name")
-    if isinstance(config, NoamConfig) and config.learning_rate and config.factor != NoamConfig().factor:
+    chosen, steps, epochs = config.schedule, config.training.steps, config.training.epochs
+    function = lookup(SCHEDULES, chosen.name, key="schedule.name")
+    if isinstance(chosen, NoamConfig) and chosen.learning_rate and chosen.factor != NoamConfig().factor:
         raise InputError(
-            f"schedule.learning_rate: {config.learning_rate:g} is the peak, and so is what schedule.factor "
-            f"{config.factor:g} makes; set that to 1, or leave the learning rate out"
+            f"schedule.learning_rate: {chosen.learning_rate:g} is the peak, and so is what schedule.factor "
+            f"{chosen.factor:g} makes; set that to 1, or leave the learning rate out"
         )
-    if depends_on_steps(config) and epochs:
+    if depends_on_steps(chosen) and epochs:
         raise InputError(
-            f"training.epochs: schedule.name {config.name} falls to the last step, and how many steps {epochs} epochs "
+            f"training.epochs: schedule.name {chosen.name} falls to the last step, and how many steps {epochs} epochs "
             "have is not known beforehand; give training.steps instead, or choose another schedule"
         )
-    if depends_on_steps(config) and steps <= config.warmup:
+    if depends_on_steps(chosen) and steps <= chosen.warmup:
         raise InputError(
-            f"schedule.warmup: {config.warmup}, but training ends at step {steps}, before {config.name} could fall; "
+            f"schedule.warmup: {chosen.warmup}, but training ends at step {steps}, before {chosen.name} could fall; "
             "lower schedule.warmup or raise training.steps"
         )
-    known = config.model_dump() | {"width": width, "steps": steps}
+    known = chosen.model_dump() | {"width": config.model.width, "steps": steps}
     return partial(function, **{name: known[name] for name in _numbers(function)})
-
-
-def configured_schedule(config: Config) -> Schedule:
-    """The schedule of a whole configuration."""
-    training = config.training
-    return build_schedule(config.schedule, width=config.model.width, steps=training.steps, epochs=training.epochs)
 
 
 def depends_on_steps(config: ScheduleConfig) -> bool:

@@ -27,7 +27,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer, training_words
 from transformer_mt.training.init_from import load_pretrained, pretrained_notes
 from transformer_mt.training.reports import FinishReport, Report, require_tensorboard
-from transformer_mt.training.schedules import configured_schedule, depends_on_steps
+from transformer_mt.training.schedules import build_schedule, depends_on_steps
 from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
@@ -88,7 +88,7 @@ def open_training(
     and writes the directory. Raises `InputError` when the directory holds something else than a run, or a run with
     another configuration or other data, with the differences.
     """
-    configured_schedule(config)  # mistakes come before the corpus is read
+    build_schedule(config)  # mistakes come before the corpus is read
     if config.training.tensorboard:
         require_tensorboard()
     run = Run(Path(path))

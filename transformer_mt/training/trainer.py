@@ -33,7 +33,7 @@ from transformer_mt.training.reports import (
     Validation,
     ValidationReport,
 )
-from transformer_mt.training.schedules import configured_schedule
+from transformer_mt.training.schedules import build_schedule
 from transformer_mt.training.stream import BatchStream
 
 Validate = Callable[[Seq2Seq], Validation]
@@ -76,7 +76,7 @@ class Trainer:
         self.rate_key = f"schedule.{'factor' if is_by_factor else 'learning_rate'}"  # to lower on divergence
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(device.type, enabled=precision == torch.float16)
-        self.optimizer = build_optimizer(config.optimizer, model, configured_schedule(config), self.scaler)
+        self.optimizer = build_optimizer(config.optimizer, model, build_schedule(config), self.scaler)
         self.averaging = build_averaging(config.training, model)
         self.checkpoints = Checkpoints(
             run,

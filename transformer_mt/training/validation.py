@@ -1,4 +1,4 @@
-"""What training asks now and then: how good are these weights, and what do they translate?"""
+"""Validation: the loss, BLEU and chrF of weights, and a few of their translations."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from transformer_mt.training.reports import Validation
 from transformer_mt.translation.translator import Translator
 
 Item = TypeVar("Item")
-Found = TypeVar("Found", str, float)
+Measured = TypeVar("Measured", str, float)
 
 SAMPLES = 3
 # How much longer than the longest reference a translation may become.
@@ -44,11 +44,8 @@ class Validator:
         device: torch.device,
         distributed: Distributed,
     ) -> None:
-        self.pairs = pairs
-        self.tokenizer = tokenizer
-        self.config = config
-        self.device = device
-        self.distributed = distributed
+        self.tokenizer, self.config = tokenizer, config
+        self.device, self.distributed = device, distributed
         self.encoded = encode_pairs(pairs, tokenizer, max_length=config.model.max_length)
         self.kept = [pairs[position] for position in self.encoded.pair_index.tolist()]
         # A model that has not yet learned to stop would otherwise take minutes.
@@ -66,10 +63,10 @@ class Validator:
             return Validation(loss, 0.0, 0.0, ())
         texts = self._shared(self.kept, partial(self._translate, model))
         scores = score_texts(texts, [pair.translations for pair in self.kept])
-        samples = tuple(
-            (pair.source, pair.target, text) for pair, text in zip(self.kept[:SAMPLES], texts, strict=False)
+        shown = zip(self.kept[:SAMPLES], texts, strict=False)
+        return Validation(
+            loss, scores.bleu, scores.chrf, tuple((pair.source, pair.target, text) for pair, text in shown)
         )
-        return Validation(loss, scores.bleu, scores.chrf, samples)
 
     def loss(self, model: Seq2Seq) -> float:
         """−log p of the references, in nats a target token."""
@@ -82,7 +79,6 @@ class Validator:
 
     @torch.inference_mode()
     def _losses(self, model: Seq2Seq, batches: Sequence[Tensor]) -> list[float]:
-        """The summed loss of each batch of rows."""
         losses = []
         for rows in batches:
             batch = self.encoded.batch(rows).to(self.device)
@@ -91,17 +87,11 @@ class Validator:
         return [float(loss) for loss in losses]
 
     def _translate(self, model: Seq2Seq, pairs: Sequence[SentencePair]) -> list[str]:
-        translator = Translator(
-            model,
-            self.tokenizer,
-            search=self.search,
-            device=self.device,
-            precision=torch.float32,
-        )
+        translator = Translator(model, self.tokenizer, search=self.search, device=self.device, precision=torch.float32)
         return [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
 
-    def _shared(self, items: Sequence[Item], measure: Callable[[Sequence[Item]], list[Found]]) -> list[Found]:
-        """What is measured of each item, several processes taking turns."""
+    def _shared(self, items: Sequence[Item], measure: Callable[[Sequence[Item]], list[Measured]]) -> list[Measured]:
+        """A measurement of each item, several processes taking turns."""
         rank, count = self.distributed.rank, self.distributed.world_size
         shares = self.distributed.all_gather(lambda: measure(items[rank::count]))
         return [shares[number % count][number // count] for number in range(len(items))]
