@@ -21,8 +21,8 @@ from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import ModelConfig, TransformerConfig
 from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.models.blocks import LayerNorm, Norm
-from transformer_mt.models.feed_forward import FeedForward, ReLU
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer
+from transformer_mt.models.positionwise import FeedForward, ReLU
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.trained import find_run
 from transformer_mt.tokenizer.symbols import BOS, EOS, UNK

@@ -10,23 +10,9 @@ from hypothesis import strategies as st
 from support.variants import POSITION_EXAMPLES
 from torch import Tensor
 
-from transformer_mt.attention.build import (
-    acts_in_attention,
-    build_attention,
-    build_attention_position,
-    build_embedding_position,
-    build_score,
-)
+from transformer_mt.attention.build import build_attention, build_position, build_score
 from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.positions import (
-    POSITIONS,
-    AttentionPosition,
-    NoAttentionPosition,
-    NoEmbeddingPosition,
-    Relative,
-    rotated,
-    sinusoids,
-)
+from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Position, Relative, rotated, sinusoids
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 
@@ -66,9 +52,9 @@ def attention_with(position: str, *, score: str = "scaled_dot", graph: str = "co
     return attention
 
 
-def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS) -> AttentionPosition:
+def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS) -> Position:
     _, built = build_score(AttentionConfig(heads=heads, score=score), width=WIDTH)
-    return build_attention_position(text, built)
+    return build_position(text, built)
 
 
 def test_every_position_has_an_example_and_a_formula() -> None:
@@ -99,7 +85,7 @@ def test_sinusoids_of_a_shift_are_a_rotation_that_does_not_depend_on_the_positio
 @pytest.mark.parametrize("start", [0, 3])
 def test_embedding_adds_what_the_formula_says(name: str, start: int) -> None:
     embeddings = torch.randn(2, 5, 6)
-    added = build_embedding_position(POSITION_EXAMPLES[name]).embed(embeddings, start=start) - embeddings
+    added = build_position(POSITION_EXAMPLES[name], None).embed(embeddings, start=start) - embeddings
     expected = torch.tensor([[ADDED[name](start + n, c, 6) for c in range(6)] for n in range(5)])
     torch.testing.assert_close(added, expected.expand(2, 5, 6), **TOLERANCE)
 
@@ -107,7 +93,7 @@ def test_embedding_adds_what_the_formula_says(name: str, start: int) -> None:
 @every_position
 @given(start=st.integers(0, 11), length=st.integers(1, 7))
 def test_embedding_a_part_equals_that_part_of_the_whole(name: str, start: int, length: int) -> None:
-    position = build_embedding_position(POSITION_EXAMPLES[name])
+    position = build_position(POSITION_EXAMPLES[name], None)
     embeddings = torch.randn(2, 18, 6)
     part = slice(start, start + length)
     torch.testing.assert_close(
@@ -118,13 +104,13 @@ def test_embedding_a_part_equals_that_part_of_the_whole(name: str, start: int, l
 @every_position
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_embeddings_keep_their_precision(name: str, dtype: torch.dtype) -> None:
-    position = build_embedding_position(POSITION_EXAMPLES[name])
+    position = build_position(POSITION_EXAMPLES[name], None)
     assert position.embed(torch.randn(2, 5, 6, dtype=dtype), start=1).dtype == dtype
 
 
 def test_distant_positions_are_exact_in_single_precision() -> None:
     # float32 angles would be off by far more than float32 values at the millionth position.
-    encoded = build_embedding_position("sinusoidal").embed(torch.zeros(1, 1, 6, dtype=torch.float32), start=1_000_003)
+    encoded = build_position("sinusoidal", None).embed(torch.zeros(1, 1, 6, dtype=torch.float32), start=1_000_003)
     expected = torch.tensor([[[sinusoid(1_000_003, c, 6) for c in range(6)]]])
     torch.testing.assert_close(encoded, expected.float(), rtol=0.0, atol=1e-6)
 
@@ -136,18 +122,18 @@ def test_distant_positions_are_exact_in_single_precision() -> None:
 def test_a_position_acts_on_the_embeddings_or_in_attention_and_not_in_both(name: str) -> None:
     text = POSITION_EXAMPLES[name]
     inside = position_of(text)
-    if acts_in_attention(text):
-        assert type(build_embedding_position(text)) is NoEmbeddingPosition
+    if issubclass(POSITIONS[name], AttentionPosition):
+        assert type(build_position(text, None)) is Position
         assert type(inside) is POSITIONS[name]
     else:
-        assert type(build_embedding_position(text)) is POSITIONS[name]
-        assert type(inside) is NoAttentionPosition
+        assert type(build_position(text, None)) is POSITIONS[name]
+        assert type(inside) is Position
 
 
 @every_position
 def test_only_a_model_without_positions_sees_a_bag_of_words(name: str) -> None:
     text = POSITION_EXAMPLES[name]
-    embedding, attention = build_embedding_position(text), attention_with(text)
+    embedding, attention = build_position(text, None), attention_with(text)
     words, order = torch.randn(2, 7, WIDTH), torch.tensor([3, 0, 6, 1, 5, 2, 4])
 
     def read(words: Tensor) -> Tensor:
@@ -295,7 +281,7 @@ WRONG = {
 @pytest.mark.parametrize(("position", "score"), WRONG)
 def test_a_wrong_position_is_answered_with_what_is_wrong_and_what_to_do(position: str, score: str) -> None:
     with pytest.raises(InputError) as raised:
-        _ = build_embedding_position(position), position_of(position, score)
+        _ = build_position(position, None), position_of(position, score)
     assert str(raised.value) == f"model.attention.position: {WRONG[position, score]}"
 
 

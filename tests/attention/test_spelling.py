@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES
 
-from transformer_mt.attention.build import build_attention_position, build_embedding_position, build_score
+from transformer_mt.attention.build import build_position, build_score
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.spelling import spelled, usage
 from transformer_mt.config.sections import AttentionConfig
@@ -41,7 +41,7 @@ def build_sharing(text: str) -> object:
 
 def build_positions(text: str) -> object:
     _, score = build_score(AttentionConfig(), width=8)
-    return build_embedding_position(text), build_attention_position(text, score)
+    return build_position(text, None), build_position(text, score)
 
 
 BUILDERS: dict[str, Callable[[str], object]] = {

@@ -7,7 +7,7 @@ from torch.autograd import gradcheck
 from torch.nn import functional as F
 
 from transformer_mt.models.blocks import NORMS, RESIDUALS, BatchNorm, LayerNorm, NoNorm, Norm, PreNorm, RMSNorm
-from transformer_mt.models.feed_forward import FEED_FORWARDS
+from transformer_mt.models.positionwise import FEED_FORWARDS
 
 pytestmark = pytest.mark.usefixtures("float64")
 

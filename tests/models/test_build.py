@@ -11,13 +11,13 @@ from transformer_mt.attention.build import ATTENTION, AttentionFactory
 from transformer_mt.attention.graphs import GRAPHS, Graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
-from transformer_mt.attention.positions import POSITIONS, AttentionPosition, EmbeddingPosition, NoAttentionPosition
+from transformer_mt.attention.positions import POSITIONS, AttentionPosition
 from transformer_mt.attention.projections import QK_PROJECTIONS, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import NORMS, RESIDUALS, Norm, Residual
 from transformer_mt.models.build import build_model, build_transformer
-from transformer_mt.models.feed_forward import FEED_FORWARDS, FeedForward
+from transformer_mt.models.positionwise import FEED_FORWARDS, FeedForward
 from transformer_mt.models.recurrent import FinalStates, RecurrentSeq2Seq, SourceAttention, SourceReader
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
@@ -113,11 +113,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, n
         (Graph, GRAPHS.values()),
         (Projections, QK_PROJECTIONS.values()),
         (Score, SCORES.values()),
-        (EmbeddingPosition, [entry for entry in POSITIONS.values() if issubclass(entry, EmbeddingPosition)]),
-        (
-            AttentionPosition,
-            [NoAttentionPosition, *(e for e in POSITIONS.values() if issubclass(e, AttentionPosition))],
-        ),
+        (AttentionPosition, [entry for entry in POSITIONS.values() if issubclass(entry, AttentionPosition)]),
         (AttentionFactory, ATTENTION.values()),
         (Attention, [MultiHeadAttention, LinearAttention]),
         (Norm, NORMS.values()),

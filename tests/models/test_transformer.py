@@ -9,7 +9,7 @@ from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import Sinusoidal
 from transformer_mt.models.build import build_transformer
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.embedding import Embedding
+from transformer_mt.models.positionwise import Embedding
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import PAD
 

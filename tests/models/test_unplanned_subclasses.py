@@ -16,10 +16,10 @@ from transformer_mt.attention import projections, scores
 from transformer_mt.attention.projections import Independent
 from transformer_mt.attention.scores import Score
 from transformer_mt.config.toml import load_config
-from transformer_mt.models import blocks, feed_forward
+from transformer_mt.models import blocks, positionwise
 from transformer_mt.models.blocks import PreNorm, Residual
 from transformer_mt.models.build import build_model
-from transformer_mt.models.feed_forward import ReLU
+from transformer_mt.models.positionwise import ReLU
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.translation.search import beam_search
@@ -89,7 +89,7 @@ class Gauss(Score):
 # Each is entered in its table while a test builds its model.
 UNPLANNED = {
     "model.attention.qk_projection=unplanned": (projections.QK_PROJECTIONS, QKNorm),
-    "model.feed_forward=unplanned": (feed_forward.FEED_FORWARDS, SquaredReLU),
+    "model.feed_forward=unplanned": (positionwise.FEED_FORWARDS, SquaredReLU),
     "model.residual=unplanned": (blocks.RESIDUALS, LayerScale),
     "model.residual=unplanned ": (blocks.RESIDUALS, ReZero),
     "model.attention.score=unplanned": (scores.SCORES, Gauss),

@@ -255,7 +255,7 @@ def idle_expert(distributed: Distributed, folder: Path) -> Any:
         model = build(*arguments, **options)
         model.register_parameter("expert", expert)
         if distributed.rank == 1:
-            next(model.children()).register_forward_pre_hook(lambda *_: add_loss("test", 2 * expert))
+            next(model.children()).register_forward_pre_hook(lambda *_: add_loss(2 * expert))
         return model
 
     module.build_model = built  # type: ignore[assignment]

@@ -7,7 +7,7 @@ from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.blocks import NORMS, RESIDUALS
 from transformer_mt.models.build import RECURRENT_SCORES
-from transformer_mt.models.feed_forward import FEED_FORWARDS
+from transformer_mt.models.positionwise import FEED_FORWARDS
 
 GRAPH_EXAMPLES = {
     "complete": "complete",

@@ -158,7 +158,7 @@ def test_a_term_of_a_module_counts_like_a_mean_loss_of_a_token(name: str) -> Non
     loss_of, model, batch = objective(f"objective.name={name}"), small_model(), small_batch()
     strength = nn.Parameter(torch.tensor(3.0))
     without = loss_of(model, batch)
-    hook = next(model.children()).register_forward_pre_hook(lambda *_: add_loss("test", strength**2))
+    hook = next(model.children()).register_forward_pre_hook(lambda *_: add_loss(strength**2))
     loss = loss_of(model, batch)
     assert float((loss - without).detach()) == pytest.approx(9 * batch.target_tokens, rel=1e-4)
     (gradient,) = torch.autograd.grad(loss, [strength])

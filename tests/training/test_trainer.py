@@ -482,5 +482,5 @@ def test_a_parameter_without_a_gradient_stops_neither_a_step_nor_a_resumption(tm
 def test_terms_of_modules_are_averaged_over_accumulated_batches(tmp_path: Path) -> None:
     trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3").trainer
     without = opened(tmp_path / "other", *WITHOUT_DROPOUT, "training.accumulation_steps=3").trainer.step()
-    next(trainer.model.children()).register_forward_pre_hook(lambda *_: add_loss("test", torch.tensor(2.0)))
+    next(trainer.model.children()).register_forward_pre_hook(lambda *_: add_loss(torch.tensor(2.0)))
     assert float(trainer.step().loss) == pytest.approx(float(without.loss) + 2.0)

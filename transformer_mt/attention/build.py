@@ -1,21 +1,16 @@
 """From the configuration to the attention layers of a model: the one place where score, position and graph meet."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
 from typing_extensions import override
 
-from transformer_mt.attention.graphs import Causal, Complete, build_graph
+from transformer_mt.attention.graphs import Causal, Complete, Graph, build_graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
-from transformer_mt.attention.positions import (
-    POSITIONS,
-    AttentionPosition,
-    EmbeddingPosition,
-    NoAttentionPosition,
-    NoEmbeddingPosition,
-)
+from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Position
 from transformer_mt.attention.projections import QK_PROJECTIONS, Independent, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.attention.spelling import spelled
@@ -23,7 +18,7 @@ from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
-POSITION, _SOFTMAX = "model.attention.position", "model.attention.kind to softmax"
+POSITION = "model.attention.position"
 
 
 class AttentionFactory(ABC):
@@ -47,22 +42,19 @@ class AttentionFactory(ABC):
 class SoftmaxFactory(AttentionFactory):
     """Multi-head attention with the configured score, position and graph; the memory's graph is complete."""
 
-    def __init__(self, config: AttentionConfig, *, width: int) -> None:
-        super().__init__(config, width=width)
-        self.graph = build_graph(config.graph)
-
     @override
     def self_attention(self, *, causal: bool) -> MultiHeadAttention:
-        projections, score = build_score(self.config, width=self.width)
-        position = build_attention_position(self.config.position, score)
-        graph = self.graph & Causal() if causal else self.graph
-        return MultiHeadAttention(projections, score, position, graph, dropout=self.config.dropout)
+        graph = build_graph(self.config.graph)
+        return self._layer(self.config.position, graph & Causal() if causal else graph)
 
     @override
     def cross_attention(self) -> MultiHeadAttention:
+        return self._layer("none", Complete())
+
+    def _layer(self, position: str, graph: Graph) -> MultiHeadAttention:
         projections, score = build_score(self.config, width=self.width)
-        position = NoAttentionPosition(score)
-        return MultiHeadAttention(projections, score, position, Complete(), dropout=self.config.dropout)
+        dropout = self.config.dropout
+        return MultiHeadAttention(projections, score, build_position(position, score), graph, dropout=dropout)
 
 
 class LinearFactory(AttentionFactory):
@@ -76,13 +68,12 @@ class LinearFactory(AttentionFactory):
     }
 
     def __init__(self, config: AttentionConfig, *, width: int) -> None:
-        for name, (value, reason) in self.FIXED.items():
-            if getattr(config, name) != value:
-                raise InputError(f"model.attention.{name}: {reason}; set it to {value}, or {_SOFTMAX}")
-        if acts_in_attention(config.position):
-            reason = "linear attention has no scores for it to act on"
-            raise InputError(f"{POSITION}: {reason}; set it to sinusoidal or none, or {_SOFTMAX}")
         super().__init__(config, width=width)
+        refused = [(name, *fixed) for name, fixed in self.FIXED.items() if getattr(config, name) != fixed[0]]
+        if issubclass(_position_class(config.position), AttentionPosition):
+            refused.append(("position", "sinusoidal or none", "linear attention has no scores for it to act on"))
+        for name, value, reason in refused:
+            raise InputError(f"model.attention.{name}: {reason}; set it to {value}, or model.attention.kind to softmax")
 
     @override
     def self_attention(self, *, causal: bool) -> LinearAttention:
@@ -106,14 +97,13 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
 
     Raises `InputError` for shared projections that the score cannot have.
     """
-    score = lookup(SCORES, config.score, key="model.attention.score")
+    score, key = lookup(SCORES, config.score, key="model.attention.score"), "model.attention.qk_projection"
     table = {name: partial(entry, width, config.heads) for name, entry in QK_PROJECTIONS.items()}
-    chosen = spelled(config.qk_projection, table, key="model.attention.qk_projection")
+    chosen = spelled(config.qk_projection, table, key=key)
     if score.prescribed is not None and not isinstance(chosen, Independent):
         raise InputError(
-            f"model.attention.qk_projection: {config.qk_projection} mixes the features of a product of queries and "
-            f"keys, which the score {config.score} does not have; set model.attention.score to scaled_dot, dot or "
-            "cosine"
+            f"{key}: {config.qk_projection} mixes the features of a product of queries and keys, which the score "
+            f"{config.score} does not have; set model.attention.score to scaled_dot, dot or cosine"
         )
     return with_projections(score, chosen)
 
@@ -125,22 +115,20 @@ def with_projections(score: type[Score], chosen: Projections) -> tuple[Projectio
     return chosen, score(chosen.sizes)
 
 
-def acts_in_attention(text: str) -> bool:
-    """Whether the configured position acts inside self-attention, not on the embeddings."""
-    name = text.partition("(")[0].strip()
-    return issubclass(lookup(POSITIONS, name, key=POSITION), AttentionPosition)
-
-
-def build_embedding_position(text: str) -> EmbeddingPosition:
-    """The configured position's part on the embeddings; none where it acts inside attention."""
-    entries = {name: entry for name, entry in POSITIONS.items() if issubclass(entry, EmbeddingPosition)}
-    return NoEmbeddingPosition() if acts_in_attention(text) else spelled(text, entries, key=POSITION)
-
-
-def build_attention_position(text: str, score: Score) -> AttentionPosition:
-    """The configured position's part in a self-attention with this score; none where it acts on the embeddings.
+def build_position(text: str, score: Score | None) -> Position:
+    """The configured position's part in a self-attention with this score or, without a score, on the embeddings.
 
     Raises `InputError` where score and position do not go together.
     """
-    entries = {name: partial(entry, score) for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)}
-    return spelled(text, entries, key=POSITION) if acts_in_attention(text) else NoAttentionPosition(score)
+    inside = issubclass(_position_class(text), AttentionPosition)
+    if inside != (score is not None):
+        return Position()
+    entries: dict[str, Callable[..., Position]] = {
+        name: entry for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition) == inside
+    }
+    table = {name: partial(entry, score) for name, entry in entries.items()} if inside else entries
+    return spelled(text, table, key=POSITION)
+
+
+def _position_class(text: str) -> type[Position]:
+    return lookup(POSITIONS, text.partition("(")[0].strip(), key=POSITION)

@@ -8,6 +8,7 @@ import ast
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from typing_extensions import override
 
-from transformer_mt.attention.spelling import Operators, spelled
+from transformer_mt.attention.spelling import spelled
 
 
 class Graph(ABC):
@@ -44,11 +45,13 @@ class Graph(ABC):
         return Combined(self, other, operator.or_)
 
 
+@dataclass(frozen=True)
 class Combined(Graph):
     """The edges that both graphs have (&), or that either has (|)."""
 
-    def __init__(self, left: Graph, right: Graph, combine: Callable[[Any, Any], Any]) -> None:
-        self.left, self.right, self.combine = left, right, combine
+    left: Graph
+    right: Graph
+    combine: Callable[[Any, Any], Any]
 
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
@@ -83,13 +86,11 @@ class Causal(Graph):
         return queries == 1  # the last position, which has no future
 
 
+@dataclass(frozen=True)
 class Band(Graph):
     """N_i = {j : |i − j| ≤ k}: stride attention, a window around i; with `causal`, i and the k before it."""
 
-    def __init__(self, reach: int) -> None:
-        if not (reach >= 0):
-            raise ValueError("the reach must be at least 0")
-        self.reach = reach
+    reach: int
 
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
@@ -103,14 +104,13 @@ class Strided(Graph):
     """
 
     def __init__(self, stride: int) -> None:
-        if not (stride > 0):
+        if stride < 1:
             raise ValueError("the stride must be at least 1")
         self.stride = stride
 
     @override
     def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
-        distance = query - key
-        return (distance.abs() < self.stride) | (distance % self.stride == 0)
+        return ((query - key).abs() < self.stride) | ((query - key) % self.stride == 0)
 
 
 class Fixed(Graph):
@@ -138,7 +138,7 @@ class Grid(Graph):
     """
 
     def __init__(self, columns: int) -> None:
-        if not (columns > 0):
+        if columns < 1:
             raise ValueError("there must be at least 1 column")
         self.columns = columns
 
@@ -156,7 +156,7 @@ class Edges(Graph):
     """
 
     def __init__(self, *positions: int) -> None:
-        if not (len(positions) % 2 == 0):
+        if len(positions) % 2:
             raise ValueError("an edge is two positions, a query's and a key's")
         self.edges = frozenset(zip(positions[::2], positions[1::2], strict=True))
 
@@ -168,19 +168,11 @@ class Edges(Graph):
         return related
 
 
-GRAPHS: dict[str, Callable[..., Graph]] = {
-    "complete": Complete,
-    "causal": Causal,
-    "band": Band,
-    "strided": Strided,
-    "fixed": Fixed,
-    "grid": Grid,
-    "edges": Edges,
-}
-
-_OPERATORS: Operators[Graph] = {ast.BitAnd: operator.and_, ast.BitOr: operator.or_}
+GRAPHS: dict[str, Callable[..., Graph]] = {"complete": Complete, "causal": Causal, "band": Band, "strided": Strided}
+GRAPHS |= {"fixed": Fixed, "grid": Grid, "edges": Edges}
 
 
 def build_graph(text: str) -> Graph:
     """The graph that the configuration describes, as in `band(3) | fixed(8, 1)`."""
-    return spelled(text, GRAPHS, key="model.attention.graph", operators=_OPERATORS)
+    operators = {ast.BitAnd: operator.and_, ast.BitOr: operator.or_}
+    return spelled(text, GRAPHS, key="model.attention.graph", operators=operators)

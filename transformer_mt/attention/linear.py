@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 from typing_extensions import override
@@ -37,12 +37,6 @@ class SummedKeyValues(KeyValues):
     def append(self, other: KeyValues) -> Self:
         """The new positions summed up, and those of `other` as the new ones."""
         return type(self)(other.keys, other.values, other.mask, sums=self.total(), before=self.length)
-
-    @override
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
-        mask = None if self.mask is None else self.mask[rows]
-        sums = None if self.sums is None else self.sums[rows]
-        return type(self)(self.keys[rows], self.values[rows], mask, sums=sums, before=self.before)
 
     def total(self) -> Float[Tensor, "B H d d1"]:
         """Σ φ(k_j)ᵀ [v_j, 1] over all positions."""

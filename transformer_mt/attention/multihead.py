@@ -1,8 +1,8 @@
 """Multi-head attention over keys and values that are projected once and kept."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.attention.graphs import Graph
-from transformer_mt.attention.positions import AttentionPosition
+from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Projections, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Mask, Queries, Scores, Values
@@ -40,9 +40,10 @@ class KeyValues:
         assert other.mask is None
         return KeyValues(torch.cat((self.keys, other.keys), dim=2), torch.cat((self.values, other.values), dim=2))
 
-    def select(self, rows: Int[Tensor, " N"]) -> "KeyValues":
+    def select(self, rows: Int[Tensor, " N"]) -> Self:
         """The keys and values of these rows of the batch."""
-        return KeyValues(self.keys[rows], self.values[rows], None if self.mask is None else self.mask[rows])
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: x[rows] for name, x in tensors.items() if isinstance(x, Tensor)})
 
 
 class MaskedHeads(nn.Module):
@@ -119,21 +120,18 @@ class Attention(MaskedHeads, ABC):
 
 
 class MultiHeadAttention(Attention):
-    """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = softmax(e_r(X, M)) M W_v,r over each query's
-    neighbours.
+    """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = softmax(e_r(X, M)) M W_v,r over a query's neighbours.
 
     Vaswani et al. 2017, §3.2.2, with the score e, the positions and the graph of neighbours as choices. A query without
     any neighbour gets zeros instead of its share of the values. Dropout acts on the weights.
     """
 
     def __init__(
-        self, projections: Projections, score: Score, position: AttentionPosition, graph: Graph, *, dropout: float
+        self, projections: Projections, score: Score, position: Position, graph: Graph, *, dropout: float
     ) -> None:
         super().__init__(width=projections.sizes.width, heads=projections.sizes.heads)
-        self.score = score
-        self.projections = projections
-        self.position = position
-        self.graph = graph
+        self.score, self.projections = score, projections
+        self.position, self.graph = position, graph
         self.dropout = nn.Dropout(dropout)
 
     @override
@@ -186,5 +184,4 @@ def masked_softmax(scores: Scores, mask: Mask | None) -> Scores:
     """
     if mask is None:
         return scores.softmax(dim=-1)
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1).masked_fill(~mask, 0.0)

@@ -1,7 +1,7 @@
 """How a model knows the order of its tokens, which attention alone does not see.
 
-A position acts either on the embeddings or inside every self-attention. To add one, subclass `EmbeddingPosition` or
-`AttentionPosition` and enter it in `POSITIONS`.
+To add a position, subclass `Position` for one that acts on the embeddings, or `AttentionPosition` for one that acts
+inside every self-attention, and enter it in `POSITIONS`.
 """
 
 from abc import ABC, abstractmethod
@@ -19,26 +19,38 @@ from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores
 from transformer_mt.attention.showing import show
 
 
-class EmbeddingPosition(nn.Module, ABC):
-    """A position added to the embeddings, or nothing at all."""
+class Position(nn.Module):
+    """No position, with which the encoder sees a bag of words.
+
+    A subclass overrides the hooks where it acts; `adds_terms` says whether it adds to scores or heads, which a fused
+    kernel cannot. An attention to a memory has no position, nor has whichever of embeddings and self-attention the
+    configured position does not act on.
+    """
+
+    formulas: ClassVar[dict[str, str]] = {}
+    adds_terms: ClassVar[bool] = False
 
     def __init__(self) -> None:  # no numbers: `sinusoidal(5)` is refused by the signature
         super().__init__()
 
-    @abstractmethod
     def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
         """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
-
-
-class NoEmbeddingPosition(EmbeddingPosition):
-    """`none`, with which the encoder sees a bag of words; also beside positions that act inside attention."""
-
-    @override
-    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
         return embeddings
 
+    def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
+        """Queries and keys changed by their own positions; the queries stand at the last Q of K."""
+        return queries, keys
 
-class Sinusoidal(EmbeddingPosition):
+    def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
+        """The scores with a term for every pair of positions."""
+        return scores
+
+    def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
+        """The heads with the values that the positions themselves contribute."""
+        return heads
+
+
+class Sinusoidal(Position):
     """x_i = √D e_i + pe_i; pe_{i,2t} = sin(i / 10000^{2t/D}), pe_{i,2t+1} = cos(i / 10000^{2t/D}).
 
     Vaswani et al. 2017, §3.5. There is no table to outgrow: encodings are computed when needed and cached.
@@ -54,39 +66,15 @@ class Sinusoidal(EmbeddingPosition):
         return embeddings + show(self, "pe", encoding, "Q D")
 
 
-class AttentionPosition(nn.Module, ABC):
-    """A position inside self-attention: one for each layer, made for its score.
+class AttentionPosition(Position, ABC):
+    """A position inside self-attention: one for each layer, made for its score and the numbers of its spelling.
 
-    A subclass overrides the hooks where it acts. Its constructor takes the numbers of its spelling and raises
-    `ValueError` with the reason where score and position do not go together. `adds_terms` says whether it adds to
-    scores or heads, which a fused kernel cannot.
+    Raises `ValueError` with the reason where score and position do not go together.
     """
-
-    formulas: ClassVar[dict[str, str]] = {}
-    adds_terms: ClassVar[bool] = False
 
     @abstractmethod
     def __init__(self, score: Score, *numbers: int) -> None:
         super().__init__()
-
-    def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
-        """Queries and keys changed by their own positions; the queries stand at the last Q of K."""
-        return queries, keys
-
-    def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
-        """The scores with a term for every pair of positions."""
-        return scores
-
-    def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
-        """The heads with the values that the positions themselves contribute."""
-        return heads
-
-
-class NoAttentionPosition(AttentionPosition):
-    """No position inside attention: in every attention to a memory, and where positions act on the embeddings."""
-
-    def __init__(self, score: Score) -> None:
-        super().__init__(score)
 
 
 class Relative(AttentionPosition):
@@ -146,10 +134,8 @@ class Rotary(AttentionPosition):
         if not score.multiplies:
             reason = "it turns queries against keys, which this score does not multiply"
             raise ValueError(f"{reason}; choose another score, or sinusoidal")
-        if score.sizes.key_width % 2:
-            raise ValueError(
-                f"it turns pairs of features, and a head has {score.sizes.key_width}; make their number even"
-            )
+        if (width := score.sizes.key_width) % 2:
+            raise ValueError(f"it turns pairs of features, and a head has {width}; make their number even")
 
     @override
     def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
@@ -170,9 +156,8 @@ class Alibi(AttentionPosition):
 
     def __init__(self, score: Score) -> None:
         super().__init__(score)
-        heads = score.sizes.heads
-        slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1, device="cpu") / heads)
-        self.register_buffer("slopes", slopes, persistent=False)
+        heads = torch.arange(1, score.sizes.heads + 1, device="cpu")
+        self.register_buffer("slopes", 2.0 ** (-8.0 * heads / score.sizes.heads), persistent=False)
 
     @override
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
@@ -215,8 +200,8 @@ def distances(queries: int, keys: int, *, device: torch.device) -> Int[Tensor, "
     return torch.arange(keys, device=device) - torch.arange(keys - queries, keys, device=device)[:, None]
 
 
-POSITIONS: dict[str, type[EmbeddingPosition] | type[AttentionPosition]] = {
-    "none": NoEmbeddingPosition,
+POSITIONS: dict[str, type[Position]] = {
+    "none": Position,
     "sinusoidal": Sinusoidal,
     "alibi": Alibi,
     "relative": Relative,

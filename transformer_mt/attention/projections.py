@@ -20,8 +20,7 @@ from transformer_mt.attention.showing import show
 
 @dataclass(frozen=True, slots=True)
 class HeadSizes:
-    """The width of the states, D, the number of heads H, the width of one head's queries and keys, d_k, and that of its
-    values, d = D/H."""
+    """D, H, the width d_k of one head's queries and keys, and that of its values, d = D/H."""
 
     width: int
     heads: int

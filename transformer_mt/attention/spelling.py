@@ -7,14 +7,13 @@ import ast
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
 Choice = TypeVar("Choice")
-Table = Mapping[str, Callable[..., Choice]]
-Operators = Mapping[type[ast.operator], Callable[[Choice, Choice], Choice]]
+Operators = Mapping[type[ast.operator], Callable[[Any, Any], Any]]
 
 # No sentence is longer, and the index tensors that meet these numbers hold them.
 _LIMIT = 2**31
@@ -22,7 +21,9 @@ _LIMIT = 2**31
 _LONGEST = 1_000
 
 
-def spelled(text: str, table: Table[Choice], *, key: str, operators: "Operators[Choice] | None" = None) -> Choice:
+def spelled(
+    text: str, table: Mapping[str, Callable[..., Choice]], *, key: str, operators: Operators | None = None
+) -> Choice:
     """The choice that the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
 
     Every argument of an entry is a natural number. Raises `InputError` for a text that is not so formed, an unknown
@@ -45,8 +46,9 @@ def spelled(text: str, table: Table[Choice], *, key: str, operators: "Operators[
                 return make(name, [])
             case ast.Call(ast.Name(name), arguments, []):
                 return make(name, [number(argument) for argument in arguments])
-            case ast.BinOp(left, operator, right) if operators and type(operator) in operators:
-                return operators[type(operator)](read(left), read(right))
+            case ast.BinOp(left, operator, right) if operators and (combine := operators.get(type(operator))):
+                combined: Choice = combine(read(left), read(right))
+                return combined
         raise malformed
 
     def make(name: str, numbers: list[int]) -> Choice:

@@ -69,7 +69,7 @@ def choices(key: str) -> Mapping[str, Any]:
     from transformer_mt.attention.spelling import usage
     from transformer_mt.device import PRECISIONS
     from transformer_mt.models.blocks import NORMS, RESIDUALS
-    from transformer_mt.models.feed_forward import FEED_FORWARDS
+    from transformer_mt.models.positionwise import FEED_FORWARDS
     from transformer_mt.models.recurrent import FinalStates
     from transformer_mt.training.averaging import AVERAGING
     from transformer_mt.training.reports import VALIDATION_METRICS

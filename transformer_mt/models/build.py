@@ -4,19 +4,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from transformer_mt.attention.build import build_attention, build_embedding_position, with_projections
+from transformer_mt.attention.build import build_attention, build_position, with_projections
 from transformer_mt.attention.initial import embedding_table
-from transformer_mt.attention.positions import EmbeddingPosition, NoEmbeddingPosition
+from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Unprojected
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.attention.spelling import spelled
 from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import NORMS, RESIDUALS, NoNorm
-from transformer_mt.models.embedding import Embedding, Embeddings
-from transformer_mt.models.feed_forward import FEED_FORWARDS, FeedForward
 from transformer_mt.models.head_mask import mask_heads
 from transformer_mt.models.layers import LayerFactory
+from transformer_mt.models.positionwise import FEED_FORWARDS, Embedding, Embeddings, FeedForward
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
@@ -38,36 +37,33 @@ def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transf
     """A Transformer with its head mask; `tied` says which of the three matrices of the vocabulary are one."""
     model = Transformer(
         build_layer_factory(config),
-        build_embeddings(config, build_embedding_position(config.attention.position), vocabulary_size),
+        build_embeddings(config, build_position(config.attention.position, None), vocabulary_size),
         encoder_layers=config.encoder_layers,
         decoder_layers=config.decoder_layers,
         max_length=config.max_length,
     )
-    mask_heads(model, [HeadName.parse(text, key=KEY) for text in config.attention.head_mask], key=KEY)
+    key = "model.attention.head_mask"
+    mask_heads(model, [HeadName.parse(text, key=key) for text in config.attention.head_mask], key=key)
     return model
 
 
 def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentSeq2Seq:
-    """A recurrent encoder–decoder with the configured score, or without attention; `tied` as in a Transformer."""
+    """A recurrent encoder–decoder with attention by the configured score, or none; `tied` as in a Transformer.
+
+    Queries and keys are the states themselves (Luong et al. 2015, §3.1) where the formula does not project them.
+    """
     if config.width % 2:
         raise InputError(
             f"model.width: {config.width} is odd, and each direction of the encoder has half of it; "
             f"set model.width to {config.width + 1}"
         )
-    embeddings = build_embeddings(config, NoEmbeddingPosition(), vocabulary_size)
-    reader, width, dropout = build_source_reader(config), config.width, config.dropout
+    width, dropout = config.width, config.dropout
+    embeddings = build_embeddings(config, Position(), vocabulary_size)
+    score = lookup(RECURRENT_SCORES, config.score, key="model.score")
+    reader = FinalStates() if score is None else SourceAttention(*with_projections(score, Unprojected(width)))
     encoder = Encoder(width=width, layers=config.encoder_layers, dropout=dropout)
     decoder = Decoder(reader, width=width, layers=config.decoder_layers, dropout=dropout)
     return RecurrentSeq2Seq(embeddings, encoder, decoder, dropout=dropout, max_length=config.max_length)
-
-
-def build_source_reader(config: RecurrentConfig) -> SourceAttention | FinalStates:
-    """Attention to the source with the configured score, or none.
-
-    Queries and keys are the states themselves (Luong et al. 2015, §3.1) where the formula does not project them.
-    """
-    score = lookup(RECURRENT_SCORES, config.score, key="model.score")
-    return FinalStates() if score is None else SourceAttention(*with_projections(score, Unprojected(config.width)))
 
 
 def build_layer_factory(config: TransformerConfig) -> LayerFactory:
@@ -91,7 +87,7 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
     )
 
 
-def build_embeddings(config: ModelConfig, position: EmbeddingPosition, vocabulary_size: int) -> Embeddings:
+def build_embeddings(config: ModelConfig, position: Position, vocabulary_size: int) -> Embeddings:
     """The embeddings of source and target; where all matrices are tied they have one table."""
     target = embedding_table(vocabulary_size, config.width)
     source = target if config.tied == "all" else embedding_table(vocabulary_size, config.width)
@@ -99,5 +95,4 @@ def build_embeddings(config: ModelConfig, position: EmbeddingPosition, vocabular
     return Embeddings(scaled(source), scaled(target), tie_output=config.tied != "none")
 
 
-KEY = "model.attention.head_mask"
 MODELS: dict[str, Callable[[Any, int], Seq2Seq]] = {"transformer": build_transformer, "recurrent": build_recurrent}

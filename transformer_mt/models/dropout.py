@@ -1,7 +1,5 @@
 """Dropout whose random mask is fast to draw on a CPU."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -37,8 +35,7 @@ class Dropout(nn.Module):
         mask = scaled_mask(x.shape, self.probability, dtype=torch.promote_types(x.dtype, torch.float32))
         if onto is None:
             return (x * mask).to(x.dtype)
-        added: Tensor = _AddProduct.apply(onto, x, mask)  # type: ignore[no-untyped-call]
-        return added
+        return torch.addcmul(onto, x, mask)  # in one pass over the memory
 
     @override
     def extra_repr(self) -> str:
@@ -62,20 +59,3 @@ def drawn(probability: float) -> tuple[int, int]:
     if abs(threshold / 2**8 - probability) <= probability / 50:
         return 8, threshold
     return 16, round(probability * 2**16)
-
-
-class _AddProduct(torch.autograd.Function):
-    """x + y m, without a gradient for m, in one pass over the memory."""
-
-    @staticmethod
-    @override
-    def forward(ctx: Any, x: Tensor, y: Tensor, m: Tensor) -> Tensor:
-        ctx.save_for_backward(m)
-        ctx.dtype = y.dtype
-        return torch.addcmul(x, y, m)
-
-    @staticmethod
-    @override
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:
-        (gradient,), (m,) = upstream, ctx.saved_tensors
-        return gradient, (gradient * m).to(ctx.dtype), None

@@ -1,7 +1,8 @@
 """Heads switched off, in the configuration or for a while, or multiplied by a factor through which gradients flow."""
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import groupby
 
 import torch
 from jaxtyping import Float
@@ -27,24 +28,27 @@ def attention_layers(model: Seq2Seq) -> dict[HeadName, MaskedHeads]:
 
 def active_heads(module: MaskedHeads) -> tuple[int, ...]:
     """The numbers, from 1, of the heads that no mask switches off."""
-    if module.head_mask is None:
-        return tuple(range(1, module.heads + 1))
-    return tuple(number for number, on in enumerate((module.head_mask != 0).any(dim=0).tolist(), start=1) if on)
+    on = [True] * module.heads if module.head_mask is None else (module.head_mask != 0).any(dim=0).tolist()
+    return tuple(number for number, active in enumerate(on, start=1) if active)
 
 
 def head_names(model: Seq2Seq) -> list[HeadName]:
     """Every active head of the model, in the order of its stacks and layers."""
-    return [
-        layer._replace(head=number)
-        for layer, module in attention_layers(model).items()
-        for number in active_heads(module)
-    ]
+    layers = attention_layers(model).items()
+    return [layer._replace(head=number) for layer, module in layers for number in active_heads(module)]
 
 
 def mask_heads(model: Seq2Seq, names: Collection[HeadName], *, key: str) -> None:
     """Switch these heads off for good. Raises `InputError` that names `key` for a head that is not there."""
-    for module, gates in _zeros_at(model, names, key=key).items():
-        module.head_mask = gates if module.head_mask is None else module.head_mask * gates
+    _multiply(_zeros_at(model, (names,), key=key))
+
+
+def without_heads(model: Seq2Seq, *names: Collection[HeadName], key: str = "--without") -> AbstractContextManager[None]:
+    """While this is open, these heads are off; of several collections, each in one sentence of a batch.
+
+    Raises `InputError` that names `key` for a head that is not there.
+    """
+    return gated(_zeros_at(model, names, key=key))
 
 
 @contextmanager
@@ -55,35 +59,26 @@ def gated(gates: Mapping[MaskedHeads, Gates]) -> Iterator[None]:
     """
     before = {module: module.head_mask for module in gates}
     try:
-        for module, factors in gates.items():
-            module.head_mask = factors if module.head_mask is None else module.head_mask * factors
+        _multiply(gates)
         yield
     finally:
         for module, mask in before.items():
             module.head_mask = mask
 
 
-@contextmanager
-def without_heads(model: Seq2Seq, names: Collection[HeadName], *, key: str = "--without") -> Iterator[None]:
-    """While this is open, these heads are off. Raises `InputError` that names `key` for a head that is not there."""
-    with gated(_zeros_at(model, names, key=key)):
-        yield
+def _multiply(gates: Mapping[MaskedHeads, Gates]) -> None:
+    for module, factors in gates.items():
+        module.head_mask = factors if module.head_mask is None else module.head_mask * factors
 
 
-def _zeros_at(model: Seq2Seq, names: Collection[HeadName], *, key: str) -> dict[MaskedHeads, Gates]:
+def _zeros_at(model: Seq2Seq, off: Sequence[Collection[HeadName]], *, key: str) -> dict[MaskedHeads, Gates]:
     layers, device = attention_layers(model), next(model.parameters()).device
     gates: dict[MaskedHeads, Tensor] = {}
-    for name in names:
+    for row, name in ((row, name) for row, names in enumerate(off) for name in names):
         module = layers.get(name._replace(head=0))
         if module is None or name.head not in active_heads(module):
-            raise InputError(f"{key}: the model has no head {name}; it has {_extent(model)}")
-        gates.setdefault(module, torch.ones(1, module.heads, device=device))[0, name.head - 1] = 0.0
+            stacks = [list(names) for _, names in groupby(head_names(model), key=lambda name: name.stack)]
+            extent = ", ".join(f"{names[0]} to {names[-1]}" for names in stacks) or "none"
+            raise InputError(f"{key}: the model has no head {name}; it has {extent}")
+        gates.setdefault(module, torch.ones(len(off), module.heads, device=device))[row, name.head - 1] = 0.0
     return gates
-
-
-def _extent(model: Seq2Seq) -> str:
-    """For example `encoder.1.1 to encoder.3.4, …`."""
-    by_stack: dict[str, list[HeadName]] = {}
-    for name in head_names(model):
-        by_stack.setdefault(name.stack, []).append(name)
-    return ", ".join(f"{names[0]} to {names[-1]}" for names in by_stack.values()) or "none"

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from torch import nn
+from jaxtyping import Int
+from torch import Tensor, nn
 
 from transformer_mt.attention.build import AttentionFactory
 from transformer_mt.attention.multihead import KeyValues
 from transformer_mt.models.blocks import Norm, Residual
 from transformer_mt.models.cache import Hypotheses
-from transformer_mt.models.feed_forward import FeedForward
+from transformer_mt.models.positionwise import FeedForward
 from transformer_mt.models.seq2seq import Mask, Memory, States
 
 
@@ -47,6 +48,12 @@ class LayerState:
 
     target: KeyValues | None
     memory: KeyValues
+
+    def select(self, rows: Int[Tensor, " N"], left: Int[Tensor, " B2"] | None) -> "LayerState":
+        """The target of the hypotheses `rows`, the memory of the sentences `left` (None: all)."""
+        return LayerState(
+            self.target and self.target.select(rows), self.memory if left is None else self.memory.select(left)
+        )
 
 
 class DecoderLayer(nn.Module):

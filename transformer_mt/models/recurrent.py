@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from typing_extensions import override
 
-from transformer_mt.attention.initial import fill
 from transformer_mt.attention.multihead import KeyValues, MaskedHeads, masked_softmax
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
@@ -18,7 +17,7 @@ from transformer_mt.attention.showing import show
 from transformer_mt.models.blocks import Layers
 from transformer_mt.models.cache import Hypotheses
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.embedding import Embeddings
+from transformer_mt.models.positionwise import Embeddings
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
 from transformer_mt.tokenizer.symbols import PAD
 
@@ -56,8 +55,7 @@ class SourceAttention(SourceReader, MaskedHeads):
 
     def __init__(self, projections: Projections, score: Score) -> None:
         super().__init__(heads=1)
-        self.score = score
-        self.projections = projections
+        self.score, self.projections = score, projections
 
     @override
     def key_values(self, memory: Memory) -> KeyValues:
@@ -231,16 +229,11 @@ class RecurrentSeq2Seq(Seq2Seq):
     ) -> None:
         super().__init__()
         self.max_length = max_length
-        self.source_embedding, self.target_embedding, tie_output = embeddings
-        vocabulary, width = self.target_embedding.table.weight.shape
+        self.source_embedding, self.target_embedding = embeddings.source, embeddings.target
         self.encoder, self.decoder = encoder, decoder
-        self.readout = Readout(width)
+        self.readout = Readout(self.target_embedding.table.embedding_dim)
         self.dropout = Dropout(dropout)
-        self.output = nn.Linear(width, vocabulary)
-        fill(self.output.weight, std=width**-0.5)
-        nn.init.zeros_(self.output.bias)
-        if tie_output:
-            self.output.weight = self.target_embedding.table.weight
+        self.output = embeddings.output()
 
     @override
     def attention_stacks(self) -> dict[str, list[MaskedHeads]]:

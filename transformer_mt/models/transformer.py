@@ -7,19 +7,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from transformer_mt.attention.initial import fill
 from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.models.blocks import Layers
 from transformer_mt.models.cache import Hypotheses
-from transformer_mt.models.embedding import Embeddings
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer, LayerFactory, LayerState
+from transformer_mt.models.positionwise import Embeddings
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
 from transformer_mt.tokenizer.symbols import PAD
 
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """The state of every decoder layer, the number of target tokens they have read, and the hypotheses they are of."""
+    """The state of every decoder layer, the number of target tokens read, and whose hypotheses they are."""
 
     layers: tuple[LayerState, ...]
     length: int
@@ -28,13 +27,7 @@ class DecoderState:
     def select(self, rows: Int[Tensor, " N"]) -> Self:
         """The state of the hypotheses `rows`. Memory moves only when a sentence has no hypothesis left."""
         hypotheses, left = self.hypotheses.select(rows)
-        layers = (
-            LayerState(
-                layer.target and layer.target.select(rows), layer.memory if left is None else layer.memory.select(left)
-            )
-            for layer in self.layers
-        )
-        return replace(self, layers=tuple(layers), hypotheses=hypotheses)
+        return replace(self, layers=tuple(layer.select(rows, left) for layer in self.layers), hypotheses=hypotheses)
 
 
 class Transformer(Seq2Seq):
@@ -49,18 +42,13 @@ class Transformer(Seq2Seq):
     ) -> None:
         super().__init__()
         self.max_length = max_length
-        self.source_embedding, self.target_embedding, tie_output = embeddings
+        self.source_embedding, self.target_embedding = embeddings.source, embeddings.target
         self.encoder = Layers(EncoderLayer(parts) for _ in range(encoder_layers))
         self.encoder_norm = parts.norm()
         self.decoder = Layers(DecoderLayer(parts) for _ in range(decoder_layers))
         self.decoder_norm = parts.norm()
         self.apply(_initialise)
-        vocabulary, width = self.target_embedding.table.weight.shape
-        self.output = nn.Linear(width, vocabulary)
-        fill(self.output.weight, std=width**-0.5)
-        nn.init.zeros_(self.output.bias)
-        if tie_output:
-            self.output.weight = self.target_embedding.table.weight
+        self.output = embeddings.output()
 
     @override
     def attention_stacks(self) -> dict[str, list[MaskedHeads]]:

@@ -39,9 +39,7 @@ class Objective(ABC):
         """
         with collecting_losses() as terms:
             loss = self.loss(model, batch)
-        for term in terms.values():
-            loss = loss + self.tokens(batch) / self.passes * term
-        return loss
+        return loss + self.tokens(batch) / self.passes * sum(terms)
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:

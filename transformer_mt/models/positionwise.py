@@ -1,19 +1,61 @@
-"""Feed-forward networks, each chosen by name; a network's numbers stand in its spelling, as in `moe(8, 2)`."""
+"""Parts that act on every token by itself (Vaswani et al. 2017, §3.3, §3.4): embeddings and feed-forward networks.
 
+To add a feed-forward network, subclass `FeedForward` and enter it in `FEED_FORWARDS`; its numbers stand in its
+spelling, as in `moe(8, 2)`.
+"""
+
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
+from transformer_mt.attention.initial import fill
+from transformer_mt.attention.positions import Position
+from transformer_mt.attention.showing import show
+from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import Mask, States
 
 
+class Embedding(nn.Module):
+    """x_i = √D e_i, then the position encoding, then dropout (Vaswani et al. 2017, §3.4, §3.5, §5.4)."""
+
+    formulas: ClassVar = {"√D e": ""}
+
+    def __init__(self, table: nn.Embedding, position: Position, *, dropout: float) -> None:
+        super().__init__()
+        self.table, self.position, self.dropout = table, position, Dropout(dropout)
+
+    def forward(self, tokens: Int[Tensor, "B N"], *, start: int = 0) -> States:
+        """Embed tokens that stand at the positions start, start + 1, …"""
+        scaled = show(self, "√D e", self.table(tokens) * math.sqrt(self.table.embedding_dim), "B Q D")
+        return self.dropout(self.position.embed(scaled, start=start))
+
+
+class Embeddings(NamedTuple):
+    """The embeddings of source and target, and whether the output matrix is that of the target's."""
+
+    source: Embedding
+    target: Embedding
+    tie_output: bool
+
+    def output(self) -> nn.Linear:
+        """The output layer, h W + b, with variance 1/D and b = 0 at first."""
+        vocabulary, width = self.target.table.weight.shape
+        output = nn.Linear(width, vocabulary)
+        fill(output.weight, std=width**-0.5)
+        nn.init.zeros_(output.bias)
+        if self.tie_output:
+            output.weight = self.target.table.weight
+        return output
+
+
 class FeedForward(nn.Module, ABC):
-    """A network applied to every token by itself. Its constructor takes the model's width, the width of the hidden
-    layer, and the numbers of its spelling."""
+    """A network of the model's width with a hidden layer, made with the numbers of its spelling."""
 
     @abstractmethod
     def __init__(self, width: int, hidden: int, *numbers: int) -> None:
