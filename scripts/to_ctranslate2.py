@@ -24,7 +24,7 @@ from transformer_mt.models.blocks import LayerNorm, Norm
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer
 from transformer_mt.models.positionwise import FeedForward, ReLU
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.runs.trained import find_run
+from transformer_mt.runs.directory import find_run
 from transformer_mt.tokenizer.symbols import BOS, EOS, UNK
 
 # What a configuration must say for CTranslate2 to compute the same, and what each activation is called there.

@@ -33,33 +33,19 @@ def listen(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "kind"),
-    [
-        (Path.mkdir, "a directory"),
-        (os.mkfifo, "a FIFO"),
-        (listen, "a socket"),
-        (lambda path: path.symlink_to("/dev/zero"), "a symbolic link"),
-        (lambda path: path.symlink_to("whole"), "a symbolic link"),
-        (lambda path: path.symlink_to("nowhere"), "a symbolic link"),
-    ],
+    "make",
+    [Path.mkdir, os.mkfifo, listen, *(lambda path, to=to: path.symlink_to(to) for to in ("/dev/zero", "whole", "no"))],
 )
 def test_only_a_regular_file_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], kind: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "whole").write_bytes(b"whole")
     make(tmp_path / "file")
-    with pytest.raises(MachineError) as caught:
-        read_regular(tmp_path / "file", limit=5)
-    assert str(caught.value) == (
-        f"{tmp_path / 'file'}: {kind}, where a regular file is expected; restore it, or train anew"
-    )
+    for path in (tmp_path / "file", Path("/dev/zero")):
+        with pytest.raises(MachineError, match=f"^{path}: not a regular file .links are refused.; restore it"):
+            read_regular(path, limit=5)
     assert read_regular(tmp_path / "whole", limit=5) == b"whole"
-
-
-def test_a_device_is_not_read() -> None:
-    with pytest.raises(MachineError, match=r"^/dev/zero: a device, where a regular file is expected; "):
-        read_regular(Path("/dev/zero"), limit=5)
 
 
 def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_read(
@@ -74,7 +60,7 @@ def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_read(
         return real(path, flags)
 
     monkeypatch.setattr(os, "open", exchanged)
-    with pytest.raises(MachineError, match="a FIFO, where a regular file is expected"):
+    with pytest.raises(MachineError, match="not a regular file"):
         read_regular(tmp_path / "file", limit=5)
 
 
@@ -94,7 +80,7 @@ def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
 def test_a_directory_is_no_link_to_one(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path)
     require_directory(tmp_path)
-    with pytest.raises(MachineError, match="linked: a symbolic link, where a directory is expected"):
+    with pytest.raises(MachineError, match="linked: not a directory"):
         require_directory(tmp_path / "linked")
 
 

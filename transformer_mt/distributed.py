@@ -6,7 +6,6 @@
 import os
 import re
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
@@ -32,39 +31,36 @@ LONG_TIMEOUT = timedelta(hours=24)
 _LOST = re.compile(r"gloo|NCCL|[Cc]onnection (closed|reset|refused)|Broken pipe|[Tt]imed out|ProcessGroup|TCPStore")
 
 
-class Distributed(ABC):
-    """Process `rank` of `world_size`, the `local_rank`-th of this machine.
+class Distributed:
+    """Process `rank` of `world_size`, the `local_rank`-th of this machine; this base class is a process alone.
 
-    Methods are collective: every process calls them, in the same order.
+    Methods are collective: every process calls them, in the same order. Alone, each is the identity.
     """
 
-    rank: int
-    world_size: int
-    local_rank: int
-
+    rank, world_size, local_rank = 0, 1, 0
     # Whether an exception may end the present work: no other process waits for anything but its outcome.
-    can_interrupt: bool = True
+    can_interrupt = True
 
     @property
     def is_main(self) -> bool:
         """Whether this process writes files and messages for all."""
         return self.rank == 0
 
-    @abstractmethod
     def all_reduce(self, value: Number) -> Number:
         """The sum of every process's value, the same in all. A tensor stays on its device."""
+        return value
 
-    @abstractmethod
     def all_gather(self, make: Callable[[], T]) -> list[T]:
         """The values that all processes make, by rank. A `TmtError` or an interruption in one is raised in all."""
+        return [make()]
 
-    @abstractmethod
     def broadcast_from_main(self, make: Callable[[], T]) -> T:
         """The value that the main process makes, or its `TmtError`, in all. The others wait, however long it takes."""
+        return make()
 
-    @abstractmethod
     def main_first(self, make: Callable[[], T]) -> T:
         """The value each process makes for itself, after the first of its machine, whose caches it then finds."""
+        return make()
 
     def wrap(self, model: nn.Module) -> nn.Module:
         """The model to train with: its gradients are summed over all processes."""
@@ -74,28 +70,6 @@ class Distributed(ABC):
         """A context in which gradients of a wrapped model accumulate, to be summed by a later backward pass."""
         del wrapped
         return nullcontext()
-
-
-class SingleProcess(Distributed):
-    """Training in one process: every collective operation is the identity."""
-
-    rank, world_size, local_rank = 0, 1, 0
-
-    @override
-    def all_reduce(self, value: Number) -> Number:
-        return value
-
-    @override
-    def all_gather(self, make: Callable[[], T]) -> list[T]:
-        return [make()]
-
-    @override
-    def broadcast_from_main(self, make: Callable[[], T]) -> T:
-        return make()
-
-    @override
-    def main_first(self, make: Callable[[], T]) -> T:
-        return make()
 
 
 class ProcessGroup(Distributed):
@@ -191,13 +165,13 @@ def _sum_gradients(_: object, bucket: dist.GradBucket) -> torch.futures.Future[T
 
 @contextmanager
 def join_processes() -> Iterator[Distributed]:
-    """The processes that `torchrun` started together with this one; a `SingleProcess` without `torchrun`.
+    """The processes that `torchrun` started together with this one; without `torchrun`, this one alone.
 
     Inside, the loss of another process is a `MachineError`.
     """
     world_size = _from_environment("WORLD_SIZE", 1)
     if world_size == 1:
-        yield SingleProcess()
+        yield Distributed()
         return
     try:
         # gloo also where there are GPUs, so that exchanging plain numbers never waits for one.

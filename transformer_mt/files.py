@@ -16,10 +16,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from io import BufferedReader
+from io import BufferedIOBase, BufferedReader
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, runtime_checkable
+from typing import IO, Any, BinaryIO, TypeAlias
 
 from transformer_mt.errors import InputError, MachineError
 
@@ -30,19 +30,12 @@ LONGEST_LINE = 1_000_000
 # Bytes without a line break after which a file is not text.
 LONGEST_SKIPPED = 100_000_000
 
+Readable: TypeAlias = IO[bytes] | BufferedIOBase
+
 # Temporary files being written. Who ends the process without unwinding the stack deletes them first.
 unfinished: set[Path] = set()
 
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}\.new")
-_KINDS = {
-    stat.S_IFREG: "a regular file",
-    stat.S_IFDIR: "a directory",
-    stat.S_IFLNK: "a symbolic link",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 _REMEDY = "restore it, or train anew"
 
 
@@ -55,27 +48,18 @@ def read_regular(path: Path, *, limit: int) -> bytes:
 @contextmanager
 def open_regular(path: Path, *, limit: int) -> Iterator[BufferedReader]:
     """An open regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
-    try:
+    with _read_errors(path):
         _require_regular(path, os.lstat(path), limit)
         with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
             _require_regular(path, os.fstat(file.fileno()), limit)  # the file may have been exchanged
             yield file
-    except FileNotFoundError:
-        raise MachineError(f"{path}: missing; {_REMEDY}") from None
-    except OSError as error:
-        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
 
 
 def require_directory(path: Path) -> None:
     """Raise `MachineError` unless `path` is a directory and not a link to one."""
-    try:
-        mode = os.lstat(path).st_mode
-    except FileNotFoundError:
-        raise MachineError(f"{path}: missing; {_REMEDY}") from None
-    except OSError as error:
-        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
-    if not stat.S_ISDIR(mode):
-        raise MachineError(f"{path}: {_kind(mode)}, where a directory is expected; {_REMEDY}")
+    with _read_errors(path):
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            raise MachineError(f"{path}: not a directory (links are refused); {_REMEDY}")
 
 
 def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
@@ -92,15 +76,7 @@ def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
     return content
 
 
-@runtime_checkable
-class Lines(Protocol):
-    """A binary file that can be read line by line."""
-
-    def readline(self, size: int, /) -> bytes:
-        """The rest of a line, but at most `size` bytes."""
-
-
-def bounded_lines(file: Lines, *, name: str, limit: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | InputError]]:
+def bounded_lines(file: Readable, *, name: str, limit: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | InputError]]:
     """The lines of a file with their numbers from 1; an `InputError` in place of a line of more than `limit` bytes.
 
     Raises `InputError` where no line break follows for `LONGEST_SKIPPED` bytes.
@@ -248,7 +224,17 @@ def flush_directory(path: Path) -> None:
         os.close(handle)
 
 
-def _read_line(file: Lines, size: int, name: str) -> bytes:
+@contextmanager
+def _read_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise MachineError(f"{path}: missing; {_REMEDY}") from None
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def _read_line(file: Readable, size: int, name: str) -> bytes:
     try:
         return file.readline(size)
     except OSError as error:
@@ -257,20 +243,15 @@ def _read_line(file: Lines, size: int, name: str) -> bytes:
 
 def _require_regular(path: Path, status: os.stat_result, limit: int) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise MachineError(f"{path}: {_kind(status.st_mode)}, where a regular file is expected; {_REMEDY}")
+        raise MachineError(f"{path}: not a regular file (links are refused); {_REMEDY}")
     if status.st_size > limit:
         raise MachineError(f"{path}: {status.st_size} bytes, where at most {limit} are expected; {_REMEDY}")
 
 
-def _kind(mode: int) -> str:
-    return _KINDS.get(stat.S_IFMT(mode), "a special file")
-
-
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
+    if len(dict(pairs)) != len(pairs):
         raise ValueError("a key comes twice")
-    return fields
+    return dict(pairs)
 
 
 def _no_constant(name: str) -> None:

@@ -14,7 +14,7 @@ from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.device import choose_device, choose_precision
-from transformer_mt.distributed import Distributed, SingleProcess
+from transformer_mt.distributed import Distributed
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
@@ -137,7 +137,7 @@ def reference_trainer(
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:
     """The batches that such a trainer takes, in the same order."""
     data = TrainingData(generated_corpora(sizes).weighted, Numbers(sizes.vocabulary), sizes.config())
-    stream = BatchStream(data, sizes.config().training, distributed=SingleProcess())
+    stream = BatchStream(data, sizes.config().training, distributed=Distributed())
     while True:
         yield stream.take()
 

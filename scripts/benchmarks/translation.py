@@ -18,8 +18,7 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.device import choose_device
 from transformer_mt.errors import InputError
-from transformer_mt.runs.directory import TOKENIZER, Run
-from transformer_mt.runs.trained import find_run
+from transformer_mt.runs.directory import TOKENIZER, Run, find_run
 
 # How many tokens every translation of a model has that has learned nothing, the end symbol counted.
 FORCED = 20

@@ -11,7 +11,7 @@ import pytest
 from support.command_line import Tmt, contents, settings
 
 from transformer_mt.cli.lines import LONGEST_SENTENCE
-from transformer_mt.runs.checkpoints import saved_steps
+from transformer_mt.runs.directory import saved_steps
 
 TINY = " ".join(settings())
 TRAIN = f"train --data data --run-dir new {TINY}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Tmt, settings
 
-from transformer_mt.runs.checkpoints import saved_steps
+from transformer_mt.runs.directory import saved_steps
 
 pytestmark = pytest.mark.slow
 

@@ -103,14 +103,14 @@ def zero(found: dict[str, torch.Tensor]) -> None:
 # What `tmt translate` meets, and what its one line says.
 TRANSLATED: dict[str, tuple[Damage, str]] = {
     **{
-        f"{name} is {what}": (instead(name, make), rf"{name}: {says}, where a regular file is expected")
+        f"{name} is {what}": (instead(name, make), rf"{name}: not a regular file")
         for name in ("config.toml", "tokenizer.model", "model.safetensors", "words.tsv")
-        for what, make, says in (
-            ("a link to the real one", link, "a symbolic link"),
-            ("a link to endless zeros", link_to("/dev/zero"), "a symbolic link"),
-            ("a link to itself", lambda path: path.symlink_to(path), "a symbolic link"),
-            ("a FIFO", os.mkfifo, "a FIFO"),
-            ("a directory", os.mkdir, "a directory"),
+        for what, make in (
+            ("a link to the real one", link),
+            ("a link to endless zeros", link_to("/dev/zero")),
+            ("a link to itself", lambda path: path.symlink_to(path)),
+            ("a FIFO", os.mkfifo),
+            ("a directory", os.mkdir),
         )
     },
     "config.toml of 10 GB": (instead("config.toml", sparse), "10000000000 bytes, where at most 1048576"),
@@ -227,16 +227,16 @@ TRANSLATED: dict[str, tuple[Damage, str]] = {
 
 # What continuing a training meets.
 CONTINUED: dict[str, tuple[Damage, str]] = {
-    "checkpoints is a link": (instead("checkpoints", link), "checkpoints: a symbolic link, where a directory"),
-    "checkpoints is a file": (instead("checkpoints", Path.touch), "checkpoints: a regular file, where a directory"),
-    "checkpoints is a FIFO": (instead("checkpoints", os.mkfifo), "checkpoints: a FIFO, where a directory"),
+    "checkpoints is a link": (instead("checkpoints", link), "checkpoints: not a directory"),
+    "checkpoints is a file": (instead("checkpoints", Path.touch), "checkpoints: not a directory"),
+    "checkpoints is a FIFO": (instead("checkpoints", os.mkfifo), "checkpoints: not a directory"),
     "a checkpoint is a link": (
         both(instead("checkpoints/step-6", link), instead("checkpoints/step-4", link)),
-        "no sound checkpoint .*step-6: a symbolic link, where a directory is expected",
+        "no sound checkpoint .*step-6: not a directory",
     ),
     "a checkpoint is a file": (
         both(instead("checkpoints/step-6", Path.touch), instead("checkpoints/step-4", Path.touch)),
-        "no sound checkpoint .*step-6: a regular file, where a directory is expected",
+        "no sound checkpoint .*step-6: not a directory",
     ),
     "a checkpoint set aside is a link": (
         both(
@@ -246,15 +246,15 @@ CONTINUED: dict[str, tuple[Damage, str]] = {
                 (run / "checkpoints/.step-6.old").symlink_to(run.parent / "outside/six"),
             ),
         ),
-        "no sound checkpoint .*step-6.old: a symbolic link, where a directory is expected",
+        "no sound checkpoint .*step-6.old: not a directory",
     ),
     **{
-        f"{name} of a checkpoint is {what}": (in_checkpoints(name, make), rf"step-6/{name}: {says}, where")
+        f"{name} of a checkpoint is {what}": (in_checkpoints(name, make), rf"step-6/{name}: {says}")
         for name in ("manifest.json", "progress.json", "state.safetensors")
         for what, make, says in (
-            ("a link", link_to("/dev/zero"), "a symbolic link"),
-            ("a FIFO", os.mkfifo, "a FIFO"),
-            ("a directory", os.mkdir, "a directory"),
+            ("a link", link_to("/dev/zero"), "not a regular file"),
+            ("a FIFO", os.mkfifo, "not a regular file"),
+            ("a directory", os.mkdir, "not a regular file"),
             ("10 GB long", sparse, "10000000000 bytes"),
         )
     },
@@ -333,12 +333,12 @@ CONTINUED: dict[str, tuple[Damage, str]] = {
         state("random", put("cpu", torch.full_like(RANDOM, 255))),
         "state.safetensors: no state of a generator",
     ),
-    "metrics.jsonl is a link": (instead("metrics.jsonl", link), "metrics.jsonl: a symbolic link, where"),
-    "metrics.jsonl is a FIFO": (instead("metrics.jsonl", os.mkfifo), "metrics.jsonl: a FIFO, where"),
-    "metrics.jsonl is a directory": (instead("metrics.jsonl", os.mkdir), "metrics.jsonl: a directory, where"),
+    "metrics.jsonl is a link": (instead("metrics.jsonl", link), "metrics.jsonl: not a regular file"),
+    "metrics.jsonl is a FIFO": (instead("metrics.jsonl", os.mkfifo), "metrics.jsonl: not a regular file"),
+    "metrics.jsonl is a directory": (instead("metrics.jsonl", os.mkdir), "metrics.jsonl: not a regular file"),
     "metrics.jsonl is a line of 10 GB": (instead("metrics.jsonl", sparse), "metrics.jsonl: 10000000000 bytes"),
-    "config.toml is a link": (instead("config.toml", link), "config.toml: a symbolic link"),
-    "tokenizer.model is a FIFO": (instead("tokenizer.model", os.mkfifo), "tokenizer.model: a FIFO"),
+    "config.toml is a link": (instead("config.toml", link), "config.toml: not a regular file"),
+    "tokenizer.model is a FIFO": (instead("tokenizer.model", os.mkfifo), "tokenizer.model: not a regular file"),
     "a flipped bit of the vocabulary": (flip("tokenizer.model"), "tokenizer.model: not the one that"),
     "a vocabulary of noise": (content("tokenizer.model", b"\xff" * 99), "tokenizer.model: not a vocabulary"),
 }

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from transformer_mt.config.sections import CHOSEN, TrainingConfig
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.runs.checkpoints import STATE, Checkpoint, saved_steps
-from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run
+from transformer_mt.runs.checkpoints import STATE, Checkpoint
+from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.weights import digest
 from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.reports import Report, StepReport

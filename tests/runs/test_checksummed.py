@@ -128,7 +128,7 @@ def test_checksummed_directories_are_neither_written_nor_looked_for_behind_a_lin
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "elsewhere")
     for use in (checksummed_names, lambda path: write_checksummed(path / "kept", NEW)):
-        with pytest.raises(MachineError, match="linked: a symbolic link, where a directory is expected"):
+        with pytest.raises(MachineError, match="linked: not a directory"):
             use(tmp_path / "linked")
     assert not list((tmp_path / "elsewhere").iterdir())
 

@@ -8,10 +8,9 @@ from support.small_training import TRAIN, corpus_in_memory, small_config
 
 from transformer_mt.corpus.word_counts import count_words
 from transformer_mt.files import make_directory, write_atomically
-from transformer_mt.runs.checkpoints import saved_steps
 from transformer_mt.runs.checksummed import MANIFEST, remove_checksummed, write_checksummed
 from transformer_mt.runs.data import DATA, ROWS, DataRecord
-from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.words import WORDS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 

@@ -26,8 +26,7 @@ from transformer_mt.cli.options import resolve_config
 from transformer_mt.config.toml import dump_config
 from transformer_mt.errors import MachineError, TmtError
 from transformer_mt.runs import directory
-from transformer_mt.runs.checkpoints import saved_steps
-from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, PARTS, TOKENIZER, Run
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, PARTS, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.reports import ValidationReport
 from transformer_mt.training.session import open_training

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TypeVar, cast
 
-from transformer_mt.distributed import Number, SingleProcess
+from transformer_mt.distributed import Distributed, Number
 
 T = TypeVar("T")
 
 
-class OneOf(SingleProcess):
+class OneOf(Distributed):
     """The process `rank` of `world_size` that all have the same values."""
 
     def __init__(self, world_size: int, rank: int) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 from support.small_training import corpus_in_memory, small_config
 from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
-from transformer_mt.distributed import Distributed, SingleProcess, join_processes
+from transformer_mt.distributed import Distributed, join_processes
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
@@ -211,7 +211,7 @@ def resumption(distributed: Distributed, folder: Path) -> Any:
 def single_continued(distributed: Distributed, folder: Path) -> Any:
     """A run that one process has begun goes on with two."""
     if distributed.is_main:
-        alone = session_of(SingleProcess(), folder / "alone", *LONG)
+        alone = session_of(Distributed(), folder / "alone", *LONG)
         for report in alone.train():
             if report.step == 5:
                 break

@@ -6,8 +6,7 @@ import torch
 from support.small_training import opened
 from torch import Tensor
 
-from transformer_mt.runs.checkpoints import saved_steps
-from transformer_mt.runs.directory import MODEL, Run
+from transformer_mt.runs.directory import MODEL, Run, saved_steps
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.averaging import AVERAGING, mean_weights
 from transformer_mt.training.reports import Validation

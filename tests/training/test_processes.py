@@ -10,12 +10,12 @@ from support import ranks
 from support.small_training import validations_of
 from torch import Tensor
 
-from transformer_mt.distributed import SingleProcess
+from transformer_mt.distributed import Distributed
 from transformer_mt.runs.checkpoints import states_by_name, states_of
 
 pytestmark = pytest.mark.slow
 
-ALONE = SingleProcess()
+ALONE = Distributed()
 
 
 @pytest.fixture(scope="module")

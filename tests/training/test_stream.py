@@ -7,7 +7,7 @@ from support.small_training import TRAIN, VALIDATION, small_config
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.distributed import Distributed, SingleProcess
+from transformer_mt.distributed import Distributed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import TrainingData, WeightedCorpus
 from transformer_mt.training.stream import BatchStream
@@ -24,7 +24,7 @@ def stream(
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
     tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
     data = TrainingData(corpora, tokenizer, config)
-    return BatchStream(data, config.training, distributed=distributed or SingleProcess())
+    return BatchStream(data, config.training, distributed=distributed or Distributed())
 
 
 def take(stream: BatchStream, count: int) -> list[tuple[int, Batch]]:

@@ -93,6 +93,6 @@ def test_a_link_in_the_directorys_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     opened(tmp_path / "run", *OVERRIDES)
     (tmp_path / "run" / TENSORBOARD).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(MachineError, match="a symbolic link, where a directory is expected"):
+    with pytest.raises(MachineError, match="not a directory"):
         list(opened(tmp_path / "run", *OVERRIDES).train())
     assert not list((tmp_path / "elsewhere").iterdir())

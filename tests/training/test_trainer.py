@@ -9,7 +9,7 @@ from support.processes import OneOf
 from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, validations_of
 from torch import Tensor
 
-from transformer_mt.distributed import SingleProcess
+from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, InputError, MachineError
 from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
@@ -253,7 +253,7 @@ def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -
     tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
     alone, one_of_two = (
         build_session(config, Run(tmp_path), corpora, tokenizer=tokenizer, distributed=distributed).trainer
-        for distributed in (SingleProcess(), OneOf(2, 0))
+        for distributed in (Distributed(), OneOf(2, 0))
     )
     batch = one_of_two.stream.encoded.batch(one_of_two.stream.plan[0])
     step = one_of_two.step()
@@ -389,7 +389,7 @@ def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_
         validate=trainer.validate,
         device=torch.device("meta"),
         precision=torch.float32,
-        distributed=SingleProcess(),
+        distributed=Distributed(),
     )
     assert (trainer.check_every, on_gpu.check_every) == (1, 7)
 

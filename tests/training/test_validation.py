@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.distributed import SingleProcess
+from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
 from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer.symbols import BOS, EOS
@@ -29,7 +29,7 @@ def tokenizer() -> Tokenizer:
 
 
 def validator(tokenizer: Tokenizer, config: Config) -> Validator:
-    return Validator(VALIDATION, tokenizer, config, device=CPU, distributed=SingleProcess())
+    return Validator(VALIDATION, tokenizer, config, device=CPU, distributed=Distributed())
 
 
 def test_loss_is_the_mean_over_all_target_tokens(tokenizer: Tokenizer) -> None:
@@ -80,7 +80,7 @@ def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(
     config = small_config()
     model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
     pairs = [VALIDATION[0], TOO_LONG, *VALIDATION[1:]]
-    found = Validator(pairs, tokenizer, config, device=CPU, distributed=SingleProcess())(model)
+    found = Validator(pairs, tokenizer, config, device=CPU, distributed=Distributed())(model)
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
     assert [sample[:2] for sample in found.samples] == [(pair.source, pair.target) for pair in VALIDATION[:SAMPLES]]
     assert all(reference == translation for _, reference, translation in found.samples)
@@ -95,7 +95,7 @@ def test_any_reference_counts_in_validation(tokenizer: Tokenizer, monkeypatch: p
     config = small_config()
     model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
     pairs = [replace(pair, references=("another of the right ones",)) for pair in VALIDATION]
-    found = Validator(pairs, tokenizer, config, device=CPU, distributed=SingleProcess())(model)
+    found = Validator(pairs, tokenizer, config, device=CPU, distributed=Distributed())(model)
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
 
 

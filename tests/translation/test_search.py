@@ -16,7 +16,7 @@ from transformer_mt.translation.search import (
     length_penalty,
     sample,
 )
-from transformer_mt.translation.trace import BeamStep, observing_search
+from transformer_mt.translation.trace import recording_search
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
@@ -174,9 +174,8 @@ def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -
 def test_what_cannot_win_within_the_limit_of_its_sentence_leaves_at_once(
     seed: int, alpha: float, beam: int, n_best: int
 ) -> None:
-    steps: list[BeamStep] = []
     limits = (5, 19, 9)
-    with observing_search(steps.append):
+    with recording_search() as steps:
         beam_search(table(seed), SOURCE, beam=beam, alpha=alpha, limits=limits, n_best=n_best)
     scores: list[list[float]] = [[] for _ in limits]
     for step in steps:

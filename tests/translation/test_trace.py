@@ -6,18 +6,21 @@ from support.table_model import TableModel, log_probability
 
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.translation.search import Hypothesis, beam_search, length_penalty
-from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamRecorder, BeamTrace, observing_search
+from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamTrace, beam_trace, recording_search
 
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS]])
 seeds = st.integers(0, 2**32)
+
+
+def as_text(ids: list[int]) -> list[str]:
+    return [str(index) for index in ids]
 
 
 def traced(
     seed: int, *, beam: int = 3, max_length: int = 7, n_best: int = 1, prefix: tuple[int, ...] = ()
 ) -> tuple[BeamTrace, list[Hypothesis]]:
     """The trace and the result of a search; pieces are the ids as text."""
-    recorder = BeamRecorder()
-    with observing_search(recorder):
+    with recording_search() as steps:
         (found,) = beam_search(
             TableModel(vocabulary=7, seed=seed),
             SOURCE,
@@ -27,7 +30,7 @@ def traced(
             n_best=n_best,
             prefix=prefix,
         )
-    trace = recorder.trace(lambda ids: [str(index) for index in ids])
+    trace = beam_trace(steps, as_text)
     assert trace is not None
     return trace, found
 
@@ -89,29 +92,26 @@ def test_dropped_and_beaten_branches_are_told_apart() -> None:
 
 
 def test_of_several_searches_the_last_stays() -> None:
-    recorder = BeamRecorder()
-    with observing_search(recorder):
+    with recording_search() as steps:
         for seed in (1, 2):
             beam_search(
                 TableModel(vocabulary=7, seed=seed), SOURCE, beam=2, alpha=1.0, limits=[5] * len(SOURCE), n_best=1
             )
-    assert recorder.trace(lambda ids: [str(index) for index in ids]) == traced(2, beam=2, max_length=5)[0]
+    assert beam_trace(steps, as_text) == traced(2, beam=2, max_length=5)[0]
 
 
 def test_nothing_is_recorded_outside_and_observing_changes_nothing() -> None:
-    recorder = BeamRecorder()
-    with observing_search(recorder):
+    with recording_search() as steps:
         pass
     model = TableModel(vocabulary=7, seed=3)
     outside = beam_search(model, SOURCE, beam=3, alpha=1.0, limits=[7] * len(SOURCE), n_best=1)
-    assert recorder.trace(lambda ids: [str(index) for index in ids]) is None
+    assert beam_trace(steps, as_text) is None
     assert [traced(3)[1]] == outside
 
 
 def test_a_batch_shows_which_sentence_a_hypothesis_belongs_to() -> None:
     sources = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD]])
-    steps = []
-    with observing_search(steps.append):
+    with recording_search() as steps:
         beam_search(TableModel(vocabulary=7, seed=3), sources, beam=2, alpha=1.0, limits=[7] * len(sources), n_best=1)
     assert steps[0].origin.tolist() == [0, 0, 1, 1]
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))

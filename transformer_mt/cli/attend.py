@@ -220,8 +220,7 @@ def _history(
     final: LoadedSentence, choice: dict[str, Any], *, words: bool, drawn: bool, options: SentenceOptions
 ) -> "tuple[HistoryView, list[list[Matrix]]]":
     """The maps by the weights of every checkpoint, and the chosen matrices of each, for the final translation."""
-    from transformer_mt.runs.checkpoints import saved_steps
-    from transformer_mt.runs.directory import CHECKPOINTS, Run
+    from transformer_mt.runs.directory import CHECKPOINTS, Run, saved_steps
     from transformer_mt.views.attend import HistoryStep, HistoryView
     from transformer_mt.views.plot import read_curves
 

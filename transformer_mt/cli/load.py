@@ -8,8 +8,7 @@ from transformer_mt.cli.search_options import SearchOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import Config, DataConfig
 from transformer_mt.device import choose_device
-from transformer_mt.runs.directory import Run, newest_run
-from transformer_mt.runs.trained import find_run
+from transformer_mt.runs.directory import Run, find_run, newest_run
 from transformer_mt.translation.translator import Translator
 
 # Words that are named; the others are counted.

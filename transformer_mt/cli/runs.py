@@ -70,8 +70,8 @@ def _records(directory: Path) -> Iterator[dict[str, Any]]:
 
 def _record(run: "Run") -> dict[str, Any]:
     """The fields of `--json` for a run; for a damaged one, its `error`."""
-    from transformer_mt.runs.checkpoints import Progress, saved_progress, saved_steps
-    from transformer_mt.runs.directory import CHECKPOINTS
+    from transformer_mt.runs.checkpoints import Progress, saved_progress
+    from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
     from transformer_mt.runs.lock import is_held
 
     size, changed = _size_and_change(run.path)

@@ -142,13 +142,12 @@ def _translated(translator: "Translator", records: Iterable["Record"], prefix: s
 
 def _traced(translator: "Translator", records: Iterable["Record"], prefix: str) -> Iterator["Translated"]:
     """Every record with its translations and the tree of its beam, searched one at a time."""
-    from transformer_mt.translation.trace import BeamRecorder, observing_search
+    from transformer_mt.translation.trace import beam_trace, recording_search
 
     for record in records:
-        recorder = BeamRecorder()
-        with observing_search(recorder):
+        with recording_search() as steps:
             (found,) = translator.translate([record.text], prefix=prefix)
-        yield record, found, None if record.problem else recorder.trace(translator.tokenizer.pieces)
+        yield record, found, None if record.problem else beam_trace(steps, translator.tokenizer.pieces)
 
 
 def _shown(translator: "Translator", record: "Record", translation: "Translation", alternatives: bool) -> "Shown":

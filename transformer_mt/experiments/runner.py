@@ -10,8 +10,8 @@ from typing import Any
 
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.experiments.experiment import Experiment, TrainingSummary
-from transformer_mt.runs.checkpoints import saved_progress, saved_steps
-from transformer_mt.runs.directory import CHECKPOINTS, Run
+from transformer_mt.runs.checkpoints import saved_progress
+from transformer_mt.runs.directory import CHECKPOINTS, Run, saved_steps
 
 
 @dataclass

@@ -2,11 +2,10 @@
 
 Read in this order:
 
-- `directory`: `Run`, the files of a run, and loading its model.
+- `directory`: `Run`, the files of a run, loading its model, and finding it by a path.
 - `weights`: tensors as safetensors files, with sums and specs.
 - `checkpoints`: everything that exact resumption needs, one directory per step.
 - `checksummed`: directories that are there whole or not at all.
 - `lock`: one training per directory.
-- `data`, `words`, `alignment`, `curves`: the other files, one module each.
-- `trained`: the run, or the checkpoint of one, that a path names.
+- `data`, `words`, `alignment`: the other files, one module each.
 """

@@ -24,18 +24,16 @@ from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import MachineError
 from transformer_mt.files import parse_json, read_regular, remove, require_directory, write_errors
 from transformer_mt.runs.checksummed import (
-    checksummed_names,
     read_checksummed,
     remove_checksummed,
     remove_leftovers,
     write_checksummed,
 )
-from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run
+from transformer_mt.runs.directory import CHECKPOINT_NAME, CHECKPOINTS, MODEL, Run, saved_steps
 from transformer_mt.runs.weights import TensorSpecs, pack, saved_sums, size_limit, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 
-CHECKPOINT_NAME = r"step-(0|[1-9][0-9]{0,15})"
 PROGRESS, STATE = "progress.json", "state.safetensors"
 _PROGRESS_LIMIT = 2**24
 # Beside the main process's generator of the CPU: those of other devices, and those of the other processes.
@@ -181,12 +179,6 @@ class Checkpoints:
         if os.path.lexists(self.directory):
             require_directory(self.directory)
             remove_leftovers(self.directory, CHECKPOINT_NAME)
-
-
-def saved_steps(directory: Path) -> list[int]:
-    """The steps that have a checkpoint below a directory, complete or the weights alone, the newest last."""
-    names = checksummed_names(directory)
-    return sorted(int(match[1]) for name in names if (match := re.fullmatch(CHECKPOINT_NAME, name)))
 
 
 def saved_progress(directory: Path, step: int) -> Progress:

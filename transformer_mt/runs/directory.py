@@ -21,8 +21,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from io import BufferedReader
@@ -32,7 +32,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_mt.config.sections import Config, ModelConfig
+from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import dump_config, leaves, parse_written_config
 from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
 from transformer_mt.errors import InputError, MachineError
@@ -49,7 +49,7 @@ from transformer_mt.files import (
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads, read_alignment
-from transformer_mt.runs.checksummed import remove_leftovers
+from transformer_mt.runs.checksummed import checksummed_names, remove_leftovers
 from transformer_mt.runs.data import DATA, ROWS, DataRecord, read_record
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import (
@@ -67,21 +67,10 @@ from transformer_mt.runs.weights import (
 from transformer_mt.runs.words import WORDS, pack_words, read_seen_words, read_words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-CONFIG, TOKENIZER, MODEL, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS = (
-    "config.toml",
-    "tokenizer.model",
-    "model.safetensors",
-    "metrics.jsonl",
-    "tensorboard",
-    "train.log",
-    "checkpoints",
-)
-
-PARTS = (
-    *(CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG),
-    *(CHECKPOINTS, LOCK),
-)
-
+CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"
+TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
+CHECKPOINT_NAME = r"step-(0|[1-9][0-9]{0,15})"
+PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
 # The most bytes that each file may have.
 _CONFIG_LIMIT, _TOKENIZER_LIMIT, METRICS_LIMIT, _LINE_LIMIT = 2**20, 2**26, 2**28, 2**20
@@ -166,8 +155,8 @@ class Run:
         """The run's vocabulary. Raises `MachineError` when the weights, if there are any, belong to another."""
         content = self._read(TOKENIZER)
         if self.has_model():
-            with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
-                self._require_own(file, _sums_of({TOKENIZER: content}))
+            with self._open_weights(_sums_of({TOKENIZER: content})):
+                pass
         return Tokenizer.parse(content, place=str(self.path / TOKENIZER))
 
     def data(self) -> DataRecord:
@@ -208,47 +197,54 @@ class Run:
             raise InputError(
                 f"{self.model_path}: missing; training has not yet reached a validation: continue it with tmt train"
             )
-        with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
-            sums = self._require_own(file, _sums_of(contents))
+        with self._open_weights(_sums_of(contents)) as (file, sums):
             config = parse_written_config(contents[CONFIG], place=str(self.path / CONFIG))
             tokenizer = Tokenizer.parse(contents[TOKENIZER], place=str(self.path / TOKENIZER))
             build = partial(build_model, config.model, vocabulary_size=tokenizer.size)
-            weights = self._read_weights(file, model_specs(config.model, build, file_size=size_of(file)), sums)
+            layers = sum(value for key, value in leaves(config.model) if key.endswith("layers"))
+            # No weights fit where the file cannot hold this many layers, which would take long to build.
+            specs = {}
+            if layers * _BYTES_A_LAYER <= _size_of(file):
+                with torch.device("meta"):  # without memory
+                    specs = specs_of(weights_of(build()))
+            weights = self._read_weights(file, specs, sums)
         model = build()
         load_weights(model, weights)
         return TrainedModel(config, tokenizer, model.eval())
 
     def read_weights(self, specs: TensorSpecs) -> dict[str, Tensor]:
         """The weights alone. Raises `MachineError` unless they are undamaged, the run's own, and fit the specs."""
-        with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
-            return self._read_weights(file, specs, self._require_own(file, self.sums))
+        with self._open_weights(self.sums) as (file, sums):
+            return self._read_weights(file, specs, sums)
 
     def _read_weights(self, file: BufferedReader, specs: TensorSpecs, sums: Mapping[str, str]) -> dict[str, Tensor]:
-        if size_of(file) > size_limit(specs):
+        if _size_of(file) > size_limit(specs):
             raise misfit(self.model_path)
         file.seek(0)
-        weights = unpack(file.read(size_of(file)), specs, path=self.model_path)
+        weights = unpack(file.read(_size_of(file)), specs, path=self.model_path)
         if digest(weights) != sums[_TENSORS]:
             raise MachineError(
                 f"{self.model_path}: damaged (its SHA-256 is not the one in it); restore it or train anew"
             )
         return weights
 
-    def _require_own(self, file: BufferedReader, own: Mapping[str, str]) -> dict[str, str]:
-        """The sums in a file of weights. Raises `ForeignFileError` unless they include the run's `own`."""
-        sums = saved_sums(file)
-        if not sums.keys() >= {CONFIG, TOKENIZER, _TENSORS}:
-            raise MachineError(
-                f"{self.model_path}: damaged, or of another version of tmt (it does not name the files it belongs to); "
-                "restore it or train anew"
-            )
-        for name, value in own.items():
-            if sums[name] != value:
-                raise ForeignFileError(
-                    f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, or "
-                    "train anew"
+    @contextmanager
+    def _open_weights(self, own: Mapping[str, str]) -> Iterator[tuple[BufferedReader, dict[str, str]]]:
+        """The file of weights and the sums in it. Raises `ForeignFileError` unless they include the run's `own`."""
+        with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
+            sums = saved_sums(file)
+            if not sums.keys() >= {CONFIG, TOKENIZER, _TENSORS}:
+                raise MachineError(
+                    f"{self.model_path}: damaged, or of another version of tmt (it does not name the files it belongs "
+                    "to); restore it or train anew"
                 )
-        return sums
+            for name in own:
+                if sums[name] != own[name]:
+                    raise ForeignFileError(
+                        f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, "
+                        "or train anew"
+                    )
+            yield file, sums
 
     def save_model(self, weights: Mapping[str, Tensor]) -> None:
         """Replace the weights to use."""
@@ -320,20 +316,29 @@ def newest_run(root: Path) -> Run:
     return Run(max(found)[1])
 
 
-def model_specs(config: ModelConfig, build: Callable[[], Seq2Seq], *, file_size: int) -> TensorSpecs:
-    """The tensors of the model that a configuration describes, without memory for them.
+def saved_steps(checkpoints: Path) -> list[int]:
+    """The steps that have a checkpoint, complete or the weights alone, the newest last."""
+    names = checksummed_names(checkpoints)
+    return sorted(int(match[1]) for name in names if (match := re.fullmatch(CHECKPOINT_NAME, name)))
 
-    Empty where a file of this size cannot hold so many layers, which would take long to build.
+
+def find_run(path: Path) -> Run:
+    """The run in a directory, or at the checkpoint `…/checkpoints/step-N` of one.
+
+    Raises `InputError` for a directory that is neither, and for a step without a checkpoint.
     """
-    layers = sum(value for key, value in leaves(config) if key.endswith("layers"))
-    if layers * _BYTES_A_LAYER > file_size:
-        return {}
-    with torch.device("meta"):
-        return specs_of(weights_of(build()))
+    place = path.absolute()
+    named = re.fullmatch(CHECKPOINT_NAME, place.name)
+    if not (named and place.parent.name == CHECKPOINTS):
+        return Run.open(path)
+    run = Run.open(Path(os.path.normpath(path / "../..")))
+    if int(named[1]) not in (steps := saved_steps(run.path / CHECKPOINTS)):
+        there = ", ".join(f"step-{step}" for step in steps) or "none"
+        raise InputError(f"{path}: no such checkpoint; there are: {there}")
+    return Run(run.path, int(named[1]))
 
 
-def size_of(file: BufferedReader) -> int:
-    """The bytes of an open file."""
+def _size_of(file: BufferedReader) -> int:
     return os.fstat(file.fileno()).st_size
 
 

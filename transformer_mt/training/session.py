@@ -14,12 +14,12 @@ from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolv
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, describe_machine, require_memory
-from transformer_mt.distributed import Distributed, SingleProcess
+from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
-from transformer_mt.runs.checkpoints import saved_steps
+from transformer_mt.runs.directory import saved_steps
 from transformer_mt.runs.directory import PARTS, Run
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
@@ -92,7 +92,7 @@ def open_training(
     if config.training.tensorboard:
         require_tensorboard()
     run = Run(Path(path))
-    distributed = distributed or SingleProcess()
+    distributed = distributed or Distributed()
     on_main = distributed.broadcast_from_main
     with ExitStack() as unless_opened:
         exists = on_main(lambda: _lock(run, unless_opened))
@@ -121,7 +121,7 @@ def build_session(
     Without a tokenizer, one is learned, or taken with the weights from the run that `init_from` names. Otherwise the
     weights depend on the configuration's seed alone.
     """
-    distributed = distributed or SingleProcess()
+    distributed = distributed or Distributed()
     notes, weights = list(corpora.notes), None
     if tokenizer is None and config.init_from.run:
         pretrained = distributed.broadcast_from_main(lambda: load_pretrained(config))

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
-from transformer_mt.translation.trace import BeamStep, current_search_observer
+from transformer_mt.translation.trace import BeamStep, recorded_steps
 
 Source = Int[Tensor, "B S"]
 Prefix = tuple[int, ...]
@@ -61,17 +61,18 @@ def beam_search(
     # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
     largest_penalty = [length_penalty(limit, alpha) for limit in limits]
     for length in range(len(prefix) + 1, max(limits) + 1):
+        penalty = length_penalty(length, alpha)
         choices = live.choices(last=[limit == length for limit in limits])
         candidates = _best_candidates(live, choices, beam=beam, sentences=len(source))
         rows = candidates.rows()
-        _finish(finished, live, candidates, rows, penalty=length_penalty(length, alpha), n_best=n_best)
+        _finish(finished, live, candidates, rows, penalty=penalty, n_best=n_best)
         to_beat = [best[-1].score if len(best) == n_best else -math.inf for best in finished]
         goes_on = [
             token != EOS and log_probability / largest_penalty[origin] > to_beat[origin]
             for origin, token, log_probability in rows
         ]
-        if observer := current_search_observer():
-            observer(_shown(live, candidates, length, first=len(prefix) + 1, alpha=alpha, goes_on=goes_on))
+        if (steps := recorded_steps()) is not None:
+            steps.append(_recorded(live, candidates, length - len(prefix), penalty, goes_on))
         if not any(goes_on):
             break
         live = live.extend(model, candidates.select(goes_on))
@@ -121,10 +122,6 @@ def sample(
     return [list(chain(*finished[first : first + num_samples])) for first in range(0, len(finished), num_samples)]
 
 
-# For each candidate: its search, the token it adds, and ln p with that.
-Rows = list[tuple[int, int, float]]
-
-
 @dataclass(frozen=True, slots=True)
 class _Candidates:
     """For each candidate its search, the live hypothesis it continues, the token it adds, and ln p with that."""
@@ -134,8 +131,8 @@ class _Candidates:
     token: Int[Tensor, " C"]
     log_probability: Float[Tensor, " C"]
 
-    def rows(self) -> Rows:
-        """Search, token and ln p of each: for few rows, Python decides faster than torch."""
+    def rows(self) -> list[tuple[int, int, float]]:
+        """Search, token and ln p of each, since Python decides about few rows faster than torch."""
         return list(zip(self.origin.tolist(), self.token.tolist(), self.log_probability.tolist(), strict=True))
 
     def select(self, kept: Sequence[bool]) -> "_Candidates":
@@ -219,20 +216,15 @@ def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, s
     return _Candidates(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
 
 
-def _shown(
-    live: _Live, candidates: _Candidates, length: int, *, first: int, alpha: float, goes_on: Sequence[bool]
-) -> BeamStep:
-    """One search step in the form that observers get; `first` is the length after the first step."""
-    tokens = torch.cat((live.tokens[candidates.parent, 1:], candidates.token[:, None]), dim=1)
-    score = candidates.log_probability / length_penalty(length, alpha)
+def _recorded(live: _Live, candidates: _Candidates, number: int, penalty: float, goes_on: Sequence[bool]) -> BeamStep:
     return BeamStep(
-        length - first + 1,
+        number,
         candidates.origin,
-        tokens,
+        torch.cat((live.tokens[candidates.parent, 1:], candidates.token[:, None]), dim=1),
         candidates.log_probability,
-        score,
+        candidates.log_probability / penalty,
         candidates.token == EOS,
-        torch.tensor(goes_on, device=tokens.device),
+        torch.tensor(goes_on, device=live.tokens.device),
     )
 
 
@@ -240,23 +232,21 @@ def _finish(
     finished: list[list[Hypothesis]],
     live: _Live,
     candidates: _Candidates,
-    rows: Rows,
+    rows: Sequence[tuple[int, int, float]],
     *,
     penalty: float,
     n_best: int,
 ) -> None:
     """Add the candidates that end to the finished ones of their searches, which keep the `n_best` best each."""
-    ended = [
-        row for row, (_, token, log_probability) in enumerate(rows) if token == EOS and log_probability > -math.inf
-    ]
-    if not ended:
-        return
-    tokens = live.tokens[candidates.parent[ended], 1:].tolist()
-    for row, ids in zip(ended, tokens, strict=True):
-        origin, _, log_probability = rows[row]
-        hypothesis = Hypothesis(tuple(ids), log_probability, log_probability / penalty)
-        insort(finished[origin], hypothesis, key=lambda other: -other.score)
-        del finished[origin][n_best:]
+    for row, (origin, token, log_probability) in enumerate(rows):
+        if token == EOS and log_probability > -math.inf:
+            tokens = tuple(live.tokens[candidates.parent[row], 1:].tolist())
+            insort(finished[origin], Hypothesis(tokens, log_probability, log_probability / penalty), key=_worst_last)
+            del finished[origin][n_best:]
+
+
+def _worst_last(hypothesis: Hypothesis) -> float:
+    return -hypothesis.score
 
 
 def _without_symbols(following: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:

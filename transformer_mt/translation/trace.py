@@ -1,6 +1,6 @@
 """The hypotheses that a beam search kept at every step, as a tree of subwords."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -27,24 +27,23 @@ class BeamStep:
     goes_on: Bool[Tensor, " C"]
 
 
-SearchObserver = Callable[[BeamStep], None]
-
-_observer: ContextVar[SearchObserver | None] = ContextVar("search_observer", default=None)
+_recorded: ContextVar[list[BeamStep] | None] = ContextVar("recorded_steps", default=None)
 
 
 @contextmanager
-def observing_search(observer: SearchObserver) -> Iterator[None]:
-    """A context in which every beam search shows its steps to `observer`."""
-    token = _observer.set(observer)
+def recording_search() -> Iterator[list[BeamStep]]:
+    """A context in which every beam search adds its steps to a list."""
+    steps: list[BeamStep] = []
+    token = _recorded.set(steps)
     try:
-        yield
+        yield steps
     finally:
-        _observer.reset(token)
+        _recorded.reset(token)
 
 
-def current_search_observer() -> SearchObserver | None:
-    """The observer of searches, if there is one."""
-    return _observer.get()
+def recorded_steps() -> list[BeamStep] | None:
+    """The list that the surrounding `recording_search` fills; None outside of one."""
+    return _recorded.get()
 
 
 ENDED, BEATEN, DROPPED = "ended", "beaten", "dropped"
@@ -82,11 +81,9 @@ class BeamTrace:
 
     def path(self, number: int) -> list[int]:
         """The nodes from the beginning to this one."""
-        path: list[int] = []
-        place: int | None = number
-        while place is not None:
-            path.append(place)
-            place = self.nodes[place].parent
+        path = [number]
+        while (parent := self.nodes[path[-1]].parent) is not None:
+            path.append(parent)
         return path[::-1]
 
     def children(self) -> dict[int | None, list[int]]:
@@ -101,29 +98,22 @@ class BeamTrace:
         return {"prefix": list(self.prefix), "nodes": [asdict(node) for node in self.nodes], "best": self.best}
 
 
-class BeamRecorder:
-    """Takes the steps of a search for a single sentence; of several searches, the last one stays."""
+def beam_trace(steps: Sequence[BeamStep], pieces: Callable[[list[int]], list[str]]) -> BeamTrace | None:
+    """The tree of the last search for a single sentence that was recorded, with a tokenizer's pieces for ids.
 
-    def __init__(self) -> None:
-        self._steps: list[BeamStep] = []
-
-    def __call__(self, step: BeamStep) -> None:
-        if step.number == 1:
-            self._steps = []
-        self._steps.append(step)
-
-    def trace(self, pieces: Callable[[list[int]], list[str]]) -> BeamTrace | None:
-        """The tree of the recorded search, with a tokenizer's pieces for ids; None where nothing was searched."""
-        if not self._steps:
-            return None
-        rows = [row for step in self._steps for row in _rows(step)]
-        index = {tokens: number for number, (tokens, _) in enumerate(rows)}
-        continued = {tokens[:-1] for tokens, _ in rows}
-        nodes = []
-        for tokens, node in rows:
-            end = node.end or (None if tokens in continued else DROPPED)
-            nodes.append(replace(node, parent=index.get(tokens[:-1]), piece=pieces([tokens[-1]])[0], end=end))
-        return BeamTrace(tuple(pieces(list(rows[0][0][:-1]))), tuple(nodes))
+    None where nothing was searched.
+    """
+    if not steps:
+        return None
+    first = max(index for index, step in enumerate(steps) if step.number == 1)
+    rows = [row for step in steps[first:] for row in _rows(step)]
+    index = {tokens: number for number, (tokens, _) in enumerate(rows)}
+    continued = {tokens[:-1] for tokens, _ in rows}
+    nodes = []
+    for tokens, node in rows:
+        end = node.end or (None if tokens in continued else DROPPED)
+        nodes.append(replace(node, parent=index.get(tokens[:-1]), piece=pieces([tokens[-1]])[0], end=end))
+    return BeamTrace(tuple(pieces(list(rows[0][0][:-1]))), tuple(nodes))
 
 
 def _rows(step: BeamStep) -> Iterator[tuple[tuple[int, ...], Node]]:

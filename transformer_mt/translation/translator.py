@@ -14,8 +14,7 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, require_memory
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import NOT_FINITE, Seq2Seq, evaluating
-from transformer_mt.runs.directory import TrainedModel
-from transformer_mt.runs.trained import find_run
+from transformer_mt.runs.directory import TrainedModel, find_run
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import Hypothesis, Prefix, beam_search, sample
@@ -76,15 +75,14 @@ class Translator:
         Raises `InputError` for a directory that is not a run or has no model yet, and for an unknown device;
         `MachineError` for a damaged file.
         """
-        run = find_run(Path(directory))
-        place = choose_device(device)
+        run, place = find_run(Path(directory)), choose_device(device)
         return cls.of(run.load(), device=place)
 
     @classmethod
-    def of(cls, found: TrainedModel, *, device: torch.device) -> Self:
+    def of(cls, trained: TrainedModel, *, device: torch.device) -> Self:
         """A translator with a trained model that has been loaded."""
-        search = found.config.search
-        return cls(found.model.to(device), found.tokenizer, search=search, device=device, precision=torch.float32)
+        model, search = trained.model.to(device), trained.config.search
+        return cls(model, trained.tokenizer, search=search, device=device, precision=torch.float32)
 
     def translate(
         self, sentences: Sequence[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
@@ -123,34 +121,26 @@ class Translator:
         forced = tuple(self.tokenizer.encode(prefix))
         if len(forced) >= limit:
             raise InputError(f"--prefix: {len(forced)} tokens, but a translation has at most {limit - 1}; shorten it")
-        encoded = self._encode(sentences, place)
-        found = {number: [EMPTY] for number in encoded}
+        texts = self.tokenizer.encode_batch([text for _, text in sentences])
+        encoded = {number: [*tokens, EOS] for (number, _), tokens in zip(sentences, texts, strict=True)}
+        for number, tokens in encoded.items():
+            self._require_fitting(len(tokens), place=place(number))
+        translations = {number: [EMPTY] for number in encoded}
         waiting = [number for number, tokens in encoded.items() if len(tokens) > 1]
         waiting.sort(key=lambda number: len(encoded[number]), reverse=True)
-        self._require_memory(search, sentences=min(search.batch_size, len(waiting)))
-        with evaluating(self.model), compute_in(self.precision, self.device):
-            for first in range(0, len(waiting), search.batch_size):
-                batch = {number: encoded[number] for number in waiting[first : first + search.batch_size]}
-                found |= self._translate_batch(batch, search, forced)
-        return [found[number] for number, _ in sentences]
-
-    def _require_memory(self, search: SearchConfig, *, sentences: int) -> None:
-        """Refuse a batch whose logits and log-probabilities alone do not fit."""
-        hypotheses = sentences * max(search.beam, search.n_best)
+        # The logits and log-probabilities of a batch alone.
+        hypotheses = min(search.batch_size, len(waiting)) * max(search.beam, search.n_best)
         require_memory(
             8 * hypotheses * self.tokenizer.size,
             self.device,
             what="search.beam, search.n_best, search.batch_size",
             remedy="lower them",
         )
-
-    def _encode(self, sentences: list[tuple[int, str]], place: Place) -> Encoded:
-        """The subwords of each sentence with `EOS`, by its number."""
-        texts = self.tokenizer.encode_batch([text for _, text in sentences])
-        encoded = {number: [*tokens, EOS] for (number, _), tokens in zip(sentences, texts, strict=True)}
-        for number, tokens in encoded.items():
-            self._require_fitting(len(tokens), place=place(number))
-        return encoded
+        with evaluating(self.model), compute_in(self.precision, self.device):
+            for first in range(0, len(waiting), search.batch_size):
+                batch = {number: encoded[number] for number in waiting[first : first + search.batch_size]}
+                translations |= self._translate_batch(batch, search, forced)
+        return [translations[number] for number, _ in sentences]
 
     def _require_fitting(self, count: int, *, place: str) -> None:
         limit = self.model.max_length
@@ -160,7 +150,7 @@ class Translator:
     def _translate_batch(self, batch: Encoded, search: SearchConfig, prefix: Prefix) -> dict[int, list[Translation]]:
         """The translations of every sentence by its number; searches again for those with too few different texts."""
         found: dict[int, list[Translation]] = {}
-        count = search.n_best if search.n_best == 1 else 2 * search.n_best
+        count = 1 if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
             for number, hypotheses in zip(batch, self._search(batch, search, prefix, count), strict=True):
                 if not hypotheses:  # where nothing is more probable than anything else, nothing can be found
@@ -180,23 +170,16 @@ class Translator:
             min(max(len(tokens), len(prefix) + 1) + search.max_length_margin, search.max_length)
             for tokens in batch.values()
         ]
+        alpha, beam = search.length_penalty, max(search.beam, count)
         if not search.sample:
-            return beam_search(
-                self.model,
-                source,
-                beam=max(search.beam, count),
-                alpha=search.length_penalty,
-                limits=limits,
-                n_best=count,
-                prefix=prefix,
-            )
+            return beam_search(self.model, source, beam=beam, alpha=alpha, limits=limits, n_best=count, prefix=prefix)
         return sample(
             self.model,
             source,
             temperature=search.temperature,
             top_k=search.top_k,
             top_p=search.top_p,
-            alpha=search.length_penalty,
+            alpha=alpha,
             limits=limits,
             num_samples=count,
             # Its own random numbers for every sentence, however the sentences are batched.

@@ -8,8 +8,7 @@ from support.small_training import opened
 
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.directory import Run
-from transformer_mt.runs.trained import find_run
+from transformer_mt.runs.directory import Run, find_run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.translation.translator import Translator
 
