@@ -41,7 +41,7 @@ def config(
 
 
 def explain(key: str, resolved: Config) -> Iterator[str]:
-    """What there is to say of a key: its sentence, its value here, its choices; of a section, all its keys.
+    """The sentence of a key, its value here and its choices; of a section, all its keys.
 
     Raises `InputError` with the nearest key for what is neither.
     """
@@ -52,11 +52,13 @@ def explain(key: str, resolved: Config) -> Iterator[str]:
         return
     yield explanation(type(section), name)
     yield f"here: {json.dumps(value, ensure_ascii=False)}"
-    if found := choices(key):
+    if variants := choices(key):
         yield "choices:"
-        width = max(map(len, found))
-        for spelling, variant in found.items():
-            yield f"  {spelling:{width}}  {_first_line(variant)}".rstrip()
+        width = max(map(len, variants))
+        for spelling, variant in variants.items():
+            is_described = isinstance(variant, type | FunctionType) and variant.__module__ != "builtins"
+            text = (variant.__doc__ or "").strip().partition("\n\n")[0] if is_described else ""
+            yield f"  {spelling:{width}}  {' '.join(text.split())}".rstrip()
 
 
 def choices(key: str) -> Mapping[str, Any]:
@@ -92,10 +94,3 @@ def choices(key: str) -> Mapping[str, Any]:
     }
     tables |= {f"{field}.{choice.key}": sections for field, (choice, sections) in CHOSEN.items()}
     return tables.get(key, {})
-
-
-def _first_line(variant: Any) -> str:
-    """What a class or function says of itself in its first line; nothing for a variant that is neither."""
-    is_described = isinstance(variant, type | FunctionType) and variant.__module__ != "builtins"
-    text = (variant.__doc__ or "") if is_described else ""
-    return " ".join(text.strip().split("\n\n")[0].split())
