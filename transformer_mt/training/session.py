@@ -19,8 +19,7 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
-from transformer_mt.runs.directory import saved_steps
-from transformer_mt.runs.directory import PARTS, Run
+from transformer_mt.runs.directory import PARTS, Run, saved_steps
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
