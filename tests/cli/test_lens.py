@@ -24,7 +24,7 @@ def test_json_and_npz(trained: str, tmt: Tmt) -> None:
 
 def test_of_a_recurrent_model_the_last_layer_is_shown_and_why(data: str, tmt: Tmt) -> None:
     sizes = settings(training__steps="1", model__decoder_layers="2")
-    kept = [part for part in sizes if "feedforward" not in part and "heads" not in part and part != "--set"]
+    kept = [part for part in sizes if "feed_forward" not in part and "heads" not in part and part != "--set"]
     options = [option for part in ("model.kind=recurrent", *kept) for option in ("--set", part)]
     assert tmt("train", "--data", data, "--run-dir", "recurrent", *options).code == 0
     outcome = tmt("lens", "--model", "recurrent", SOURCE, "--target", TARGET)

@@ -18,17 +18,18 @@ from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.attend import (
     HistoryStep,
-    HistoryView,
-    RunsView,
+    adjacency,
+    agreement,
     agreement_lines,
+    agreements,
     attention_lines,
     explaining_matrix,
+    graphs,
     layer_matrices,
     rows_of_matrices,
     view_attention,
 )
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.graph import adjacency
 from transformer_mt.views.maps import AttentionMaps, StackMaps, attend_pair
 from transformer_mt.views.matrix import Blocks, Matrix
 from transformer_mt.views.methods import METHODS, Weights
@@ -40,6 +41,7 @@ ROWS, COLUMNS = ("a", "b"), ("x", "y", "z")
 class Whole(Weights):
     """A method of one matrix for the whole model."""
 
+    name = "whole"
     whole = True
 
 
@@ -52,9 +54,8 @@ def methods(monkeypatch: pytest.MonkeyPatch) -> None:
 def maps_of(weights: Float[Tensor, "L H 2 3"], *, mask: Tensor | None = None) -> AttentionMaps:
     tokens = Tokens((), (), (), ())
     mask = torch.ones(len(weights), 2, 3, dtype=torch.bool) if mask is None else mask
-    return AttentionMaps(
-        "s", "t", PairTokens(tokens, tokens, tokens), {"cross": StackMaps(weights, mask, ROWS, COLUMNS)}
-    )
+    stacks = {"cross": StackMaps(weights, mask, ROWS, COLUMNS)}
+    return AttentionMaps("s", "t", "weights", stacks, PairTokens(tokens, tokens, tokens))
 
 
 @pytest.fixture
@@ -93,19 +94,22 @@ def test_heads_that_the_model_lacks_are_left_out(maps: AttentionMaps) -> None:
     assert explaining_matrix(maps, heads=[HeadName("cross", 6, 1)]) == explaining_matrix(maps)
 
 
-def test_a_method_of_one_matrix_has_no_layers(maps: AttentionMaps) -> None:
-    one = AttentionMaps("s", "t", maps.tokens, {"cross": maps_of(torch.rand(1, 1, 2, 3)).stacks["cross"]})
-    (matrix,) = layer_matrices(one, method="whole")
-    assert explaining_matrix(one, method="whole", heads=[HeadName("cross", 1, 1)]) == matrix
+def test_a_method_of_one_matrix_has_no_layers() -> None:
+    one = replace(maps_of(torch.rand(1, 1, 2, 3)), method="whole")
+    (matrix,) = layer_matrices(one)
+    assert explaining_matrix(one, heads=[HeadName("cross", 1, 1)]) == matrix
     assert (matrix.key, matrix.title) == ("cross", "whole, target against source")
     for options, option in (({"layer": "1"}, "--layer"), ({"head": "all"}, "--head")):
         message = f"^{option}: whole has one matrix for the whole model; leave one of the two out$"
         with pytest.raises(InputError, match=message):
-            layer_matrices(one, method="whole", **options)
+            layer_matrices(one, **options)
 
 
 def test_another_method_is_named(maps: AttentionMaps) -> None:
-    assert explaining_matrix(maps, method="other").title == "other, cross-attention, layer 4 of 5, mean of 7 heads"
+    assert (
+        explaining_matrix(replace(maps, method="other")).title
+        == "other, cross-attention, layer 4 of 5, mean of 7 heads"
+    )
 
 
 def test_without_layer_and_head_come_the_means_of_all_layers(maps: AttentionMaps) -> None:
@@ -144,9 +148,8 @@ def test_what_is_not_there_is_said(options: dict[str, str], message: str, maps: 
 
 def test_heads_that_were_left_out_are_not_shown() -> None:
     present = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
-    stack = replace(maps_of(torch.rand(3, 3, 2, 3)).stacks["cross"], present=present)
-    tokens = Tokens((), (), (), ())
-    maps = AttentionMaps("s", "t", PairTokens(tokens, tokens, tokens), {"cross": stack})
+    maps = maps_of(torch.rand(3, 3, 2, 3))
+    stack = maps.stacks["cross"] = replace(maps.stacks["cross"], present=present)
     assert [matrix.key for matrix in layer_matrices(maps, head="all")] == [
         f"cross.{i}.{j}" for i, j in ((1, 1), (1, 3), (3, 1), (3, 2), (3, 3))
     ]
@@ -173,21 +176,21 @@ SOURCE, TARGET = "Der alte Mann.", "The man."
 def test_every_variant_has_a_view_of_every_stack(variant: Variant, tokenizer: Tokenizer) -> None:
     model = tiny_model(*variant, vocabulary=tokenizer.size)
     view = view_attention(model, tokenizer, SOURCE, TARGET, words=False)
-    assert set(view.maps.stacks) == set(model.attention_stacks())
-    for stack in view.maps.stacks:
-        (matrix,) = layer_matrices(view.maps, stack=stack, layer="1")
+    assert set(view.stacks) == set(model.attention_stacks())
+    for stack in view.stacks:
+        (matrix,) = layer_matrices(view, stack=stack, layer="1")
         assert adjacency(matrix, threshold=0.1).convex
-    if view.maps.stacks:
-        assert explaining_matrix(view.maps).key == f"cross.{max(1, len(view.maps.stacks['cross'].weights) - 1)}"
+    if view.stacks:
+        assert explaining_matrix(view).key == f"cross.{max(1, len(view.stacks['cross'].weights) - 1)}"
 
 
 def test_words_are_merged_and_pieces_are_those_of_the_model(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     words = view_attention(model, tokenizer, SOURCE, TARGET)
     pieces = view_attention(model, tokenizer, SOURCE, TARGET, words=False)
-    assert words.maps.stacks["cross"].columns == ("Der", "alte", "Mann", ".", "</s>")
-    assert pieces.maps.stacks["cross"].columns == attend_pair(model, tokenizer, SOURCE, TARGET).stacks["cross"].columns
-    merged = pieces.maps.by_words().stacks["cross"].weights
-    np.testing.assert_allclose(words.maps.stacks["cross"].weights.numpy(), merged.numpy())
+    assert words.stacks["cross"].columns == ("Der", "alte", "Mann", ".", "</s>")
+    assert pieces.stacks["cross"].columns == attend_pair(model, tokenizer, SOURCE, TARGET).stacks["cross"].columns
+    merged = pieces.by_words().stacks["cross"].weights
+    np.testing.assert_allclose(words.stacks["cross"].weights.numpy(), merged.numpy())
 
 
 def test_a_view_as_data_names_its_method_and_has_a_graph_where_there_is_a_threshold(
@@ -199,26 +202,22 @@ def test_a_view_as_data_names_its_method_and_has_a_graph_where_there_is_a_thresh
     parts = {f"{stack}.{part}" for stack in shown["stacks"] for part in ("weights", "mask", "rows", "columns")}
     assert set(arrays) == {"source", "target", "method", *parts}
     assert arrays["method"] == "weights"
-    both = RunsView([("one", view), ("other", view)])
-    assert to_json(both) == {"runs": [{"run": name} | shown for name in ("one", "other")]}
-    assert {f"{number}.{key}" for number in (1, 2) for key in arrays} | {"runs"} == set(to_arrays(both))
-    graph = to_json(view_attention(model, tokenizer, SOURCE, TARGET, threshold=0.3))["graph"]
+    graph = to_json(graphs(view, threshold=0.3))
     assert graph["threshold"] == 0.3
     assert graph["matrices"]["cross.1.2"] == to_json(
-        adjacency(layer_matrices(view.maps, layer="1", head="2")[0], threshold=0.3)
+        adjacency(layer_matrices(view, layer="1", head="2")[0], threshold=0.3)
     )
 
 
 def test_a_history_has_a_step_for_each_of_its_weights(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    stacks = view_attention(model, tokenizer, SOURCE, TARGET).maps.stacks
-    history = HistoryView("s", "t", "weights", (HistoryStep(2, None, "a", stacks), HistoryStep(4, 0.5, "b", stacks)))
+    stacks = view_attention(model, tokenizer, SOURCE, TARGET).stacks
+    history = {"steps": [HistoryStep(2, None, "a", stacks), HistoryStep(4, 0.5, "b", stacks)]}
     shown, arrays = to_json(history), to_arrays(history)
-    assert list(shown) == ["source", "target", "method", "steps"]
     assert [(one["step"], one["loss"], one["translation"]) for one in shown["steps"]] == [(2, None, "a"), (4, 0.5, "b")]
     assert shown["steps"][0]["stacks"] == to_json(stacks)
     assert arrays["steps.cross.weights"].shape == (2, *stacks["cross"].weights.shape)
     np.testing.assert_array_equal(arrays["steps.loss"], [np.nan, 0.5])
-    assert [step.name for step in history.steps] == ["step 2", "step 4, loss 0.500"]
+    assert [step.name for step in history["steps"]] == ["step 2", "step 4, loss 0.500"]
 
 
 def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
@@ -227,16 +226,12 @@ def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer:
 
 
 def test_erasure_agrees_with_itself_and_not_with_its_opposite(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    view = view_attention(model, tokenizer, SOURCE, TARGET, method="erasure", compared=True)
-    (matrix,) = layer_matrices(view.maps, method="erasure")
-    same = view.agreement(matrix)
-    assert same is not None
-    assert (same.correlation, same.first) == (1.0, 1.0)
+    view = view_attention(model, tokenizer, SOURCE, TARGET, method="erasure")
+    (matrix,) = layer_matrices(view)
+    assert agreement(matrix, view) == (1.0, 1.0)
     opposite = [[None if number is None else -number for number in row] for row in matrix.numbers]
-    turned = view.agreement(replace(matrix, numbers=opposite))
-    assert turned is not None
-    assert (turned.correlation, turned.first) == (-1.0, 0.0)
-    assert view.agreement(replace(matrix, key="decoder")) is None
+    assert agreement(replace(matrix, numbers=opposite), view) == (-1.0, 0.0)
+    assert agreement(replace(matrix, key="decoder"), view) is None
 
 
 ONE = Matrix("cross.1.1", "cross-attention", "head 1", [[0.25, 0.75]], ("Can",), ("du", "mir"))
@@ -304,8 +299,8 @@ def test_one_view_has_a_row_for_each_place_and_several_for_each_matrix() -> None
 def test_every_variant_is_shown_in_every_form(variant: Variant, tokenizer: Tokenizer) -> None:
     model = tiny_model(*variant, vocabulary=tokenizer.size)
     view = view_attention(model, tokenizer, "Der alte Mann.", "The man.", words=False)
-    for stack in view.maps.stacks:
-        (matrix,) = layer_matrices(view.maps, stack=stack, layer="1")
+    for stack in view.stacks:
+        (matrix,) = layer_matrices(view, stack=stack, layer="1")
         for form in FORMS.values():
             assert max(map(cell_len, shown([matrix], width=80, **form))) <= 80
 
@@ -313,13 +308,15 @@ def test_every_variant_is_shown_in_every_form(variant: Variant, tokenizer: Token
 def test_agreement_is_said_of_each_matrix_that_has_any(tokenizer: Tokenizer) -> None:
     torch.manual_seed(3)
     model = tiny_model(vocabulary=tokenizer.size)
-    view = view_attention(model, tokenizer, "Der alte Mann liest.", "The old man reads.", compared=True)
-    matrices = layer_matrices(view.maps, head="all", layer="1")
-    found = [view.agreement(matrix) for matrix in matrices]
-    lines = [*agreement_lines(view, matrices)]
-    for matrix, scores, line in zip(matrices, found, lines, strict=True):
+    pair = model, tokenizer, "Der alte Mann liest.", "The old man reads."
+    view, erased = view_attention(*pair), view_attention(*pair, method="erasure")
+    matrices = layer_matrices(view, head="all", layer="1")
+    lines = [*agreement_lines(matrices, erased)]
+    for matrix, line in zip(matrices, lines, strict=True):
+        scores = agreement(matrix, erased)
         assert scores is not None
         said = f"tau {scores.correlation:.2f}, 0 is chance; the same word first in {100 * scores.first:.0f} % of rows"
         assert line == f"{matrix.key}: agreement with erasure: {said}"
-    assert [*agreement_lines(view, matrices[:1])] == [lines[0].removeprefix("cross.1.1: ")]
-    assert not [*agreement_lines(view, layer_matrices(view.maps, stack="encoder"))]
+        assert agreements(view, erased)[matrix.key] == {"tau": scores.correlation, "first": scores.first}
+    assert [*agreement_lines(matrices[:1], erased)] == [lines[0].removeprefix("cross.1.1: ")]
+    assert not [*agreement_lines(layer_matrices(view, stack="encoder"), erased)]

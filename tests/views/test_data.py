@@ -3,8 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer_mt.registry import HeadName
-from transformer_mt.views.data import hidden, to_arrays, to_json
-
-
-class Colour(Enum):
-    RED = "red"
+from transformer_mt.views.data import HIDDEN, to_arrays, to_json
 
 
 @dataclass
@@ -48,8 +43,7 @@ class View:
     stacks: Mapping[str, Stack]
     heads: tuple[Head, ...]
     loss: Estimate
-    colour: Colour
-    secret: int = hidden(default=1)
+    secret: int = field(default=1, metadata=HIDDEN)
     other: Estimate | None = None
     links: tuple[tuple[int, int], ...] = ((0, 1), (2, 3))
 
@@ -57,7 +51,7 @@ class View:
 def view() -> View:
     stack = Stack(torch.tensor([[1 / 3, math.nan]]), ("a",), torch.tensor([True, False]))
     heads = (Head(HeadName("cross", 2, 1), Estimate(0.25, math.inf), None), Head(HeadName("cross", 2, 2), None, 3))
-    return View("s", {"cross": stack}, heads, Estimate(1 / 3, 0.0), Colour.RED)
+    return View("s", {"cross": stack}, heads, Estimate(1 / 3, 0.0))
 
 
 def test_json_has_the_fields_as_plain_values() -> None:
@@ -69,7 +63,6 @@ def test_json_has_the_fields_as_plain_values() -> None:
             {"name": "cross.2.2", "loss": None, "layer": 3},
         ],
         "loss": {"value": 1 / 3, "low": 0.0},
-        "colour": "red",
         "other": None,
         "links": [[0, 1], [2, 3]],
     }
@@ -85,13 +78,13 @@ def test_arrays_have_the_names_of_the_fields() -> None:
     assert list(arrays) == [
         *["source", "cross.weights", "cross.rows", "cross.mask"],
         *["heads.name", "heads.loss.value", "heads.loss.low", "heads.layer"],
-        *["loss.value", "loss.low", "colour", "links"],
+        *["loss.value", "loss.low", "links"],
     ]
     assert not any(array.dtype.hasobject for array in arrays.values())
     assert arrays["heads.name"].tolist() == ["cross.2.1", "cross.2.2"]
     np.testing.assert_array_equal(arrays["heads.loss.value"], [0.25, np.nan])
     np.testing.assert_array_equal(arrays["heads.layer"], [np.nan, 3])
-    assert (arrays["colour"].item(), arrays["links"].shape) == ("red", (2, 2))
+    assert arrays["links"].shape == (2, 2)
 
 
 def test_the_arrays_of_several_views_have_their_numbers_before_them() -> None:

@@ -18,7 +18,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.attend import layer_matrices, view_attention
+from transformer_mt.views.attend import agreement, layer_matrices, view_attention
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.estimates import Estimate
 from transformer_mt.views.faithfulness import (
@@ -117,7 +117,7 @@ class EndsChanged(Gradient):
         self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
     ) -> AttentionMaps:
         found = super().maps(model, tokenizer, source, target, stacks=stacks)
-        for matrix in (found.stacks["cross"].weights, found.over_words["cross"]):
+        for matrix in (found.stacks["cross"].weights, found.stacks["cross"].over_words):
             matrix[..., -1, :] = 0.0
             matrix[..., :, -1] = 77.0
         return found
@@ -171,9 +171,10 @@ def test_the_figure_of_a_set_is_the_mean_of_its_sentences(
 def test_a_figure_is_that_of_the_matrix_beside_the_one_of_erasure(
     found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer
 ) -> None:
-    view = view_attention(trained, tokenizer, PAIRS[2].source, PAIRS[2].target, compared=True)
-    matrices = layer_matrices(view.maps, layer="2", head="3")
-    expected = view.agreement(matrices[0])
+    pair = trained, tokenizer, PAIRS[2].source, PAIRS[2].target
+    view, erased = view_attention(*pair), view_attention(*pair, method="erasure")
+    matrices = layer_matrices(view, layer="2", head="3")
+    expected = agreement(matrices[0], erased)
     (row,) = (
         row
         for row in faithfulness(trained, tokenizer, PAIRS[2:], methods=["weights"]).agreements
@@ -222,7 +223,7 @@ def test_the_json_and_the_arrays_have_every_agreement(found: Faithfulness) -> No
     assert not any(array.dtype.hasobject for array in arrays.values())
 
 
-def agreement(method: str, layer: int | None, head: int | None, correlation: float) -> Agreement:
+def measured(method: str, layer: int | None, head: int | None, correlation: float) -> Agreement:
     first = Estimate(0.5, 0.25, 0.75)
     return Agreement(method, layer, head, Estimate(correlation, correlation - 0.125, 1.0), first, sentences=7)
 
@@ -231,7 +232,7 @@ def test_the_table_has_a_line_for_each_layers_mean_and_for_the_best_head() -> No
     of_heads = [("weights", 1, None, 0.25), ("weights", 1, 1, 0.0), ("weights", 1, 2, 0.5), ("weights", 2, None, 0.125)]
     of_heads += [("weights", 2, 1, 0.25), ("weights", 2, 2, -0.25)]
     whole = [("gradient", None, None, 0.375), ("shuffled", None, None, -0.5)]
-    rows = tuple(agreement(*one) for one in (*of_heads, *whole))
+    rows = tuple(measured(*one) for one in (*of_heads, *whole))
     lines = [*faithfulness_lines(Faithfulness(11, rows), width=80)]
     assert max(map(len, lines)) <= 80
     assert "in 11 sentences" in lines[0]

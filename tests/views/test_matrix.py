@@ -18,11 +18,9 @@ from transformer_mt.views.matrix import (
     NARROWEST,
     Blocks,
     Colours,
-    Labels,
     Matrix,
+    Row,
     Scale,
-    Shading,
-    Weights,
     legend,
     matrix_lines,
     shading_for,
@@ -60,20 +58,20 @@ def plain(lines: list[Text]) -> list[str]:
 
 
 def render_map(
-    weights: Sequence[Weights], *, title: str, rows: Labels, columns: Labels, width: int, shading: Shading
+    weights: Sequence[Row], *, title: str, rows: Sequence[str], columns: Sequence[str], width: int, shading: Blocks
 ) -> list[Text]:
     matrix = Matrix("", title, "", [list(row) for row in weights], tuple(rows), tuple(columns))
     return matrix_lines([matrix], width=width, shading=shading)
 
 
 def render_compact(
-    panels: Sequence[tuple[str, Sequence[Weights]]],
+    panels: Sequence[tuple[str, Sequence[Row]]],
     *,
     title: str,
-    rows: Labels,
-    columns: Labels,
+    rows: Sequence[str],
+    columns: Sequence[str],
     width: int,
-    shading: Shading,
+    shading: Blocks,
 ) -> list[Text]:
     matrices = [
         Matrix("", title, name, [list(row) for row in weights], tuple(rows), tuple(columns)) for name, weights in panels
@@ -82,7 +80,7 @@ def render_compact(
 
 
 def render_legend(
-    *, width: int, shading: Shading, masked: bool, negative: bool = False, compact: bool = False
+    *, width: int, shading: Blocks, masked: bool, negative: bool = False, compact: bool = False
 ) -> list[Text]:
     numbers = [[None if masked else 0.5, -0.5 if negative else 0.5]]
     matrix = Matrix("", "", "", numbers, ("r",), ("a", "b"))
@@ -106,7 +104,7 @@ def shown(lines: list[Text], *, width: int, colour: bool, no_color: bool = False
 @pytest.mark.parametrize("shading", SHADINGS)
 @given(example=maps(), width=st.integers(NARROWEST, 130))
 def test_no_line_is_too_wide_and_every_number_appears_in_order(
-    shading: Shading, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+    shading: Blocks, example: tuple[list[list[float | None]], list[str], list[str]], width: int
 ) -> None:
     weights, rows, columns = example
     lines = render_map(weights, title="a title", rows=rows, columns=columns, width=width, shading=shading)
@@ -122,7 +120,7 @@ def test_no_line_is_too_wide_and_every_number_appears_in_order(
 @pytest.mark.parametrize("shading", SHADINGS)
 @given(example=maps(), width=st.integers(NARROWEST, 130))
 def test_what_a_console_prints_is_those_lines(
-    shading: Shading, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+    shading: Blocks, example: tuple[list[list[float | None]], list[str], list[str]], width: int
 ) -> None:
     weights, rows, columns = example
     lines = render_map(weights, title="a title", rows=rows, columns=columns, width=width, shading=shading)
@@ -204,7 +202,7 @@ def test_colours_reach_the_terminal() -> None:
 
 @pytest.mark.parametrize("label", HOSTILE)
 @pytest.mark.parametrize("shading", SHADINGS)
-def test_hostile_labels_are_printed_as_they_are_and_command_nothing(label: str, shading: Shading) -> None:
+def test_hostile_labels_are_printed_as_they_are_and_command_nothing(label: str, shading: Blocks) -> None:
     lines = render_map([[0.5]], title=label, rows=[label], columns=[label], width=80, shading=shading)
     printed = shown(lines, width=80, colour=False)
     assert printed.count(escape_controls(label)) >= 3
@@ -269,7 +267,7 @@ def test_a_title_that_fits_exactly_is_one_line() -> None:
     assert title_lines("a title of 21 cells !") == ["a title of 21 cells", "!"]
 
 
-def compact(count: int, columns: int, *, width: int, shading: Shading | None = None) -> list[str]:
+def compact(count: int, columns: int, *, width: int, shading: Blocks | None = None) -> list[str]:
     """As many maps of two rows, each of which looks at a column of its own."""
     panels = [(f"head {i}", [[float(j == i % columns) for j in range(columns)]] * 2) for i in range(count)]
     labels = [chr(ord("a") + j % 26) for j in range(columns)]
@@ -315,7 +313,7 @@ def test_a_compact_map_wider_than_a_line_is_folded() -> None:
 @pytest.mark.parametrize("shading", SHADINGS)
 @given(example=maps(), width=st.integers(NARROWEST, 130))
 def test_compact_maps_lose_no_label_and_are_never_too_wide(
-    shading: Shading, example: tuple[list[list[float | None]], list[str], list[str]], width: int
+    shading: Blocks, example: tuple[list[list[float | None]], list[str], list[str]], width: int
 ) -> None:
     weights, rows, columns = example
     lines = render_compact(
@@ -330,7 +328,7 @@ def test_compact_maps_lose_no_label_and_are_never_too_wide(
 
 @pytest.mark.parametrize("shading", SHADINGS)
 @pytest.mark.parametrize(("width", "blocks", "panels"), [(80, 3, 1), (200, 2, 3)])
-def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, panels: int, shading: Shading) -> None:
+def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, panels: int, shading: Blocks) -> None:
     rows, columns = ([f"{side}{number}" for number in range(41)] for side in "ts")
     weights = [[float(row == column) for column in range(41)] for row in range(41)]
     lines = plain(render_map(weights, title="t", rows=rows, columns=columns, width=width, shading=shading))
@@ -352,14 +350,14 @@ def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, pan
 
 
 @pytest.mark.parametrize("shading", SHADINGS)
-def test_a_shade_is_of_the_size_whatever_the_sign(shading: Shading) -> None:
+def test_a_shade_is_of_the_size_whatever_the_sign(shading: Blocks) -> None:
     scaled = type(shading)(scale=Scale(4.0))
     assert [scaled.level(x) for x in (4.0, 1.9, -1.9)] == [shading.level(x) for x in (1.0, 0.475, 0.475)]
 
 
 @pytest.mark.parametrize("kind", [Blocks, Colours])
 @pytest.mark.parametrize("width", [1, 2])
-def test_without_numbers_and_colours_the_sign_can_be_seen(kind: type[Shading], width: int) -> None:
+def test_without_numbers_and_colours_the_sign_can_be_seen(kind: type[Blocks], width: int) -> None:
     shading = kind()
     cells = [shading.cell(number, width) for number in (-1.0, -0.3, 0.3, 1.0, None)]
     assert {cell.cell_len for cell in cells} == {width}
@@ -371,7 +369,7 @@ def test_without_numbers_and_colours_the_sign_can_be_seen(kind: type[Shading], w
 
 
 @pytest.mark.parametrize("shading", SHADINGS)
-def test_cells_are_equally_wide_and_masked_ones_are_empty(shading: Shading) -> None:
+def test_cells_are_equally_wide_and_masked_ones_are_empty(shading: Blocks) -> None:
     cells = [shading.cell(weight, CELL) for weight in (None, 0.0, 0.1, 0.3, 0.6, 1.0)]
     assert {cell.cell_len for cell in cells} == {5}
     assert cells[0].plain.strip() == "·"
@@ -381,7 +379,7 @@ def test_cells_are_equally_wide_and_masked_ones_are_empty(shading: Shading) -> N
 
 @pytest.mark.parametrize("shading", SHADINGS)
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_more_weight_is_never_a_lighter_shade(shading: Shading, one: float, other: float) -> None:
+def test_more_weight_is_never_a_lighter_shade(shading: Blocks, one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert shading.level(low) <= shading.level(high)
 
@@ -430,7 +428,7 @@ def test_no_color_is_heeded_on_a_terminal() -> None:
 
 @pytest.mark.parametrize("shading", SHADINGS)
 @pytest.mark.parametrize("width", [1, 20, 33, 120])
-def test_the_legend_shows_every_shade_and_fits(shading: Shading, width: int) -> None:
+def test_the_legend_shows_every_shade_and_fits(shading: Blocks, width: int) -> None:
     lines = render_legend(width=width, shading=shading, masked=True)
     assert max(line.cell_len for line in lines) <= max(width, NARROWEST)
     text = " ".join(plain(lines))
@@ -466,7 +464,7 @@ def test_numbers_that_three_characters_cannot_show_are_printed_in_a_unit(largest
     scale = Scale.of([[[largest, -largest]]])
     assert scale == Scale(largest, unit)
     shading = Blocks(scale=scale)
-    assert shading.numbered(-largest).cell_len == 5
+    assert shading.cell(-largest, CELL).cell_len == 5
     assert float(scale.printed(largest)) * unit == pytest.approx(largest, rel=0.1)
     legend = " ".join(plain(render_legend(width=80, shading=shading, masked=False)))
     assert (f"in units of {unit:g}" in legend) == (unit != 1.0)

@@ -18,8 +18,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import methods
-from transformer_mt.views.attend import layer_matrices
-from transformer_mt.views.graph import adjacency
+from transformer_mt.views.attend import adjacency, layer_matrices
 from transformer_mt.views.methods import METHODS, Part, erase, gradient_times_input, value_norms
 from transformer_mt.views.recording import record_attention
 from transformer_mt.views.words import PairTokens
@@ -66,7 +65,7 @@ def test_numbers_are_below_zero_where_the_method_is_signed_alone(
 @every_method
 def test_the_graph_of_every_method_has_edges_by_default(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = METHODS[name]().maps(model, tokenizer, SOURCE, TARGET)
-    for matrix in layer_matrices(maps, method=name):
+    for matrix in layer_matrices(maps):
         assert all(adjacency(matrix, threshold=DEFAULT_THRESHOLD).out_degrees)
 
 

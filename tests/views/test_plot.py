@@ -15,12 +15,13 @@ from transformer_mt.views.plot import (
     ROWS,
     Curves,
     Panel,
+    Points,
     PositionsPlot,
-    RunsPlot,
-    SchedulesPlot,
     Series,
     chart_lines,
     heat_map_lines,
+    plot_runs,
+    plot_schedules,
     read_curves,
     tick_label,
     ticks,
@@ -148,21 +149,24 @@ def test_hostile_names_are_text() -> None:
     assert not {"\x1b", "\u202e", "\x00"} & {*"".join(chart_lines([panel], width=60))}
 
 
-ONE = Curves("one", ((1, 5.0), (2, 4.0)), ((2, 4.5),), ((1, 0.1), (2, 0.2)), ((2, 7.0),))
-OTHER = Curves("other", ((1, 6.0),), ((1, 6.5),), ((1, 0.3),), ())
+def curves(*points: Points) -> Curves:
+    return dict(zip(CURVES, points, strict=True))
+
+
+ONE = curves(((1, 5.0), (2, 4.0)), ((2, 4.5),), ((1, 0.1), (2, 0.2)), ((2, 7.0),))
+OTHER = curves(((1, 6.0),), ((1, 6.5),), ((1, 0.3),), ())
+BOTH = {"one": ONE, "other": OTHER}
 
 
 def test_of_a_single_run_curves_have_no_name_but_what_they_are() -> None:
-    panels = RunsPlot([ONE]).panels()
+    panels = plot_runs({"one": ONE}).panels
     assert [panel.title for panel in panels] == ["loss, nats a target token", "learning rate", "BLEU on validation"]
     assert [[series.name for series in panel.series] for panel in panels] == [["training", "validation"], [""], [""]]
-    assert [series.points for panel in panels for series in panel.series] == [
-        ONE.training_loss, ONE.validation_loss, ONE.learning_rate, ONE.bleu,
-    ]  # fmt: skip
+    assert [series.points for panel in panels for series in panel.series] == [*ONE.values()]
 
 
 def test_of_several_runs_the_curves_of_each_stand_together_in_its_colour() -> None:
-    loss, rate, bleu = RunsPlot([ONE, OTHER]).panels()
+    loss, rate, bleu = plot_runs(BOTH).panels
     assert [(series.name, series.group, series.dashed) for series in loss.series] == [
         ("one training", 0, True),
         ("one validation", 0, False),
@@ -174,27 +178,30 @@ def test_of_several_runs_the_curves_of_each_stand_together_in_its_colour() -> No
 
 
 def test_what_no_run_has_measured_has_no_panel() -> None:
-    assert [panel.title for panel in RunsPlot([OTHER]).panels()] == ["loss, nats a target token", "learning rate"]
+    assert [panel.title for panel in plot_runs({"other": OTHER}).panels] == [
+        "loss, nats a target token",
+        "learning rate",
+    ]
 
 
 def test_arrays_have_every_curve_of_every_run_as_pairs() -> None:
-    arrays = to_arrays(RunsPlot([ONE, OTHER]))
+    arrays = to_arrays(plot_runs(BOTH).arrays)
     assert arrays["runs"].tolist() == ["one", "other"]
     for number, run in enumerate((ONE, OTHER)):
         for curve in CURVES:
             assert arrays[f"{number}.{curve}"].shape[1] == 2
-            np.testing.assert_array_equal(arrays[f"{number}.{curve}"], np.reshape(getattr(run, curve), (-1, 2)))
+            np.testing.assert_array_equal(arrays[f"{number}.{curve}"], np.reshape(run[curve], (-1, 2)))
 
 
 def test_schedules_have_their_names_and_points() -> None:
-    plot = SchedulesPlot.of({"a": [(1, 0.5), (2, 0.25)], "b": [(1, 0.1)]})
-    assert to_json(plot) == {
+    plot = plot_schedules({"a": [(1, 0.5), (2, 0.25)], "b": [(1, 0.1)]})
+    assert to_json(plot.data) == {
         "curves": [{"name": "a", "points": [[1, 0.5], [2, 0.25]]}, {"name": "b", "points": [[1, 0.1]]}]
     }
-    assert {name: array.tolist() for name, array in to_arrays(plot).items()} == {
+    assert {name: array.tolist() for name, array in to_arrays(plot.arrays).items()} == {
         "names": ["a", "b"], "0": [[1, 0.5], [2, 0.25]], "1": [[1, 0.1]],
     }  # fmt: skip
-    assert [curve.group for curve in plot.panels()[0].series] == [0, 1]
+    assert [curve.group for curve in plot.panels[0].series] == [0, 1]
 
 
 LINES: list[dict[str, object]] = [
@@ -210,10 +217,10 @@ def test_curves_are_the_measurements_and_nothing_else(tmp_path: Path) -> None:
     text = "".join(f"{line}\n" for line in [*map(json.dumps, LINES), "no JSON", '{"step": 8, "ki'])
     (tmp_path / METRICS).write_text(text)
     found = read_curves(Run(tmp_path))
-    assert found.training_loss == [(2, 7.5), (4, 6.0)]
-    assert found.learning_rate == [(2, 1e-4), (4, 2e-4)]
-    assert (found.validation_loss, found.bleu) == ([(4, 5.5)], [(4, 0.0)])
-    assert list(to_json(found)) == ["run", *CURVES]
+    assert found["training_loss"] == [(2, 7.5), (4, 6.0)]
+    assert found["learning_rate"] == [(2, 1e-4), (4, 2e-4)]
+    assert (found["validation_loss"], found["bleu"]) == ([(4, 5.5)], [(4, 0.0)])
+    assert list(to_json(plot_runs({"r": found}).data)["runs"][0]) == ["run", *CURVES]
 
 
 def test_nothing_measured_yet_says_what_to_do(tmp_path: Path) -> None:  # a pruned run has no such file

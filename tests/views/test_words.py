@@ -9,7 +9,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.attend import view_attention
 from transformer_mt.views.data import to_arrays
 from transformer_mt.views.maps import attend_pair
-from transformer_mt.views.words import merge_mask, merge_pieces, tokenize_pair
+from transformer_mt.views.words import over_words, tokenize_pair
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 TARGET = "Can you help me translate this sentence?"
@@ -46,7 +46,8 @@ def test_words_take_the_mean_of_their_rows_and_the_sum_of_their_columns(tokenize
     tokens = tokenize_pair(tokenizer, SOURCE, TARGET, limit=64)
     rows, columns = tokens.sides("cross")
     weights = torch.rand(2, 3, len(rows.pieces), len(columns.pieces)).softmax(dim=-1)
-    merged = merge_pieces(weights, rows, columns)
+    sides = (side.membership().numpy() for side in (rows, columns))
+    merged = torch.from_numpy(over_words(weights.numpy(), *sides))
     assert merged.shape == (2, 3, len(rows.words), len(columns.words))
     torch.testing.assert_close(merged.sum(dim=-1), torch.ones(merged.shape[:3]))
     row, column = rows.words.index("translate"), columns.words.index("übersetzen")
@@ -57,13 +58,12 @@ def test_words_take_the_mean_of_their_rows_and_the_sum_of_their_columns(tokenize
     torch.testing.assert_close(merged[:, :, row, column], expected)
 
 
-def test_a_word_may_attend_where_any_of_its_pieces_may(tokenizer: Tokenizer) -> None:
-    tokens = tokenize_pair(tokenizer, SOURCE, TARGET, limit=64)
-    rows, columns = tokens.sides("decoder")
-    causal = torch.ones(len(rows.pieces), len(columns.pieces), dtype=torch.bool).tril()
+def test_a_word_may_attend_where_any_of_its_pieces_may(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    maps = attend_pair(model, tokenizer, SOURCE, TARGET)
+    rows, _ = maps.tokens.sides("decoder")
     # The last piece of a word reads the pieces before it, which are the word itself.
     several = [rows.word_of_piece.count(word) > 1 for word in range(len(rows.words))]
-    reach = merge_mask(causal, rows, columns).sum(dim=1)
+    reach = maps.by_words().stacks["decoder"].mask[0].sum(dim=1)
     assert reach.tolist() == [word + 1 + more for word, more in enumerate(several)]
 
 

@@ -83,7 +83,7 @@ def align(
     for text, place in ((loaded.source, "SENTENCE"), (loaded.target, "--target")):
         loaded.run.translator.require_fitting(text, place)
     (alignment,) = link(loaded.model, loaded.tokenizer, [pair], chosen)
-    emit(alignment, lambda _: alignment_lines(alignment), sentences=[loaded], options=options)
+    emit([alignment], lambda _: alignment_lines(alignment), sentences=[loaded], options=options)
 
 
 def alignment_heads(run: "OpenedRun", *, quiet: bool = False) -> "AlignmentHeads":

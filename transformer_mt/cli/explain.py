@@ -84,7 +84,7 @@ def explain(
     def lines(width: int) -> Iterable[str]:
         return found.source, found.target, "", *view.lines_of(found, width=width)
 
-    emit(found, lines, sentences=[loaded], options=options)
+    emit([found], lines, sentences=[loaded], options=options)
 
 
 def _number(text: str | None, option: str) -> int | None:

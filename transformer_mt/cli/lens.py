@@ -43,6 +43,6 @@ def lens(
     def lines(width: int) -> Iterable[str]:
         return found.source, found.target, "", *lens_lines(found, width=width)
 
-    emit(found, lines, sentences=[loaded], options=options)
+    emit([found], lines, sentences=[loaded], options=options)
     if loaded.run.config.model.decoder_layers > len(found.guesses) and not options.quiet:
         note("only the last layer can be read: no residual path joins the layers of this model")

@@ -1,5 +1,7 @@
 """`tmt plot`: the curves of training, a schedule, and the encoding of positions."""
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,16 +56,9 @@ def plot(
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.runs.directory import Run, newest_run
+    from transformer_mt.views import plot as view
     from transformer_mt.views.data import to_json
     from transformer_mt.views.figure import check_figure, curves_figure, positions_figure
-    from transformer_mt.views.plot import (
-        PositionsPlot,
-        RunsPlot,
-        SchedulesPlot,
-        chart_lines,
-        heat_map_lines,
-        read_curves,
-    )
 
     if schedule and positions:
         raise InputError("--positions: --schedule plots something else; give one of them")
@@ -71,27 +66,29 @@ def plot(
         raise InputError("--set: changes the configuration of --schedule or --positions; give one of them, or leave it")
     if figure is not None:
         check_figure(figure)
-    view: Any
-    if positions:
-        view = PositionsPlot(_encoding(_configs(subjects or [], set or [])))
-    elif schedule:
-        configs = _configs(subjects or [], set or [])
-        view = SchedulesPlot.of({name: _learning_rates(config) for name, config in configs.items()})
-    else:
-        runs = [Run.open(path) for path in subjects or []] or [newest_run(RUNS)]
-        if not (subjects or quiet):
-            note(f"using {runs[0].path}")
-        view = RunsPlot([read_curves(run) for run in runs])
-    if figure is not None:
-        draw = positions_figure(view, path=figure) if positions else curves_figure(view.panels(), path=figure)
-        write_output(figure, draw)
-    if npz is not None:
-        save_arrays(view, npz)
     width = literal_console().width
-    if as_json:
-        result(escaped_json(to_json(view)))
+    data: Mapping[str, Any]
+    arrays: Mapping[str, Any]
+    if positions:
+        encoding = view.PositionsPlot(_encoding(_configs(subjects or [], set or [])))
+        data = arrays = {"rows": encoding.rows}
+        lines, draw = view.heat_map_lines(encoding, width=width), partial(positions_figure, encoding)
     else:
-        result(*(heat_map_lines(view, width=width) if positions else chart_lines(view.panels(), width=width)))
+        if schedule:
+            configs = _configs(subjects or [], set or [])
+            curves = view.plot_schedules({name: _learning_rates(config) for name, config in configs.items()})
+        else:
+            runs = [Run.open(path) for path in subjects or []] or [newest_run(RUNS)]
+            if not (subjects or quiet):
+                note(f"using {runs[0].path}")
+            curves = view.plot_runs({str(run.path): view.read_curves(run) for run in runs})
+        data, arrays = curves.data, curves.arrays
+        lines, draw = view.chart_lines(curves.panels, width=width), partial(curves_figure, curves.panels)
+    if figure is not None:
+        write_output(figure, draw(path=figure))
+    if npz is not None:
+        save_arrays(arrays, npz)
+    result(*([escaped_json(to_json(data))] if as_json else lines))
 
 
 def _configs(paths: list[Path], overrides: list[str]) -> "dict[str, Config]":

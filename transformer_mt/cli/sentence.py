@@ -36,35 +36,26 @@ _SEARCH = search_parameters("beam", "length_penalty", "sample", "temperature", "
 
 @dataclass(frozen=True)
 class SentenceOptions:
-    """How the sentence is translated, and where the view of it goes."""
+    """How the sentence is translated, and where the view of it goes; all but `search` are options themselves."""
 
     search: SearchOptions
-    device: str
-    as_json: bool
-    npz: Path | None
-    quiet: bool
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "SentenceOptions":
-        """From the values of all the options."""
-        of_search = {parameter.name for parameter in _SEARCH}
-        search = SearchOptions.of({name: value for name, value in values.items() if name in of_search})
-        return cls(search, **{name: value for name, value in values.items() if name not in of_search})
+    device: Device = DEFAULT_DEVICE
+    as_json: Json = False
+    npz: Npz = None
+    quiet: Quiet = False
 
 
-def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def _options(values: Mapping[str, Any]) -> SentenceOptions:
+    of_search = {parameter.name for parameter in _SEARCH}
+    search = SearchOptions.of({name: value for name, value in values.items() if name in of_search})
+    return SentenceOptions(search, **{name: value for name, value in values.items() if name not in of_search})
 
 
-_OTHERS = [
-    _option("device", Device, DEFAULT_DEVICE),
-    _option("as_json", Json, False),
-    _option("npz", Npz, None),
-    _option("quiet", Quiet, False),
-]
+_OTHERS = [*inspect.signature(SentenceOptions).parameters.values()][1:]
+_PARAMETERS = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*_SEARCH, *_OTHERS)]
 
 # Gives a command these options where its signature has the parameter `options`.
-with_sentence_options = with_options("options", [*_SEARCH, *_OTHERS], SentenceOptions.of)
+with_sentence_options = with_options("options", _PARAMETERS, _options)
 
 
 @dataclass(frozen=True)
@@ -79,6 +70,10 @@ class LoadedSentence:
     target: str
     without: tuple[HeadName, ...] = ()
     usual: str | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.run.path)
 
     @property
     def model(self) -> "Seq2Seq":
@@ -97,21 +92,17 @@ class LoadedSentence:
     def require_attention(self) -> None:
         """Raise `InputError` where the model has no attention at all."""
         if not self.model.attention_stacks():
-            raise InputError(f"{self.run.path}: this model has no attention to show; give one that has with --model")
+            raise InputError(f"{self.name}: this model has no attention to show; give one that has with --model")
 
     def comparison(self, *, named: bool) -> list[str]:
         """The translation without the heads that are off beside the usual one; no lines where all heads are on."""
         if not self.without:
             return []
-        title = f"{f'{self.run.path} ' if named else ''}without {', '.join(map(str, self.without))}:"
+        title = f"{f'{self.name} ' if named else ''}without {', '.join(map(str, self.without))}:"
         if self.usual is None:
             return [f"{title} the given translation", ""]
         width = max(len(title), len(_USUAL))
         return [f"{title:<{width}} {self.target}", f"{_USUAL:<{width}} {self.usual}", ""]
-
-    def off_as_json(self) -> dict[str, Any]:
-        """The heads that are off, and the usual translation; nothing where all are on."""
-        return {"without": list(map(str, self.without)), "usual": self.usual} if self.without else {}
 
 
 def parse_heads(texts: Iterable[str], *, option: str) -> tuple[HeadName, ...]:
@@ -154,35 +145,37 @@ def load_sentence(
 
 
 def emit(
-    view: Any,
+    views: Sequence[Any],
     lines: "Callable[[int], Iterable[str | Text]]",
     *,
     sentences: Sequence[LoadedSentence],
     options: SentenceOptions,
+    remarks: Iterable[Mapping[str, Any]] = (),
 ) -> None:
-    """Print a view, a dataclass, as JSON or as the lines of the terminal's width; write its arrays where asked to.
+    """Print the view of each sentence as JSON, or as the lines of the terminal's width; write their arrays if asked to.
 
-    In JSON heads that are off and words that were never seen stand in the object itself, for several sentences in each
-    of its `runs`. The latter are also named on stderr.
+    A view is a dataclass or a mapping. In JSON the remarks, heads that are off and words that were never seen stand
+    beside its keys; several views make a list `runs`, and their arrays begin with their number. Unseen words are also
+    named on stderr.
     """
     from transformer_mt.cli.load import NeverSeen
     from transformer_mt.views.data import to_json
 
     several = len(sentences) > 1
+    names = [sentence.name for sentence in sentences]
     unseen = [NeverSeen(sentence.run.path, named=several) for sentence in sentences]
-    remarks = [
-        sentence.off_as_json() | {"never_seen": words.look_at(sentence.source)}
-        for sentence, words in zip(sentences, unseen, strict=True)
-    ]
+    objects = []
+    for sentence, words, view, remark in zip(sentences, unseen, views, remarks or [{}] * len(views), strict=True):
+        shown = ({"run": sentence.name} if several else {}) | (to_json(view) if options.as_json else {})
+        shown |= to_json(remark) | {"never_seen": words.look_at(sentence.source)}
+        if sentence.without:
+            shown |= {"without": list(map(str, sentence.without)), "usual": sentence.usual}
+        objects.append(shown)
     if options.npz is not None:
-        save_arrays(view, options.npz)
+        by_number = {str(number): view for number, view in enumerate(views, start=1)}
+        save_arrays({"runs": names} | by_number if several else views[0], options.npz)
     if options.as_json:
-        shown = to_json(view)
-        if several:
-            shown["runs"] = [run | remark for run, remark in zip(shown["runs"], remarks, strict=True)]
-        else:
-            shown |= remarks[0]
-        result(escaped_json(shown))
+        result(escaped_json({"runs": objects} if several else objects[0]))
     else:
         for sentence in sentences:
             result(*sentence.comparison(named=several))
@@ -204,13 +197,17 @@ def save_arrays(view: Any, path: Path) -> None:
 
 
 def example(data: DataConfig) -> str:
-    """The sentence to show when none is given. Raises `InputError` where the run's corpus has none any more."""
+    """The sentence to show when none is given: the showcase of the built-in corpus, or one of moderate length.
+
+    Raises `InputError` where the run's corpus has none any more.
+    """
+    from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
     from transformer_mt.corpus.load import load_corpus
     from transformer_mt.corpus.pairs import words
     from transformer_mt.corpus.source import BUILTIN
 
     if data.corpus == BUILTIN:
-        return showcase(data.source_language)
+        return SHOWCASE if data.source_language == "de" else SHOWCASE_TRANSLATION
     try:
         pairs = load_corpus(data).splits["validation"]
     except (TmtError, KeyError) as error:
@@ -218,13 +215,3 @@ def example(data: DataConfig) -> str:
         raise InputError(f"SENTENCE: there is none to take from the run's corpus ({reason}); give a sentence") from None
     moderate = (pair.source for pair in pairs if len(words(pair.source)) in MODERATE)
     return next(moderate, pairs[0].source)
-
-
-def showcase(language: str) -> str:
-    """The sentence to show when none is given, in the run's source language."""
-    from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
-
-    sentences = {"de": SHOWCASE, "en": SHOWCASE_TRANSLATION}
-    if language not in sentences:
-        raise InputError(f"SENTENCE: there is no showcase in {language!r}; give a sentence")
-    return sentences[language]

@@ -1,95 +1,38 @@
-"""`tmt attend`: the matrices of a sentence pair by one method, of one run, of several, or as a run learned."""
+"""`tmt attend`: the matrices of a sentence pair by a method, chosen and drawn, or as graphs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from rich.text import Text
 
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import STACKS, HeadName, lookup
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.faithfulness import REFERENCE, Scores, compare
-from transformer_mt.views.graph import adjacency, graph_lines
+from transformer_mt.views.faithfulness import Scores, compare
 from transformer_mt.views.maps import AttentionMaps, StackMaps
-from transformer_mt.views.matrix import Matrix, Shading, legend, matrix_lines
+from transformer_mt.views.matrix import Blocks, Matrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
-from transformer_mt.views.text import wrapped
+from transformer_mt.views.text import clean, rendered, table, wrapped
 
 ALL, MEAN = "all", "mean"
 # The sides of a stack's matrices.
 SIDES = {"encoder": "source against source", "decoder": "target against target", "cross": "target against source"}
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionView:
-    """The maps of a sentence pair by a method of `METHODS`; `threshold`, if there is one, is that of their graphs.
+def view_attention(
+    model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, method: str = "weights", words: bool = True
+) -> AttentionMaps:
+    """The matrices of a pair by a method, over words or pieces.
 
-    `erased` are those by erasure, where the method is to be compared with it.
+    Raises `InputError` for an unknown method, for a text that is too long, and for a model that the method does not
+    apply to.
     """
-
-    method: str
-    maps: AttentionMaps
-    threshold: float | None = None
-    erased: AttentionMaps | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Keys: `source`, `target`, `method`, `stacks` as `StackMaps.to_json` has them.
-
-        With a threshold also `graph`: the `threshold`, and `matrices`, which has for each head by its name, as
-        `cross.2.1`, its `Adjacency`; for a method of one matrix by the name of its stack. Where it is compared with
-        erasure also `agreement`: by the same names, for cross-attention, `tau` and `first`, or null.
-        """
-        shown = self.arrays()
-        if self.threshold is not None:
-            graphs = {matrix.key: adjacency(matrix, threshold=self.threshold) for matrix in self._every_matrix()}
-            shown["graph"] = {"threshold": self.threshold, "matrices": graphs}
-        if self.erased is not None:
-            scores = {one.key: self.agreement(one) for one in self._every_matrix() if one.key.startswith("cross")}
-            shown["agreement"] = {
-                key: score and {"tau": score.correlation, "first": score.first} for key, score in scores.items()
-            }
-        return shown
-
-    def arrays(self) -> dict[str, Any]:
-        """Texts, method and stacks: `cross.weights`, `cross.mask`, `cross.rows`, `cross.columns`, …"""
-        maps = self.maps
-        return {"source": maps.source, "target": maps.target, "method": self.method, "stacks": maps.stacks}
-
-    def agreement(self, matrix: Matrix) -> Scores | None:
-        """How far a matrix of this view agrees with erasure, `</s>` aside: Kendall's τ_b and how often both have the
-        same column first, over its rows. None where that is not known: for self-attention, and for a single column."""
-        if self.erased is None or not matrix.key.startswith("cross"):
-            return None
-        both = (matrix.numbers, self.erased.stacks["cross"].matrix(0, None))
-        ours, theirs = (np.array(numbers, dtype=np.float64)[:-1, :-1] for numbers in both)
-        return compare(ours, theirs)
-
-    def _every_matrix(self) -> Iterator[Matrix]:
-        """The matrix of every head, or of every stack for a method that has one matrix."""
-        head = None if METHODS[self.method].whole else ALL
-        for stack in self.maps.stacks:
-            yield from layer_matrices(self.maps, stack=stack, head=head, method=self.method)
-
-
-@dataclass(frozen=True, slots=True)
-class RunsView:
-    """The views of several runs of one sentence, each with the run's name."""
-
-    runs: Sequence[tuple[str, AttentionView]]
-
-    def to_json(self) -> dict[str, Any]:
-        """`runs`, a list: for each run its name as `run`, and the keys of its view."""
-        return {"runs": [{"run": name} | view.to_json() for name, view in self.runs]}
-
-    def arrays(self) -> dict[str, Any]:
-        """The arrays of each view, with the run's number before them: `1.cross.weights`; and the names as `runs`."""
-        views = {str(number): view for number, (_, view) in enumerate(self.runs, start=1)}
-        return {"runs": [name for name, _ in self.runs]} | views
+    maps = lookup(METHODS, method, key="--method")().maps(model, tokenizer, source, target)
+    return maps.by_words() if words else maps
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,72 +50,33 @@ class HistoryStep:
         return f"step {self.step}" + ("" if self.loss is None else f", loss {self.loss:.3f}")
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryView:
-    """How the attention of a sentence pair developed: every step looks at the same target."""
-
-    source: str
-    target: str
-    method: str
-    steps: tuple[HistoryStep, ...]
+# Which matrices
 
 
-def view_attention(
-    model: Seq2Seq,
-    tokenizer: Tokenizer,
-    source: str,
-    target: str,
-    *,
-    method: str = "weights",
-    words: bool = True,
-    threshold: float | None = None,
-    compared: bool = False,
-) -> AttentionView:
-    """The matrices of a pair by a method, over words or pieces, and those of erasure where it is `compared` with them.
-
-    Raises `InputError` for an unknown method, for a text that is too long, and for a model that the method does not
-    apply to.
-    """
-    maps = lookup(METHODS, method, key="--method")().maps(model, tokenizer, source, target)
-    erased = METHODS[REFERENCE]().maps(model, tokenizer, source, target) if compared else None
-    if words:
-        maps, erased = maps.by_words(), erased and erased.by_words()
-    return AttentionView(method, maps, threshold, erased)
-
-
-def explaining_matrix(maps: AttentionMaps, *, method: str = "weights", heads: Sequence[HeadName] = ()) -> Matrix:
+def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> Matrix:
     """The one matrix that explains a translation best: the mean over these heads of the cross-attention.
 
     Heads that the model does not have are left out. Without any they are all of the last layer but one, a guess. For a
     method that has one matrix for the whole model it is that one.
     """
     stack = lookup(maps.stacks, "cross", key="--stack")
-    if METHODS[method].whole:
-        return layer_matrices(maps, method=method)[0]
+    if METHODS[maps.method].whole:
+        return layer_matrices(maps)[0]
     layers = len(stack.weights)
-    every = [HeadName("cross", i + 1, j + 1) for i in range(layers) for j in stack.heads(i)]
-    heads = [name for name in heads if name in every]
+    every = [HeadName("cross", layer + 1, head + 1) for layer in range(layers) for head in stack.heads(layer)]
+    heads = [head for head in heads if head in every]
     if not heads:
-        return layer_matrices(maps, layer=str(max(1, layers - 1)), method=method)[0]
-    weights = torch.stack([stack.weights[name.layer - 1, name.head - 1] for name in heads]).mean(dim=0)
-    mask = torch.stack([stack.mask[name.layer - 1] for name in heads]).any(dim=0)
-    mean = StackMaps(weights[None, None], mask[None], stack.rows, stack.columns)
+        return layer_matrices(maps, layer=str(max(1, layers - 1)))[0]
     if len(heads) == 1:
         name = f"head {heads[0]}"
-    elif set(heads) == set(every):
-        name = f"mean of all {len(every)} heads"
     else:
-        name = f"mean of {', '.join(map(str, heads))}"
-    return _matrix(mean, 0, 0, key="cross", place=STACKS["cross"], name=name, method=method)
+        name = f"mean of {f'all {len(every)} heads' if set(heads) == set(every) else ', '.join(map(str, heads))}"
+    numbers = stack.mean([(head.layer - 1, head.head - 1) for head in heads])
+    return _matrix(maps, "cross", numbers, key="cross", place=STACKS["cross"], name=name)
 
 
 def layer_matrices(
-    maps: AttentionMaps,
-    *,
-    stack: str = "cross",
-    layer: str | None = None,
-    head: str | None = None,
-    method: str = "weights",
+    maps: AttentionMaps, *, stack: str = "cross", layer: str | None = None, head: str | None = None
 ) -> list[Matrix]:
     """The matrices of a stack that were asked for: `layer` is a number from 1 or `all`, `head` may also be `mean`.
 
@@ -180,34 +84,36 @@ def layer_matrices(
     unknown stack, layer or head, and for a layer or head of a method that has one matrix for the whole model.
     """
     chosen = lookup(maps.stacks, stack, key="--stack")
-    if METHODS[method].whole:
+    if METHODS[maps.method].whole:
         for option, value in {"--layer": layer, "--head": head}.items():
             if value is not None:
-                raise InputError(f"{option}: {method} has one matrix for the whole model; leave one of the two out")
-        return [_matrix(chosen, 0, 0, key=stack, place=method, name=SIDES[stack])]
+                raise InputError(
+                    f"{option}: {maps.method} has one matrix for the whole model; leave one of the two out"
+                )
+        return [Matrix(stack, maps.method, SIDES[stack], chosen.matrix(0, 0), chosen.rows, chosen.columns)]
     layers, heads = chosen.weights.shape[:2]
     matrices = []
     for i in _numbers(layer or ALL, range(1, layers + 1), option="--layer", words=(ALL,)):
-        place = f"{STACKS[stack]}, layer {i} of {layers}"
-        present = [j + 1 for j in chosen.heads(i - 1)]
-        if head in (None, MEAN):
-            if present:
-                name = f"mean of {len(present)} heads"
-                matrices.append(_matrix(chosen, i - 1, None, key=f"{stack}.{i}", place=place, name=name, method=method))
+        place, present = f"{STACKS[stack]}, layer {i} of {layers}", [j + 1 for j in chosen.heads(i - 1)]
+        if not present:
             continue
-        for j in _numbers(head, present, option="--head", words=(MEAN, ALL)) if present else ():
-            key, name = str(HeadName(stack, i, j)), f"head {j} of {heads}"
-            matrices.append(_matrix(chosen, i - 1, j - 1, key=key, place=place, name=name, method=method))
+        if head in (None, MEAN):
+            named: dict[int | None, tuple[str, str]] = {None: (f"{stack}.{i}", f"mean of {len(present)} heads")}
+        else:
+            numbers = _numbers(head or ALL, present, option="--head", words=(MEAN, ALL))
+            named = {j - 1: (str(HeadName(stack, i, j)), f"head {j} of {heads}") for j in numbers}
+        for j, (key, name) in named.items():
+            matrices.append(_matrix(maps, stack, chosen.matrix(i - 1, j), key=key, place=place, name=name))
     if not matrices:
         raise InputError("--layer: no head is left there; give another")
     return matrices
 
 
 def _matrix(
-    maps: StackMaps, layer: int, head: int | None, *, key: str, place: str, name: str, method: str = "weights"
+    maps: AttentionMaps, stack: str, numbers: list[list[float | None]], *, key: str, place: str, name: str
 ) -> Matrix:
-    prefix = "" if method == "weights" else f"{method}, "
-    return Matrix(key, f"{prefix}{place}", name, maps.matrix(layer, head), maps.rows, maps.columns)
+    prefix = "" if maps.method == "weights" else f"{maps.method}, "
+    return Matrix(key, f"{prefix}{place}", name, numbers, maps.stacks[stack].rows, maps.stacks[stack].columns)
 
 
 def _numbers(text: str, present: Sequence[int], *, option: str, words: tuple[str, ...]) -> Sequence[int]:
@@ -219,6 +125,115 @@ def _numbers(text: str, present: Sequence[int], *, option: str, words: tuple[str
     without_gap = list(present) == list(range(1, len(present) + 1))
     numbers = f"a number from 1 to {len(present)}" if without_gap else ", ".join(map(str, present))
     raise InputError(f"{option}: there is no {text!r}; give {' or '.join([numbers, *words])}")
+
+
+def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:
+    """The matrix of every head, or of every stack for a method that has one matrix."""
+    for stack in maps.stacks:
+        yield from layer_matrices(maps, stack=stack, head=None if METHODS[maps.method].whole else ALL)
+
+
+# Agreement with erasure
+
+
+def agreement(matrix: Matrix, erased: AttentionMaps) -> Scores | None:
+    """How far a matrix agrees with erasure, `</s>` aside: Kendall's τ_b and how often both have the same column first,
+    over its rows. None where that is not known: for self-attention, and for a single column."""
+    if not matrix.key.startswith("cross"):
+        return None
+    both = (matrix.numbers, erased.stacks["cross"].matrix(0, None))
+    ours, theirs = (np.array(numbers, dtype=np.float64)[:-1, :-1] for numbers in both)
+    return compare(ours, theirs)
+
+
+def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
+    """For `--json`: for each matrix of the cross-attention by its name, as `cross.2.1`, `tau` and `first`, or null."""
+    scores = {one.key: agreement(one, erased) for one in _every_matrix(maps) if one.key.startswith("cross")}
+    return {key: score and {"tau": score.correlation, "first": score.first} for key, score in scores.items()}
+
+
+def agreement_lines(matrices: Sequence[Matrix], erased: AttentionMaps) -> Iterator[str]:
+    """How far each matrix agrees with erasure, where that is known."""
+    for matrix in matrices:
+        if (scores := agreement(matrix, erased)) is not None:
+            of_several = f"{matrix.key}: " if len(matrices) > 1 else ""
+            first = f"the same word first in {100 * scores.first:.0f} % of rows"
+            yield f"{of_several}agreement with erasure: tau {scores.correlation:.2f}, 0 is chance; {first}"
+
+
+# A matrix as a graph
+
+
+class Edge(NamedTuple):
+    """The row's token attends to the column's with this weight; both count from 0."""
+
+    row: int
+    column: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """The graph of a matrix: an edge from row i to column j where |α_ij| / Σ_k |α_ik| reaches a threshold.
+
+    So the share of its row counts, whatever the unit of the numbers; an attention weight is that share itself.
+    `out_degrees` has for each row, `in_degrees` for each column, the number of its edges. The output of a row is a
+    convex combination of the columns' values where no number is negative and they sum to 1: `convex` says whether that
+    holds for every row that may attend at all.
+    """
+
+    edges: tuple[Edge, ...]
+    out_degrees: tuple[int, ...]
+    in_degrees: tuple[int, ...]
+    convex: bool
+
+
+def adjacency(matrix: Matrix, *, threshold: float) -> Adjacency:
+    """The graph of a matrix. The threshold, above 0, is the least share of its row that an edge has."""
+    edges = tuple(
+        Edge(i, j, float(f"{weight:.5g}"))
+        for i, row in enumerate(matrix.numbers)
+        for j, weight in enumerate(row)
+        if weight and abs(weight) >= threshold * sum(abs(number or 0.0) for number in row)
+    )
+    return Adjacency(
+        edges,
+        out_degrees=tuple(sum(edge.row == i for edge in edges) for i in range(len(matrix.rows))),
+        in_degrees=tuple(sum(edge.column == j for edge in edges) for j in range(len(matrix.columns))),
+        convex=all(is_convex(row) for row in matrix.numbers if any(weight is not None for weight in row)),
+    )
+
+
+def graphs(maps: AttentionMaps, *, threshold: float) -> dict[str, Any]:
+    """For `--json`: the `threshold`, and `matrices`, the graph of every head or stack by its name, as `cross.2.1`."""
+    matrices = {matrix.key: adjacency(matrix, threshold=threshold) for matrix in _every_matrix(maps)}
+    return {"threshold": threshold, "matrices": matrices}
+
+
+def graph_lines(matrix: Matrix, *, threshold: float, width: int, scale: Scale) -> Iterator[str | Text]:
+    """The edges and the out-degree of each row, the in-degree of each column, and a sentence about the rows' sums."""
+    graph, columns = adjacency(matrix, threshold=threshold), list(map(clean, matrix.columns))
+    ends: list[list[str]] = [[] for _ in matrix.rows]
+    for edge in graph.edges:
+        ends[edge.row].append(f"{columns[edge.column]} {scale.printed(edge.weight).strip()}")
+    title = f"{matrix.title}: {len(graph.edges)} edges, each at least {100 * threshold:g} % of its row"
+    yield from (*wrapped(title, width=width), "")
+    outgoing = zip(map(clean, matrix.rows), map(str, graph.out_degrees), map(", ".join, ends), strict=True)
+    yield from rendered(table(outgoing, headings=("row", "out-degree", "edges"), right=(0, 1)), width=width)
+    yield ""
+    incoming = zip(columns, map(str, graph.in_degrees), strict=True)
+    yield from rendered(table(incoming, headings=("column", "in-degree"), right=(0, 1)), width=width)
+    yield ""
+    said = "Every row is a convex combination: no number is negative, and they sum to 1."
+    if not graph.convex:
+        sums = [sum(weight or 0.0 for weight in row) for row in matrix.numbers]
+        low, high = (scale.printed(total).strip() for total in (min(sums), max(sums)))
+        negative = ", and some numbers are negative" if matrix.negative else ""
+        said = f"Rows are no convex combinations: they sum to between {low} and {high}{negative}."
+    yield from wrapped(said, width=width)
+
+
+# As text
 
 
 def rows_of_matrices(views: Sequence[Sequence[Matrix]]) -> list[list[Matrix]]:
@@ -233,32 +248,23 @@ def attention_lines(
     *,
     method: str,
     width: int,
-    shading: Shading,
+    shading: Blocks,
     compact: bool = False,
     threshold: float | None = None,
 ) -> Iterator[str | Text]:
     """Rows of matrices beside each other, as graphs where there is a threshold, and the meaning of their numbers."""
-    for row in rows:
-        yield ""
-        if threshold is None:
-            yield from matrix_lines(row, width=width, shading=shading, compact=compact)
-            continue
-        for number, matrix in enumerate(row):
-            yield from [""] * (number > 0)
-            graph = adjacency(matrix, threshold=threshold)
-            yield from graph_lines(matrix, graph, width=width, scale=shading.scale)
-    yield ""
+    matrices = list(chain(*rows))
     if threshold is None:
-        yield from legend(list(chain(*rows)), width=width, shading=shading, compact=compact)
-    elif shading.scale.unit != 1.0:
-        yield f"Numbers are in units of {shading.scale.unit:g}."
+        for row in rows:
+            yield ""
+            yield from matrix_lines(row, width=width, shading=shading, compact=compact)
+        yield ""
+        yield from legend(matrices, width=width, shading=shading, compact=compact)
+    else:
+        for matrix in matrices:
+            yield ""
+            yield from graph_lines(matrix, threshold=threshold, width=width, scale=shading.scale)
+        yield ""
+        if shading.scale.unit != 1.0:
+            yield f"Numbers are in units of {shading.scale.unit:g}."
     yield from wrapped(f"A number is {METHODS[method].meaning}.", width=width)
-
-
-def agreement_lines(view: AttentionView, matrices: Sequence[Matrix]) -> Iterator[str]:
-    """How far each matrix of the view agrees with erasure, where that is known."""
-    for matrix in matrices:
-        if (scores := view.agreement(matrix)) is not None:
-            of_several = f"{matrix.key}: " if len(matrices) > 1 else ""
-            first = f"the same word first in {100 * scores.first:.0f} % of rows"
-            yield f"{of_several}agreement with erasure: tau {scores.correlation:.2f}, 0 is chance; {first}"

@@ -6,8 +6,7 @@ that returns what stands in its place.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, is_dataclass
-from enum import Enum
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,8 @@ from transformer_mt.registry import HeadName
 # Significant digits of the numbers of a tensor in JSON: enough for every use of a weight, in a third of the characters.
 DIGITS = 5
 
-
-def hidden(**options: Any) -> Any:
-    """A field of a dataclass that neither JSON nor arrays show."""
-    return field(metadata={"hidden": True}, **options)
+# The metadata of a field of a dataclass that neither JSON nor arrays show.
+HIDDEN = {"hidden": True}
 
 
 def to_json(value: Any, *, digits: int = DIGITS) -> Any:
@@ -30,8 +27,8 @@ def to_json(value: Any, *, digits: int = DIGITS) -> Any:
         return _rounded(value.tolist(), digits)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, Enum | HeadName):
-        return _label(value)
+    if isinstance(value, HeadName):
+        return str(value)
     if is_dataclass(value) or isinstance(value, Mapping):
         return {str(name): to_json(entry, digits=digits) for name, entry in _entries(value).items()}
     if isinstance(value, Sequence | frozenset) and not isinstance(value, str):
@@ -91,16 +88,9 @@ def _array(value: Any) -> np.ndarray:
     if isinstance(value, list) and value and hasattr(value[0], "numpy"):
         return np.stack([_array(entry) for entry in value])
     if isinstance(value, list | tuple) and not isinstance(value, HeadName):
-        missing = "" if any(isinstance(entry, str | HeadName | Enum) for entry in value) else math.nan
-        value = [missing if entry is None else _label(entry) for entry in value]
-    return np.array(_label(value))
-
-
-def _label(value: Any) -> Any:
-    """Names as text."""
-    if isinstance(value, Enum):
-        return value.value
-    return str(value) if isinstance(value, HeadName) else value
+        missing = "" if any(isinstance(entry, str | HeadName) for entry in value) else math.nan
+        value = [missing if entry is None else str(entry) if isinstance(entry, HeadName) else entry for entry in value]
+    return np.array(str(value) if isinstance(value, HeadName) else value)
 
 
 def _rounded(value: Any, digits: int) -> Any:

@@ -1,7 +1,7 @@
 """The attention maps of a sentence pair, with its tokens beside them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,15 +13,17 @@ from transformer_mt.attention.graphs import Graph
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.data import HIDDEN
 from transformer_mt.views.recording import record_attention
-from transformer_mt.views.words import PairTokens, merge_mask, merge_pieces, tokenize_pair
+from transformer_mt.views.words import PairTokens, over_words, tokenize_pair
 
 
 @dataclass(frozen=True, slots=True)
 class StackMaps:
     """The maps of one stack: weights, the cells of a layer that may have any (True), and the labels along both sides.
 
-    `present` marks the heads that are switched on (None: all); the weights of the others are zero.
+    `present` marks the heads that are switched on (None: all); the weights of the others are zero. `over_words` are the
+    weights over words, where they do not follow from those over pieces as attention weights do.
     """
 
     weights: Float[Tensor, "L H Q K"]
@@ -29,6 +31,7 @@ class StackMaps:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     present: Bool[Tensor, "L H"] | None = None
+    over_words: Float[Tensor, "L H W V"] | None = field(default=None, metadata=HIDDEN)
 
     def heads(self, layer: int) -> list[int]:
         """The heads that a layer has; both are counted from 0."""
@@ -36,13 +39,16 @@ class StackMaps:
         return [head for head in every if self.present is None or self.present[layer, head]]
 
     def matrix(self, layer: int, head: int | None) -> list[list[float | None]]:
-        """One map as rows of numbers, None where a query may not attend, and everywhere for a head that was left out.
+        """A head, or without one the mean over all that are present; both count from 0."""
+        return self.mean([(layer, present) for present in self.heads(layer) if head in (None, present)])
 
-        Layers and heads count from 0; without a head it is the mean over all that are present.
+    def mean(self, heads: Sequence[tuple[int, int]]) -> list[list[float | None]]:
+        """The mean over heads, each a layer and a number from 0, as rows of numbers.
+
+        None stands where no query of theirs may attend, and everywhere without any head.
         """
-        chosen = [present for present in self.heads(layer) if head in (None, present)]
-        weights = self.weights[layer, chosen].sum(dim=0) / max(len(chosen), 1)
-        allowed = self.mask[layer] & bool(chosen)
+        layers, numbers = [layer for layer, _ in heads], [number for _, number in heads]
+        weights, allowed = self.weights[layers, numbers].mean(dim=0), self.mask[layers].any(dim=0)
         return [
             [weight if may else None for weight, may in zip(*row, strict=True)]
             for row in zip(weights.tolist(), allowed.tolist(), strict=True)
@@ -59,27 +65,28 @@ class StackMaps:
 
 @dataclass(frozen=True, slots=True)
 class AttentionMaps:
-    """The maps of a sentence pair by stack: `encoder`, `decoder` and `cross`, as far as the model has them.
+    """The maps of a sentence pair by a method of `methods.METHODS`, for the stacks `encoder`, `decoder` and `cross`.
 
-    Rows and columns are pieces, after `by_words` words. `over_words` has the matrices over words of stacks where they
-    do not follow from those over pieces as attention weights do.
+    Rows and columns are pieces, after `by_words` words.
     """
 
     source: str
     target: str
-    tokens: PairTokens
+    method: str
     stacks: dict[str, StackMaps]
-    over_words: Mapping[str, Float[Tensor, "L H W V"]] = field(default_factory=dict)
+    tokens: PairTokens = field(metadata=HIDDEN)
 
     def by_words(self) -> "AttentionMaps":
-        """The maps over words: those of `over_words`, for other stacks merged by `merge_pieces`."""
+        """The maps over words: those that a stack has of its own, else a word's mean over rows and sum over columns."""
         stacks = {}
         for name, maps in self.stacks.items():
-            rows, columns = self.tokens.sides(name)
-            given = self.over_words.get(name)
-            weights = merge_pieces(maps.weights, rows, columns) if given is None else given
-            mask = merge_mask(maps.mask, rows, columns)
-            stacks[name] = StackMaps(weights, mask, rows.words, columns.words, maps.present)
+            sides = self.tokens.sides(name)
+            rows, columns = (side.membership() for side in sides)
+            weights = maps.over_words
+            if weights is None:
+                weights = torch.from_numpy(over_words(maps.weights.numpy(), rows.numpy(), columns.numpy()))
+            mask = rows @ maps.mask.float() @ columns.T > 0.0  # any piece of the word to any piece of the other
+            stacks[name] = StackMaps(weights, mask, sides[0].words, sides[1].words, maps.present)
         return replace(self, stacks=stacks)
 
 
@@ -95,21 +102,26 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     for a text longer than the model's `max_length`.
     """
     tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+    return AttentionMaps(source, target, "weights", weights_of_pair(model, tokens), tokens)
+
+
+def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
+    """The attention weights of every stack."""
     with evaluating(model), record_attention(model) as recording:
         require_finite(model(*tokens.inputs(next(model.parameters()).device)))
     stacks = {}
     for name, modules in model.attention_stacks().items():
         if recording[name]:
             rows, columns = (side.pieces for side in tokens.sides(name))
-            mask = torch.stack([edges(module, len(rows), len(columns)) for module in modules])
+            mask = torch.stack([_edges(module, len(rows), len(columns)) for module in modules])
             present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
             (weights,) = recording.stacked(name).float().cpu()  # 1 L H Q K -> L H Q K
             weights = weights * present[:, :, None, None]
             stacks[name] = StackMaps(weights, mask, rows, columns, None if present.all() else present)
-    return AttentionMaps(source, target, tokens, stacks)
+    return stacks
 
 
-def edges(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:
+def _edges(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:
     """Where the module's graph has an edge; everywhere for a module without one. A single sentence has no padding."""
     graph = getattr(module, "graph", None)
     if not isinstance(graph, Graph):

@@ -4,8 +4,8 @@ To add one, subclass `Method` and enter it in `METHODS`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import ClassVar
 
@@ -25,9 +25,9 @@ from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import STACKS
 from transformer_mt.tokenizer.symbols import BOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.maps import AttentionMaps, StackMaps, attend_pair
+from transformer_mt.views.maps import AttentionMaps, StackMaps, weights_of_pair
 from transformer_mt.views.recording import record_attention
-from transformer_mt.views.words import PairTokens, sum_pieces, tokenize_pair
+from transformer_mt.views.words import PairTokens, tokenize_pair
 
 ALL = tuple(STACKS)
 
@@ -45,6 +45,7 @@ class Method(ABC):
     and head. `meaning` completes "A number is …".
     """
 
+    name: ClassVar[str]
     whole: ClassVar[bool]
     meaning: ClassVar[str]
 
@@ -52,7 +53,6 @@ class Method(ABC):
         """Whether the method can be computed for this model."""
         return True
 
-    @abstractmethod
     def maps(
         self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
     ) -> AttentionMaps:
@@ -60,11 +60,18 @@ class Method(ABC):
 
         Raises `InputError` for a text that is too long.
         """
+        tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+        return AttentionMaps(source, target, self.name, self.compute(model, tokens, stacks), tokens)
+
+    @abstractmethod
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+        """The matrices of each of these stacks that the method covers."""
 
 
 class Weights(Method):
     """α_ij, the attention weights themselves."""
 
+    name = "weights"
     whole = False
     meaning = "the weight that the row's token gives to the column's; a row sums to 1"
 
@@ -73,38 +80,34 @@ class Weights(Method):
         return bool(model.attention_stacks())
 
     @override
-    def maps(
-        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
-    ) -> AttentionMaps:
-        maps = attend_pair(model, tokenizer, source, target)
-        return replace(maps, stacks={name: stack for name, stack in maps.stacks.items() if name in stacks})
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+        return {name: maps for name, maps in weights_of_pair(model, tokens).items() if name in stacks}
 
 
 class Values(Weights):
     """‖α_ij v_j W_o‖: a large weight on a short vector counts little (Kobayashi et al. 2020)."""
 
-    whole = False
+    name = "values"
     meaning = "the length of the vector that the column's token adds to the row's: weight times projected value"
 
     @override
-    def maps(
-        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
-    ) -> AttentionMaps:
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
         with record_attention(model) as recording:
-            maps = super().maps(model, tokenizer, source, target, stacks=stacks)
-        by_stack = {}
-        for name, stack in maps.stacks.items():
-            norms = torch.zeros_like(stack.weights)
+            by_stack = super().compute(model, tokens, stacks)
+        for name, maps in by_stack.items():
             layers = zip(model.attention_stacks()[name], recording[name], recording.values_of(name), strict=True)
-            for layer, (module, weights, values) in enumerate(layers):
-                norms[layer] = value_norms(module, weights, values)[0].float().cpu()
-            by_stack[name] = replace(stack, weights=norms)
-        return replace(maps, stacks=by_stack)
+            norms = torch.stack([value_norms(module, weights, values)[0] for module, weights, values in layers])
+            by_stack[name] = replace(maps, weights=norms.float().cpu())
+        return by_stack
 
 
 class Gradient(Method):
-    """x_j · ∂ ln p(y_i) / ∂x_j: gradient × input; see `gradient_times_input`."""
+    """x_j · ∂ ln p(y_i) / ∂x_j: gradient × input; see `gradient_times_input`.
 
+    Over words rows and columns are summed: ln p of a word is the sum over its pieces, and so are its parts.
+    """
+
+    name = "gradient"
     whole = True
     meaning = "the slope of the row's ln p along the column's embedding, times that; below zero it speaks against"
 
@@ -113,51 +116,44 @@ class Gradient(Method):
         return isinstance(model, Transformer | RecurrentSeq2Seq)
 
     @override
-    def maps(
-        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
-    ) -> AttentionMaps:
-        """Over words rows and columns are summed: ln p of a word is the sum over its pieces, and so are its parts."""
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
         if not self.applies_to(model):
             raise InputError("--method: gradient needs a Transformer or a recurrent model; choose another")
-        tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
-        chosen = [stack for stack in ("decoder", "cross") if stack in stacks]
-        matrices = {stack: gradient_times_input(model, tokens, stack=stack).cpu() for stack in chosen}
-        over_words = {stack: sum_pieces(matrix, *tokens.sides(stack)) for stack, matrix in matrices.items()}
-        return _whole_maps(tokens, source, target, matrices, over_words=over_words)
+        by_stack = {}
+        for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
+            rows, columns = (side.membership() for side in tokens.sides(stack))
+            matrix = gradient_times_input(model, tokens, stack=stack).cpu()
+            by_stack[stack] = _whole_maps(tokens, stack, matrix, over_words=rows @ matrix @ columns.T)
+        return by_stack
 
 
 class Erasure(Method):
-    """How far ln p of the row falls without the column (Li et al. 2016); see `erase`."""
+    """How far ln p of the row falls without the column (Li et al. 2016); see `erase`.
 
+    Over words all pieces of a column's word are taken out at once, and the rows of a word are summed.
+    """
+
+    name = "erasure"
     whole = True
     meaning = "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises"
 
     @override
-    def maps(
-        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
-    ) -> AttentionMaps:
-        """Over words all pieces of a column's word are taken out at once, and the rows of a word are summed."""
-        tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
-        matrices, over_words = {}, {}
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+        by_stack = {}
         for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
             rows, columns = tokens.sides(stack)
             pieces, words = _parts(range(len(columns.pieces))), _parts(columns.word_of_piece)
             parts = list(dict.fromkeys((*pieces, *words)))  # a word of one piece is taken out once
             falls = erase(model, tokens, parts, stack=stack).cpu()
-            matrices[stack] = falls[:, list(map(parts.index, pieces))]
-            over_words[stack] = rows.membership() @ falls[:, list(map(parts.index, words))]
-        maps = _whole_maps(tokens, source, target, matrices, over_words=over_words)
-        if "decoder" in stacks:
-            maps.stacks["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
-        return maps
+            of_words = rows.membership() @ falls[:, list(map(parts.index, words))]
+            matrix = falls[:, list(map(parts.index, pieces))]
+            by_stack[stack] = _whole_maps(tokens, stack, matrix, over_words=of_words)
+        if "decoder" in by_stack:
+            by_stack["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
+        return by_stack
 
 
-METHODS: dict[str, type[Method]] = {
-    "weights": Weights,
-    "values": Values,
-    "gradient": Gradient,
-    "erasure": Erasure,
-}
+METHODS: dict[str, type[Method]] = {method.name: method for method in (Weights, Values, Gradient, Erasure)}
 
 
 @torch.no_grad()
@@ -188,18 +184,13 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
     source, read = tokens.inputs(next(model.parameters()).device)
     # cuDNN has the gradients of a GRU in training mode only.
     with evaluating(model, gradients=True), torch.backends.cudnn.flags(enabled=False):
-        if stack == "cross":
-            table = model.source_embedding.table
-            x = table.weight.detach()[source].requires_grad_()
-            with _reading(table, x):
-                state = model.start(source)
-            logits, _ = model.decode(read, state)
-        else:
-            table = model.target_embedding.table
-            x = table.weight.detach()[read].requires_grad_()
+        side, ids = (model.source_embedding, source) if stack == "cross" else (model.target_embedding, read)
+        x = side.table.weight.detach()[ids].requires_grad_()
+        # A table that both sides share gives these embeddings to one side alone.
+        with _reading(side.table, x) if stack == "cross" else nullcontext():
             state = model.start(source)
-            with _reading(table, x):
-                logits, _ = model.decode(read, state)
+        with _reading(side.table, x) if stack == "decoder" else nullcontext():
+            logits, _ = model.decode(read, state)
         written = torch.tensor(tokens.written.ids, device=read.device)[:, None]
         log_p = logits[0].log_softmax(dim=-1).gather(-1, written)[:, 0]
         slopes = torch.stack([torch.autograd.grad(row, x, retain_graph=True)[0][0] for row in log_p])  # T N D
@@ -273,19 +264,11 @@ def _parts(group_of_piece: Sequence[int]) -> list[Part]:
 
 
 def _whole_maps(
-    tokens: PairTokens,
-    source: str,
-    target: str,
-    matrices: Mapping[str, Float[Tensor, "_ _"]],
-    *,
-    over_words: Mapping[str, Float[Tensor, "_ _"]],
-) -> AttentionMaps:
-    """One matrix a stack, as that of its only layer and head; in the decoder's no row sees the pieces after it."""
-    stacks = {}
-    for name, matrix in matrices.items():
-        rows, columns = (side.pieces for side in tokens.sides(name))
-        mask = torch.ones(1, len(rows), len(columns), dtype=torch.bool)
-        stacks[name] = StackMaps(matrix[None, None], mask.tril() if name == "decoder" else mask, rows, columns)
-    return AttentionMaps(
-        source, target, tokens, stacks, {name: words[None, None] for name, words in over_words.items()}
-    )
+    tokens: PairTokens, stack: str, matrix: Float[Tensor, "Q K"], *, over_words: Float[Tensor, "W V"]
+) -> StackMaps:
+    """A matrix as that of a stack's only layer and head; in the decoder's no row sees the pieces after it."""
+    rows, columns = (side.pieces for side in tokens.sides(stack))
+    mask = torch.ones(1, len(rows), len(columns), dtype=torch.bool)
+    if stack == "decoder":
+        mask = mask.tril()
+    return StackMaps(matrix[None, None], mask, rows, columns, over_words=over_words[None, None])

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from rich.text import Text
 
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
-from transformer_mt.views.data import hidden
 from transformer_mt.views.text import escape_controls, rendered
 
 # Steps are whole numbers.
@@ -23,7 +23,6 @@ ROWS, NARROWEST = 10, 40
 # The dots of a braille character, of 4 rows and 2 columns, as bits.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BRAILLE = 0x2800
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHADES = " ░▒▓█"
 
 # The curves of a run: their name, the kind of line in the metrics, and the key in it.
@@ -33,21 +32,12 @@ CURVES = {
     "learning_rate": ("training", "learning_rate"),
     "bleu": ("validation", "bleu"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """The curves of a run, each as pairs of step and number: losses in nats a target token, learning rate, BLEU."""
-
-    run: str
-    training_loss: Points
-    validation_loss: Points
-    learning_rate: Points
-    bleu: Points
+# Losses in nats a target token, learning rate, BLEU, each by step.
+Curves = Mapping[str, Points]
 
 
 def read_curves(run: Run) -> Curves:
-    """The curves of a run, of all measurements in its metrics. Raises `InputError` where there are none."""
+    """The `CURVES` of a run, of all measurements in its metrics. Raises `InputError` where there are none."""
     points: dict[str, list[tuple[Number, Number]]] = {name: [] for name in CURVES}
     for record in run.metrics():
         for name, (kind, key) in CURVES.items():
@@ -56,7 +46,7 @@ def read_curves(run: Run) -> Curves:
                 points[name].append((record["step"], float(value)))
     if not any(points.values()):
         raise InputError(f"{run.path}: nothing has been measured yet; train it with tmt train")
-    return Curves(str(run.path), **points)
+    return points
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +55,8 @@ class Series:
 
     name: str
     points: Points
-    group: int = hidden(default=0)
-    dashed: bool = hidden(default=False)
+    group: int = 0
+    dashed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,58 +77,54 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class RunsPlot:
-    """The curves of several runs."""
+class CurvesPlot:
+    """Panels of curves, and their numbers: `data` for JSON, `arrays` for numpy, of pairs of step and value."""
 
-    runs: Sequence[Curves]
+    panels: Sequence[Panel]
+    data: Mapping[str, Any]
+    arrays: Mapping[str, Any]
 
-    def panels(self) -> list[Panel]:
-        """Loss, learning rate and BLEU, as far as they were measured."""
-        losses = [self._series("training_loss", "training", dashed=True), self._series("validation_loss", "validation")]
-        panels = {
-            "loss, nats a target token": [curve for pair in zip(*losses, strict=True) for curve in pair],
-            "learning rate": self._series("learning_rate", ""),
-            "BLEU on validation": self._series("bleu", ""),
-        }
-        measured = {title: [curve for curve in curves if curve.points] for title, curves in panels.items()}
-        return [Panel(title, curves) for title, curves in measured.items() if curves]
 
-    def _series(self, curve: str, name: str, *, dashed: bool = False) -> list[Series]:
+def plot_runs(runs: Mapping[str, Curves]) -> CurvesPlot:
+    """Loss, learning rate and BLEU of runs by their names, as far as they were measured.
+
+    Arrays: `runs`, the names, and of run n, from 0, `n.training_loss` and so on.
+    """
+
+    def series(curve: str, name: str = "", *, dashed: bool = False) -> list[Series]:
         """A curve of every run; it is named after the run only where there are several."""
-        several = len(self.runs) > 1
         return [
-            Series(" ".join(filter(None, (run.run if several else "", name))), getattr(run, curve), group, dashed)
-            for group, run in enumerate(self.runs)
+            Series(" ".join(filter(None, (run if len(runs) > 1 else "", name))), curves[curve], group, dashed)
+            for group, (run, curves) in enumerate(runs.items())
         ]
 
-    def arrays(self) -> dict[str, Any]:
-        """`runs`, their names, and of run n `n.training_loss` and so on, pairs of step and value."""
-        return {"runs": [run.run for run in self.runs]} | {
-            f"{number}.{curve}": np.reshape(getattr(run, curve), (-1, 2))
-            for number, run in enumerate(self.runs)
-            for curve in CURVES
-        }
+    losses = zip(series("training_loss", "training", dashed=True), series("validation_loss", "validation"), strict=True)
+    panels = {
+        "loss, nats a target token": [curve for pair in losses for curve in pair],
+        "learning rate": series("learning_rate"),
+        "BLEU on validation": series("bleu"),
+    }
+    measured = {title: [curve for curve in curves if curve.points] for title, curves in panels.items()}
+    arrays = {
+        f"{number}.{name}": np.reshape(points, (-1, 2))
+        for number, curves in enumerate(runs.values())
+        for name, points in curves.items()
+    }
+    return CurvesPlot(
+        [Panel(title, curves) for title, curves in measured.items() if curves],
+        {"runs": [{"run": run, **curves} for run, curves in runs.items()]},
+        {"runs": [*runs], **arrays},
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulesPlot:
-    """Learning rates over the steps of a training, each with its name."""
-
-    curves: Sequence[Series]
-
-    @classmethod
-    def of(cls, schedules: Mapping[str, Points]) -> "SchedulesPlot":
-        """From the points of each schedule by its name."""
-        return cls([Series(name, points, group) for group, (name, points) in enumerate(schedules.items())])
-
-    def panels(self) -> list[Panel]:
-        """All in one panel."""
-        return [Panel("learning rate", self.curves)]
-
-    def arrays(self) -> dict[str, Any]:
-        """`names`, and `n` for the pairs of curve n."""
-        points = {str(number): np.array(curve.points) for number, curve in enumerate(self.curves)}
-        return {"names": [curve.name for curve in self.curves]} | points
+def plot_schedules(schedules: Mapping[str, Points]) -> CurvesPlot:
+    """Learning rates over the steps of a training by their names; arrays: `names`, and `n` for curve n, from 0."""
+    curves = [Series(name, points, group) for group, (name, points) in enumerate(schedules.items())]
+    return CurvesPlot(
+        [Panel("learning rate", curves)],
+        {"curves": [{"name": name, "points": points} for name, points in schedules.items()]},
+        {"names": [*schedules], **{str(curve.group): np.array(curve.points) for curve in curves}},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +135,6 @@ class PositionsPlot:
 
     @property
     def title(self) -> str:
-        """What is shown."""
         length, features = self.rows.shape
         return f"sinusoidal encoding: {length} positions down, {features} features across"
 
@@ -189,12 +174,13 @@ def tick_label(value: Number) -> str:
 
 def _panel(panel: Panel, *, width: int) -> Iterator[str]:
     low, high = panel.extent(1)
-    labels = {_row(value, low, high): tick_label(value) for value in ticks(low, high, most=4)}
-    gutter = max(map(len, labels.values()), default=0)
+    labels = {min(ROWS - 1, int((high - tick) / (high - low) * ROWS)): tick for tick in ticks(low, high, most=4)}
+    numbers = [tick_label(labels[row]) if row in labels else "" for row in range(ROWS)]
+    gutter = max(map(len, numbers))
     columns = width - gutter - 2
     yield escape_controls(panel.title)
-    for row, line in enumerate(_canvas(panel, columns=columns)):
-        yield f"{labels.get(row, ''):>{gutter}} │{line}".rstrip()
+    for number, line in zip(numbers, _canvas(panel, columns=columns), strict=True):
+        yield f"{number:>{gutter}} │{line}".rstrip()
     yield f"{'':>{gutter}} └{'─' * columns}"
     yield f"{'':>{gutter}}  {_horizontal_axis(panel, columns)}".rstrip()
     if len(panel.series) > 1:
@@ -204,41 +190,33 @@ def _panel(panel: Panel, *, width: int) -> Iterator[str]:
 
 
 def _canvas(panel: Panel, *, columns: int) -> list[str]:
-    if len(panel.series) == 1:
-        return _dotted(panel, panel.series[0].points, columns=columns)
-    cells = [[" "] * columns for _ in range(ROWS)]
-    for number, curve in enumerate(panel.series):
-        for column, height in _heights(panel, curve.points, columns):
-            cells[min(ROWS - 1, int((1 - height) * ROWS))][column] = _letter(number)
-    return ["".join(line) for line in cells]
-
-
-def _dotted(panel: Panel, points: Points, *, columns: int) -> list[str]:
-    """Braille has twice as many columns, and four times as many rows."""
-    cells = np.zeros((ROWS, columns), int)
+    """A single curve as braille dots, which have twice the columns and four times the rows; several as letters."""
+    if len(panel.series) > 1:
+        letters = np.full((ROWS, columns), " ")
+        for number, curve in enumerate(panel.series):
+            for column, row in _places(panel, curve.points, columns, ROWS):
+                letters[row, column] = _letter(number)
+        return ["".join(line) for line in letters.tolist()]
+    dots = np.zeros((ROWS, columns), int)
     before: int | None = None
-    for column, height in _heights(panel, points, 2 * columns):
-        row = min(4 * ROWS - 1, int((1 - height) * 4 * ROWS))
+    for column, row in _places(panel, panel.series[0].points, 2 * columns, 4 * ROWS):
         first, last = (row, row) if before is None else sorted((row, before))
         for dot in range(first, last + 1):  # a steep curve stays a line
-            cells[dot // 4, column // 2] |= _DOTS[dot % 4][column % 2]
+            dots[dot // 4, column // 2] |= _DOTS[dot % 4][column % 2]
         before = row
-    return ["".join(chr(_BRAILLE + bits) if bits else " " for bits in line) for line in cells.tolist()]
+    return ["".join(chr(_BRAILLE + bits) if bits else " " for bits in line) for line in dots.tolist()]
 
 
-def _heights(panel: Panel, points: Points, columns: int) -> Iterator[tuple[int, float]]:
-    """The height of a curve, from 0 to 1, in each column that it reaches, straight between its points."""
+def _places(panel: Panel, points: Points, columns: int, rows: int) -> Iterator[tuple[int, int]]:
+    """The row of a curve, from above, in each column that it reaches, straight between its points."""
     if not points:
         return
     (left, right), (low, high) = panel.extent(0), panel.extent(1)
-    xs = [(x - left) / (right - left) * (columns - 1) for x, _ in points]
-    ys = [(y - low) / (high - low) for _, y in points]
+    xs, ys = np.array(points, float).T
+    xs = (xs - left) / (right - left) * (columns - 1)
     for column in range(round(xs[0]), round(xs[-1]) + 1):
-        yield column, float(np.interp(column, xs, ys))
-
-
-def _row(value: float, low: float, high: float) -> int:
-    return min(ROWS - 1, int((1 - (value - low) / (high - low)) * ROWS))
+        height = (np.interp(column, xs, ys) - low) / (high - low)
+        yield column, min(rows - 1, int((1 - height) * rows))
 
 
 def _horizontal_axis(panel: Panel, columns: int) -> str:
@@ -249,9 +227,9 @@ def _horizontal_axis(panel: Panel, columns: int) -> str:
         label = tick_label(value)
         start = max(0, round((value - left) / (right - left) * (columns - 1)) - len(label) // 2)
         if start + len(label) <= columns - len(name):
-            line += " " * (start - len(line)) + label
-    return line + " " * (columns - len(line) - len(name)) + name
+            line = f"{line:<{start}}{label}"
+    return f"{line:<{columns - len(name)}}{name}"
 
 
 def _letter(number: int) -> str:
-    return _LETTERS[number % len(_LETTERS)]
+    return ascii_lowercase[number % len(ascii_lowercase)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_mt.corpus.pairs import words
@@ -108,18 +108,3 @@ def over_words(
     A word without a piece has zeros. In NumPy: for matrices this small, torch's threads cost more than they gain.
     """
     return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) @ weights @ columns.T
-
-
-def merge_pieces(weights: Float[Tensor, "... Q K"], rows: Tokens, columns: Tokens) -> Float[Tensor, "... W V"]:
-    """`over_words` of a tensor on the CPU."""
-    return torch.from_numpy(over_words(weights.numpy(), rows.membership().numpy(), columns.membership().numpy()))
-
-
-def sum_pieces(matrix: Float[Tensor, "... Q K"], rows: Tokens, columns: Tokens) -> Float[Tensor, "... W V"]:
-    """Matrices over words: the sum over a word's rows and columns, as ln p of a word is the sum over its pieces."""
-    return rows.membership() @ matrix @ columns.membership().T
-
-
-def merge_mask(mask: Bool[Tensor, "... Q K"], rows: Tokens, columns: Tokens) -> Bool[Tensor, "... W V"]:
-    """True where any piece of the row's word may attend to any piece of the column's."""
-    return rows.membership() @ mask.float() @ columns.membership().T > 0.0
