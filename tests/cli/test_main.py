@@ -35,6 +35,7 @@ def test_help_opens_with_a_sentence_and_examples(command: str, tmt: Tmt) -> None
 @pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
 def test_help_is_plain_text_of_at_most_80_columns(command: list[str], tmt: Tmt) -> None:
     text = tmt(*command, "--help").out
+    assert tmt(*command, "-h").out == text
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 80
 
@@ -44,11 +45,6 @@ def test_without_a_command_the_help_comes(tmt: Tmt) -> None:
     assert bare == tmt("--help")
     assert bare.code == 0
     assert all(re.search(rf"^  {command} ", bare.out, re.MULTILINE) for command in COMMANDS)
-
-
-@pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
-def test_the_short_form_of_help_is_help(command: list[str], tmt: Tmt) -> None:
-    assert tmt(*command, "-h") == tmt(*command, "--help")
 
 
 def test_the_version_is_that_of_the_package(tmt: Tmt) -> None:
@@ -68,14 +64,11 @@ def completed(line: str) -> list[str]:
     return ended.stdout.split()
 
 
+@pytest.mark.slow
 def test_a_shell_completes_commands_and_options() -> None:
     assert completed("tmt t") == ["train", "translate"]
     assert completed("tmt train --e") == ["--epochs"]
     assert completed("tmt translate --to") == ["--top-k", "--top-p"]
-
-
-def test_completion_is_offered_by_the_help(tmt: Tmt) -> None:
-    assert "--install-completion" in tmt("--help").out
 
 
 def test_help_imports_nothing_slow() -> None:
@@ -95,6 +88,7 @@ def test_a_real_process_ends_with_the_code_and_without_a_traceback() -> None:
     assert ended.stderr == "tmt: error: --bogus: there is no such option; see tmt train --help\n"
 
 
+@pytest.mark.slow
 def test_help_for_nobody_is_quiet() -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -103,6 +97,7 @@ def test_help_for_nobody_is_quiet() -> None:
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 def test_results_that_find_no_room_are_one_line() -> None:
     with open("/dev/full", "w") as full:
         ended = subprocess.run([*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -155,10 +150,6 @@ def test_training_that_diverges_has_a_code_of_its_own(failing: Callable[[BaseExc
     assert failing(Diverged("training: at step 3")) == Outcome(4, "", "tmt: error: training: at step 3\n")
 
 
-def test_an_interrupted_call_from_python_is_quiet(failing: Callable[[BaseException], Outcome]) -> None:
-    assert failing(KeyboardInterrupt()) == Outcome(130, "", "")
-
-
 class Panic(BaseException):
     """As libraries written in Rust raise it."""
 
@@ -192,16 +183,6 @@ def test_a_fault_of_ours_is_one_line_and_a_report(
     )
     assert "Traceback (most recent call last)" in report.read_text("utf-8")
     assert type(raised).__name__ in report.read_text("utf-8")
-
-
-def test_a_report_that_cannot_be_written_is_said_so(
-    failing: Callable[[BaseException], Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", "missing")
-    assert failing(KeyError("x")).err == (
-        "tmt: error: internal error (KeyError: 'x'): this is a fault of tmt; no report could be written (No such file "
-        "or directory); please report it\n"
-    )
 
 
 def test_every_exit_code_is_documented(tmt: Tmt) -> None:

@@ -24,13 +24,6 @@ def test_translate_names_the_words_on_stderr(trained: str, tmt: Tmt) -> None:
     assert translate(tmt, trained, UNKNOWN, KNOWN, UNKNOWN)[1] == NOTE
 
 
-def test_attend_names_them_too(trained: str, tmt: Tmt) -> None:
-    command = ("attend", "--model", trained, "--layer", "1")
-    assert tmt(*command, UNKNOWN, "--beam", "1").err == NOTE
-    assert tmt(*command, UNKNOWN, "--target", "The man.").err == NOTE
-    assert tmt(*command, KNOWN, "--beam", "1").err == ""
-
-
 def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tmt: Tmt) -> None:
     assert translate(tmt, trained, "Zwei Züge, zwei Autos; ein Zug.")[1] == (
         "tmt: never seen in training: Zwei, Züge, Autos, ein, Zug; the translation guesses\n"
@@ -70,13 +63,6 @@ def test_quiet_leaves_the_remark_out_and_json_still_carries_it(
     assert json.loads(outcome.out)["never_seen"] == ["Bahnhofsvorsteher"]
 
 
-def test_quiet_still_says_what_went_wrong(trained: str, tmt: Tmt) -> None:
-    Path("in.txt").write_bytes(b"\xff\xfe\n")
-    outcome = tmt("translate", "--quiet", "--model", trained, "--input", "in.txt")
-    assert outcome.code == 2
-    assert "tmt: in.txt:1: not UTF-8" in outcome.err
-
-
 @pytest.mark.parametrize("command", ["translate", "attend"])
 def test_a_run_that_does_not_know_its_words_claims_nothing(command: str, own_run: Path, tmt: Tmt) -> None:
     (own_run / "words.tsv").unlink()
@@ -92,6 +78,7 @@ def test_what_is_said_of_a_word_cannot_command_the_terminal(trained: str, tmt: T
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: Tmt) -> None:
     for language, text in (("de", "Der Ärger wächst."), ("en", "The trouble grows.")):
         Path(f"own.{language}").write_text(f"{text}\n{text} x\n" * 8, "utf-8")
@@ -100,15 +87,7 @@ def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: T
     assert translate(tmt, "runs/own", "Der Hund wächst nicht.")[1] == NOTE.replace("Bahnhofsvorsteher", "nicht")
 
 
-def test_the_words_of_a_mixture_are_those_of_all_its_corpora(data: str, tmt: Tmt) -> None:
-    for language in ("de", "en"):
-        Path(f"own.{language}").write_text("Ärger.\nÄrger!\n" * 8, "utf-8")
-    mixture = f"data.mixture={{{json.dumps(str(Path('own.de,own.en')))} = 0.5}}"
-    options = settings(training__steps="1")
-    assert tmt("train", "--data", data, "--set", mixture, "--run-dir", "mixed", *options).code == 0
-    assert translate(tmt, "mixed", "Ärger, Hund, Zug.")[1] == NOTE.replace("Bahnhofsvorsteher", "Zug")
-
-
+@pytest.mark.slow
 def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.corpus.stream.BLOCK", 17)
     Path("own").mkdir()
@@ -120,9 +99,3 @@ def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt, monkeypatch: pyt
     said = "words: only those of the part of the stream that the vocabulary is learned from are remembered"
     assert f"tmt: {said}\n" in outcome.err
     assert translate(tmt, "streamed", UNKNOWN)[1] == NOTE.replace("never seen", "rare or never seen")
-
-
-def test_a_training_that_continues_leaves_its_words_as_they_are(own_run: Path, data: str, tmt: Tmt) -> None:
-    before = (own_run / "words.tsv").stat().st_mtime_ns
-    assert tmt("train", "--data", data, "--run-dir", str(own_run), *settings(training__steps="8")).code == 0
-    assert (own_run / "words.tsv").stat().st_mtime_ns == before

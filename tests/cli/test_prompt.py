@@ -87,6 +87,7 @@ def test_lines_are_edited_called_back_and_remembered(remembered: Path) -> None:
     assert (code, re.findall("got.*|end", screen)) == (0, ["got ['abXc']", "got ['abXc']", "end"])
     assert person.echoes
     assert remembered.read_text().splitlines()[-1] == ":quit"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (remembered, remembered.parent)] == [0o600, 0o700]
     again = Person()
     again.types("\x1b[A\x1b[A\n", "\x04")
     code, screen = again.ends()
@@ -108,14 +109,6 @@ def test_a_signal_at_the_prompt_leaves_a_terminal_that_echoes(number: int, code:
     assert remembered.read_text() == "ja\n"
 
 
-def test_without_readline_there_is_a_plain_prompt(remembered: Path) -> None:
-    person = Person(f"import sys; sys.modules['readline'] = None\n{PROGRAM}")
-    person.types("ja\n", "\x04")
-    code, screen = person.ends()
-    assert (code, re.findall("got.*|end", screen)) == (0, ["got ['ja']", "end"])
-    assert not remembered.exists()
-
-
 def test_off_a_terminal_nothing_is_remembered(
     remembered: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,22 +116,6 @@ def test_off_a_terminal_nothing_is_remembered(
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
     assert [list(source.lines) for source in prompted("\x1b> ")] == [["ja"]]
     assert not remembered.exists()
-
-
-def test_the_history_is_for_its_owner_alone(remembered: Path) -> None:
-    person = Person()
-    person.types("ja\n", ":quit\n")
-    person.ends()
-    assert stat.S_IMODE(remembered.stat().st_mode) == 0o600
-    assert stat.S_IMODE(remembered.parent.stat().st_mode) == 0o700
-
-
-def test_a_history_that_cannot_be_written_stops_nobody(remembered: Path) -> None:
-    (remembered.parents[1]).write_text("a file where a folder should be")
-    person = Person()
-    person.types("ja\n", ":quit\n")
-    code, screen = person.ends()
-    assert (code, re.findall("got.*|end", screen)) == (0, ["got ['ja']", "end"])
 
 
 def test_the_history_is_where_programs_keep_their_state(monkeypatch: pytest.MonkeyPatch) -> None:

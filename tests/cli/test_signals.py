@@ -101,6 +101,7 @@ def hanging_in(module: str, name: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_finishes_the_step_saves_and_loses_nothing(
     number: int, code: int, data: str, uninterrupted: str, workplace: Path, tmt: Tmt
@@ -247,6 +248,7 @@ def test_an_interrupt_at_the_very_start_is_quiet(module: str) -> None:
     assert process.returncode == 130
 
 
+@pytest.mark.slow
 def test_little_is_imported_before_signals_are_handled() -> None:
     program = "import os, sys; old = {*sys.modules}; import transformer_mt.cli.main; print({*sys.modules} - old)"
     command = [sys.executable, "-S", "-c", program]  # without what the environment imports at every start

@@ -34,17 +34,6 @@ def test_training_writes_lines_to_stderr_and_its_result_to_stdout(data: str, tmt
     assert 'tmt: try: tmt translate --model new "…" and tmt attend --model new' in outcome.err
 
 
-def test_metrics_are_json_lines_with_increasing_steps(trained: str) -> None:
-    found = metrics(trained)
-    assert [(line["kind"], line["step"]) for line in found] == [
-        ("training", 2),
-        ("validation", 3),
-        ("training", 4),
-        ("training", 6),
-        ("validation", 6),
-    ]
-
-
 def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, data: str, tmt: Tmt) -> None:
     before = contents(own_run)
     outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings())
@@ -58,6 +47,7 @@ def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, data: str, tm
     assert after == before
 
 
+@pytest.mark.slow
 def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data: str, tmt: Tmt) -> None:
     longer = settings(training__steps="9")
     assert tmt("train", "--data", data, "--run-dir", str(own_run), *longer).code == 0
@@ -68,6 +58,7 @@ def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data:
     assert [line["step"] for line in metrics("run")] == [line["step"] for line in metrics("straight")]
 
 
+@pytest.mark.slow
 def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, data: str, tmt: Tmt) -> None:
     (own_run / "notes.txt").write_text("mine")
     changed = settings(model__feed_forward_width="17")
@@ -79,6 +70,7 @@ def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, dat
     assert [line["step"] for line in metrics("run")] == [2, 3, 4, 6, 6]
 
 
+@pytest.mark.slow
 def test_the_runs_name_is_the_configurations(data: str, tmt: Tmt) -> None:
     Path("small.toml").write_text("[training]\npatience = 7\n")
     assert tmt("train", "small.toml", "--data", data, *settings(training__steps="1")).code == 0
@@ -95,6 +87,7 @@ def test_check_writes_nothing_and_learns_a_batch_by_heart(data: str, tmt: Tmt, w
         assert re.search(rf"^{name} ", outcome.out, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_check_says_when_a_batch_cannot_be_learned(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.training.sanity_check.MOST_STEPS", 10)
     outcome = tmt("train", "--check", "--data", data, *settings())
@@ -133,6 +126,7 @@ def log_of(run: Path) -> list[str]:
     return [line[len("2000-01-01 00:00:00 ") :] for line in lines]
 
 
+@pytest.mark.slow
 def test_the_log_holds_what_was_said_start_after_start(data: str, tmt: Tmt) -> None:
     said: list[str] = []
     for steps in ("3", "6"):
@@ -144,20 +138,14 @@ def test_the_log_holds_what_was_said_start_after_start(data: str, tmt: Tmt) -> N
     assert not any("step 3" in line for line in log_of(Path("new")))
 
 
-def test_on_a_terminal_the_log_holds_the_same(data: str, terminal: Callable[..., tuple[int, str]]) -> None:
-    terminal("train", "--data", data, "--run-dir", "new", *settings())
-    log = "\n".join(log_of(Path("new")))
-    assert re.search(r"^step 4/6  epoch", log, re.MULTILINE)
-    assert re.search(r"^step 6  validation loss", log, re.MULTILINE)
-    assert "\x1b" not in log
-
-
+@pytest.mark.slow
 def test_the_log_holds_the_error_that_ended_training(data: str, tmt: Tmt) -> None:
     wild = settings(schedule__factor="1000", schedule__warmup="1", model__norm="none")
     error = tmt("train", "--data", data, "--run-dir", "new", *wild).err.splitlines()[-1]
     assert log_of(Path("new"))[-1] == error.removeprefix("tmt: ")
 
 
+@pytest.mark.slow
 def test_the_log_is_not_written_through_a_link(own_run: Path, data: str, tmt: Tmt) -> None:
     Path("mine").write_text("mine")
     (own_run / "train.log").unlink()
@@ -168,6 +156,7 @@ def test_the_log_is_not_written_through_a_link(own_run: Path, data: str, tmt: Tm
     assert Path("mine").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_training_goes_on_when_nobody_reads_what_it_says(data: str) -> None:
     arguments = shlex.join([*PROGRAM, "train", "--data", data, "--run-dir", "new", *settings()])
     ended = subprocess.run(
@@ -214,6 +203,7 @@ def test_of_several_processes_the_first_speaks(tmp_path: Path, capsys: pytest.Ca
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_short_options_are_keys_of_the_configuration(data: str, tmt: Tmt) -> None:
     options = ("--epochs", "2", "--learning-rate", "0.003")
     outcome = tmt("train", "--data", data, "--run-dir", "new", *settings(), *options)
@@ -229,17 +219,10 @@ def test_short_options_are_keys_of_the_configuration(data: str, tmt: Tmt) -> Non
     assert metrics("steps")[-1]["step"] == 1
 
 
+@pytest.mark.slow
 def test_check_counts_the_steps_of_epochs(data: str, tmt: Tmt) -> None:
     wider = settings(model__width="64", model__feed_forward_width="64", training__batch_tokens="64")
     lines = tmt("train", "--check", "--data", data, *wider, "--epochs", "3").lines
     (batches,) = (int(line.split()[1]) for line in lines if line.startswith("batches "))
     (time,) = (line for line in lines if line.startswith("time "))
     assert time.endswith(f" for {3 * batches} steps")
-
-
-def test_on_a_terminal_epochs_are_what_is_left(data: str, terminal: Callable[..., tuple[int, str]]) -> None:
-    code, screen = terminal("train", "--data", data, "--run-dir", "new", *settings(), "--epochs", "2")
-    assert code == 0
-    last = screen[screen.rindex("left") - 200 :]
-    assert " 100 % " in last
-    assert "step 6/6" not in screen

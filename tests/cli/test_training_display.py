@@ -65,7 +65,7 @@ EVERY: list[Report] = [
     step(2.0),
     WindowReport(50, 2, 7.5, 1e-4, 12_345.0),
     validation(50),
-    FinishReport(50, "all steps are done", 50, -3.5),
+    FinishReport(50, "all steps are done", 50),
 ]
 
 
@@ -83,10 +83,6 @@ def test_what_fits_is_shown_whole() -> None:
     assert text.count("best") == 8
 
 
-def test_translations_command_no_terminal() -> None:
-    assert "\x1b" not in "\n".join(picture("\x1b[2J", height=24))
-
-
 @pytest.mark.parametrize(("epochs", "said"), [(0, f"step 50/{STEPS}"), (7, "step 50 ")])
 def test_the_bar_says_the_step_of_how_many_and_the_share(epochs: int, said: str) -> None:
     shown = live(epochs=epochs)
@@ -94,15 +90,6 @@ def test_the_bar_says_the_step_of_how_many_and_the_share(epochs: int, said: str)
     shown.show(step(2.0))
     assert drawn(shown)[0].startswith(said)
     assert "25 %" in drawn(shown)[0]
-
-
-def test_the_bar_moves_with_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = live()
-    shown.trainer.progress.step = 650
-    monkeypatch.setattr(shown.trainer, "share_done", lambda: 0.5)
-    shown.show(step(2.0))
-    assert f"step 650/{STEPS}" in drawn(shown)[0]
-    assert "50 %" in drawn(shown)[0]
 
 
 def test_below_the_bar_stands_the_speed_of_the_first_step_then_the_last_report() -> None:
@@ -113,7 +100,7 @@ def test_below_the_bar_stands_the_speed_of_the_first_step_then_the_last_report()
     shown.show(WindowReport(50, 0, 7.5, 1e-4, 12_345.0))
     shown.show(step(4.0))
     assert drawn(shown)[1] == f"step 50/{STEPS}  epoch 1  loss 7.500  rate 1.00e-04  12,345 tokens/s"
-    shown.show(FinishReport(50, "all steps are done", 30, -3.5))
+    shown.show(FinishReport(50, "all steps are done", 30))
     assert drawn(shown)[1] == "finished at step 50: all steps are done; best validation at step 30"
 
 

@@ -38,6 +38,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     return put
 
 
+@pytest.mark.slow
 @given(lines=LINES)
 @settings(max_examples=12)
 def test_one_line_comes_out_for_each_line_that_goes_in(
@@ -55,12 +56,6 @@ def test_one_line_comes_out_for_each_line_that_goes_in(
     assert all(found == "" for line, found in zip(lines, from_file.lines, strict=True) if not line)
     assert tmt("translate", "--quiet", "--model", trained) == from_file
     assert tmt("translate", "--quiet", "--model", trained, "--", *lines) == from_file
-
-
-def test_an_empty_input_gives_an_empty_output(trained: str, tmt: Tmt) -> None:
-    Path("empty.txt").touch()
-    assert tmt("translate", "--model", trained, "--input", "empty.txt", "--output", "out.txt").code == 0
-    assert Path("out.txt").read_bytes() == b""
 
 
 class Echo(Translator):
@@ -145,25 +140,9 @@ def test_the_n_best_are_different_and_numbered(trained: str, tmt: Tmt) -> None:
     assert len(packed[0]["n_best"]) == 3
 
 
-def test_scores_stand_before_each_translation(trained: str, tmt: Tmt) -> None:
-    (plain,) = tmt("translate", "--model", trained, SOURCES[0]).lines
-    (scored,) = tmt("translate", "--model", trained, "--scores", SOURCES[0]).lines
-    score, _, translation = scored.partition("\t")
-    assert translation == plain
-    assert float(score) <= 0
-
-
 def test_a_translation_begins_with_the_prefix(trained: str, tmt: Tmt) -> None:
     outcome = tmt("translate", "--model", trained, "--prefix", "The dog", *SOURCES[:3])
     assert all(line.startswith("The dog") for line in outcome.lines)
-
-
-def test_draws_are_a_function_of_the_seed(trained: str, tmt: Tmt) -> None:
-    def drawn(seed: str) -> list[str]:
-        return tmt("translate", "--model", trained, "--sample", "--seed", seed, *SOURCES[:4]).lines
-
-    assert drawn("3") == drawn("3")
-    assert drawn("3") != drawn("4")
 
 
 def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt) -> None:
@@ -173,17 +152,6 @@ def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt) -> None:
     outcome = tmt("translate", SOURCES[0])
     assert outcome.err == "tmt: using runs/new (de → en, data)\n"
     assert outcome.out == tmt("translate", "--model", trained, SOURCES[0]).out
-
-
-def test_at_a_prompt_each_line_is_answered_until_the_end_of_input(
-    trained: str, tmt: Tmt, terminal: Callable[..., tuple[int, str]]
-) -> None:
-    expected = tmt("translate", "--model", trained, SOURCES[0]).out
-    code, screen = terminal("translate", "--model", trained, typed=f"{SOURCES[0]}\n\n\x04")
-    assert code == 0
-    assert screen.count("de> ") == 3
-    assert f"de> {expected}" in screen
-    assert "Traceback" not in screen
 
 
 def test_a_quit_ends_the_prompt(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
@@ -226,6 +194,7 @@ def test_draws_prefixes_and_files_are_not_doubted(
     assert "unsure" not in terminal("translate", "--model", trained, *options, "--", "-9")[1]
 
 
+@pytest.mark.slow
 def test_a_translation_starts_without_torchs_compiler(trained: str) -> None:
     program = f"import atexit, sys; atexit.register(lambda: print(*sys.modules)); {PROGRAM[2]}"
     arguments = ["translate", "--model", trained, "--quiet", "Der Hund schläft."]
@@ -235,6 +204,7 @@ def test_a_translation_starts_without_torchs_compiler(trained: str) -> None:
     assert not {"torch._dynamo", "torch._inductor", "sympy"} & imported
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
     Path("in.txt").write_text("\n" * 200_000)
     command = f"{sys.executable} -c 'from transformer_mt.cli.main import main; main()' translate --model {trained} "
@@ -270,6 +240,7 @@ def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt) -> None:
     assert missing.err.startswith("tmt: error: B⟨U+DCFC⟩sche: cannot be read (")
 
 
+@pytest.mark.slow
 def test_lines_come_out_as_soon_as_they_are_there(trained: str) -> None:
     with subprocess.Popen(
         [*PROGRAM, "translate", "--model", trained], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -44,6 +44,7 @@ def test_training_begins_with_the_weights_and_the_vocabulary_of_the_parent(paren
     assert session.trainer.progress.step == 0
 
 
+@pytest.mark.slow
 def test_the_run_remembers_its_parent_and_continues_without_it(parent: Path, tmp_path: Path) -> None:
     whole = child(config_from(parent), tmp_path / "whole")
     list(whole.train())

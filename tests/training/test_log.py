@@ -57,9 +57,3 @@ def test_of_several_processes_the_first_writes_the_log(tmp_path: Path) -> None:
         assert log.step(step(1, loss=2.0, tokens=10)) is not None
         log.validation(ValidationReport(1, 0, VALIDATION, True, 0, 0.25))
         assert len(Run(tmp_path).metrics()) == (0 if rank else 2)
-
-
-def test_every_window_begins_where_the_last_one_ended(tmp_path: Path) -> None:
-    log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=2), is_main=True)
-    windows = [log.step(step(number, loss=float(number), tokens=10)) for number in range(1, 5)]
-    assert [window and window.loss for window in windows] == [None, 1.5, None, 3.5]

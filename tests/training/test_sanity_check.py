@@ -42,6 +42,7 @@ def test_the_check_measures_and_writes_nothing(training: TrainingSession, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_one_batch_is_learned_by_heart(training: TrainingSession, tmp_path: Path) -> None:
     batch = training.trainer.stream.encoded.batch(range(2))
     learned = list(overfit(training.trainer, batch))
@@ -72,6 +73,7 @@ def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(trai
         assert torch.equal(parameter, old)
 
 
+@pytest.mark.slow
 def test_one_batch_is_learned_in_float16_too(tmp_path: Path) -> None:
     training = built(tmp_path, "training.precision=float16")
     learned = list(overfit(training.trainer, training.trainer.stream.encoded.batch(range(2))))

@@ -23,6 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_corpus(tmp_path / "data")
 
 
+@pytest.mark.slow
 def test_a_trained_run_translates(tmp_path: Path, folder: Path) -> None:
     session = open_training(small_config(f"data.corpus={folder}", "training.steps=2"), tmp_path / "run")
     assert len(session.corpus.splits["train"]) == len(TRAIN)
@@ -67,6 +68,7 @@ def test_departure_from_the_configured_vocabulary_is_noted(tmp_path: Path) -> No
     assert session.tokenizer.size < 9999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "override",
     [
@@ -89,6 +91,7 @@ def test_a_model_that_this_machine_cannot_hold_is_refused_before_it_is_built(
     assert not (tmp_path / "large").exists()
 
 
+@pytest.mark.slow
 def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

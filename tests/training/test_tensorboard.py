@@ -50,6 +50,7 @@ def test_tensorboard_shows_what_the_metrics_say(tmp_path: Path) -> None:
     assert {"training/loss", "training/learning_rate", "validation/bleu"} <= shown(tmp_path).keys()
 
 
+@pytest.mark.slow
 @installed
 def test_after_a_resumption_every_point_is_shown_once(tmp_path: Path) -> None:
     train_until(opened(tmp_path, *OVERRIDES), 7)  # the last checkpoint is that of step 6
@@ -78,14 +79,6 @@ def test_only_the_main_process_writes_and_only_where_it_is_asked_for(tmp_path: P
         log = MetricsLog(Run(tmp_path), TrainingConfig(tensorboard=wanted), is_main=is_main)
         with log.training_from(0):
             assert not (tmp_path / TENSORBOARD).exists()
-
-
-@installed
-def test_overwriting_deletes_it(tmp_path: Path) -> None:
-    list(opened(tmp_path, *OVERRIDES).train())
-    assert (tmp_path / TENSORBOARD).exists()
-    opened(tmp_path, *OVERRIDES, overwrite=True)
-    assert not (tmp_path / TENSORBOARD).exists()
 
 
 @installed

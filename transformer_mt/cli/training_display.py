@@ -17,9 +17,8 @@ from transformer_mt.training.reports import FinishReport, Report, StepReport, Va
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.views.text import escape_controls
 
-VALIDATIONS_SHOWN = 8
-# Lines beside validations and samples: the progress bar, the last report, two headings, and the cursor's own.
-OTHER_LINES = 5
+# With both, the display fits into 24 lines; rich cuts off what exceeds the terminal.
+VALIDATIONS_SHOWN, LINES_A_SAMPLE = 8, 3
 
 
 class TrainLog:
@@ -139,24 +138,20 @@ class LiveDisplay:
         self.progress.update(self.task, description=description, completed=self.trainer.share_done())
 
     def _picture(self) -> RenderableType:
-        """Everything, in the height of the terminal; rich cuts off what exceeds it."""
         top = (self.progress, Text(self.line, no_wrap=True, overflow="ellipsis"))
         if not self.validations:
             return Group(*top)
-        samples = self.validations[-1].validation.samples
-        room = max(0, self.console.height - OTHER_LINES)
-        shown = max(1, min(len(self.validations), VALIDATIONS_SHOWN, room - len(samples)))
         scores = Table(box=None, header_style="bold")
         for heading in ("step", "loss", "BLEU", "chrF", ""):
             scores.add_column(heading, justify="right")
-        for report in self.validations[-shown:]:
+        for report in self.validations[-VALIDATIONS_SHOWN:]:
             found = report.validation
             numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
             scores.add_row(str(report.step), *numbers, "best" if report.best else "")
-        return Group(*top, scores, self._samples(lines=max(1, (room - shown) // max(1, len(samples)))))
+        return Group(*top, scores, self._samples())
 
-    def _samples(self, *, lines: int) -> Table:
-        """Every text in about as many lines, cut with dots where it is longer."""
+    def _samples(self) -> Table:
+        """The texts of the last validation, cut with dots where they are long."""
         headings = ("source", "reference", "translation now")
         width = max(1, self.console.width // len(headings) - 2)  # a space on either side
         table = Table(box=None, header_style="bold")
@@ -165,6 +160,6 @@ class LiveDisplay:
         for sample in self.validations[-1].validation.samples:
             texts = [Text(escape_controls(text)) for text in sample]
             for text in texts:
-                text.truncate(width * lines - lines, overflow="ellipsis")
+                text.truncate(LINES_A_SAMPLE * (width - 1), overflow="ellipsis")
             table.add_row(*texts)
         return table

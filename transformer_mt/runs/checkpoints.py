@@ -58,8 +58,6 @@ class Progress(BaseModel):
     validations_without_improvement: Count = 0
     history: list[tuple[Count, float]] = []
     machine: Annotated[str, Field(max_length=500)] = ""  # that made the steps so far
-    loss_scale: Annotated[float | None, Field(gt=0.0)] = None  # where the loss is scaled
-    steps_at_scale: Annotated[int, Field(ge=0, lt=2**31)] = 0  # without overflow, after which it grows
 
     def is_complete(self, training: TrainingConfig) -> bool:
         """Whether all steps are done, or all epochs where the configuration counts these."""
@@ -105,14 +103,11 @@ class Checkpoints:
 
     def __init__(self, run: Run, *, weights: TensorSpecs, state: Mapping[str, TensorSpecs]) -> None:
         """The tensors of the model, and those of each part but `random`, whose names depend on the processes."""
-        self.run = run
-        self.directory = run.path / CHECKPOINTS
-        self.weights = weights
+        self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, weights
         parts = {**state, "random": specs_of({"cpu": torch.get_rng_state()})}
         self.state = {f"{part}.{name}": spec for part, specs in parts.items() for name, spec in specs.items()}
 
     def path(self, step: int) -> Path:
-        """The directory of a step's checkpoint."""
         return self.directory / f"step-{step}"
 
     def steps(self) -> list[int]:

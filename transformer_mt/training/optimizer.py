@@ -64,35 +64,34 @@ class ScheduledOptimizer:
         return learning_rate
 
     def state(self) -> dict[str, Tensor]:
-        """All tensors that the next step depends on."""
-        tensors = {"steps": torch.tensor(self.steps)}
+        """All tensors that the next step depends on; the scale is 0 where the loss is not scaled."""
+        scaler = self.scaler.state_dict()
+        tensors = {
+            "steps": torch.tensor(self.steps),
+            "loss_scale": torch.tensor(scaler.get("scale", 0.0)),
+            "steps_at_scale": torch.tensor(scaler.get("_growth_tracker", 0)),  # without overflow, after which it grows
+        }
         for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"{index}.{name}": value for name, value in entries.items()}
         return tensors
 
-    def loss_scale(self) -> tuple[float | None, int]:
-        """The scale of the loss, None where it has none, and the number of steps since the last overflow."""
-        state = self.scaler.state_dict()
-        return (state["scale"], state["_growth_tracker"]) if state else (None, 0)
-
-    def load_loss_scale(self, scale: float | None, steps: int) -> None:
-        """Continue with this scale, where the loss was scaled and is again."""
-        if scale is not None and self.scaler.is_enabled():
-            self.scaler.load_state_dict(self.scaler.state_dict() | {"scale": scale, "_growth_tracker": steps})
-
     def specs(self) -> TensorSpecs:
         """Type and shape of every tensor of the state, after a step."""
-        specs: TensorSpecs = {"steps": (torch.int64, ())}
-        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        specs: TensorSpecs = dict.fromkeys(("steps", "steps_at_scale"), (torch.int64, ()))
+        specs["loss_scale"] = (torch.float32, ())
+        parameters = (parameter for group in self.optimizer.param_groups for parameter in group["params"])
         for index, parameter in enumerate(parameters):
             specs[f"{index}.step"] = (torch.float32, ())
-            for name in MOMENTS:
-                specs[f"{index}.{name}"] = (parameter.dtype, tuple(parameter.shape))
+            specs |= {f"{index}.{name}": (parameter.dtype, tuple(parameter.shape)) for name in MOMENTS}
         return specs
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Continue from a state that `state` gave."""
         self.steps = int(tensors["steps"])
+        if self.scaler.is_enabled() and tensors["loss_scale"] > 0:
+            steps = min(int(tensors["steps_at_scale"]), 2**31 - 1)
+            scale = {"scale": float(tensors["loss_scale"]), "_growth_tracker": steps}
+            self.scaler.load_state_dict(self.scaler.state_dict() | scale)
         entries: dict[int, dict[str, Any]] = {}
         for key, value in tensors.items():
             index, dot, name = key.partition(".")

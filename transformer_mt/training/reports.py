@@ -90,7 +90,6 @@ class FinishReport:
     step: int
     reason: str
     best_step: int
-    best_score: float
 
 
 Report = StepReport | WindowReport | ValidationReport | FinishReport
@@ -100,6 +99,11 @@ class MetricsLog:
     """A run's metrics, written by the main process: every validation, and the mean of every `log_every` steps."""
 
     def __init__(self, run: Run, config: TrainingConfig, *, is_main: bool) -> None:
+        if config.tensorboard and importlib.util.find_spec("tensorboard") is None:
+            raise MachineError(
+                "training.tensorboard: the package tensorboard is not installed; install it with: pip install "
+                "'transformer_mt[tensorboard]'"
+            )
         self.run, self.config, self.is_main = run, config, is_main
         self.steps: list[StepReport] = []
         self._tensorboard: SummaryWriter | None = None
@@ -155,12 +159,3 @@ class MetricsLog:
                     if isinstance(value, float):
                         self._tensorboard.add_scalar(f"{kind}/{name}", value, step)
                 self._tensorboard.flush()
-
-
-def require_tensorboard() -> None:
-    """Raise `MachineError` where the package is not installed."""
-    if importlib.util.find_spec("tensorboard") is None:
-        raise MachineError(
-            "training.tensorboard: the package tensorboard is not installed; install it with: pip install "
-            "'transformer_mt[tensorboard]'"
-        )

@@ -25,7 +25,7 @@ from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer, training_words
 from transformer_mt.training.init_from import load_pretrained, pretrained_notes
-from transformer_mt.training.reports import FinishReport, Report, require_tensorboard
+from transformer_mt.training.reports import FinishReport, Report
 from transformer_mt.training.schedules import build_schedule, depends_on_steps
 from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
@@ -88,8 +88,6 @@ def open_training(
     another configuration or other data, with the differences.
     """
     build_schedule(config)  # mistakes come before the corpus is read
-    if config.training.tensorboard:
-        require_tensorboard()
     run = Run(Path(path))
     distributed = distributed or Distributed()
     on_main = distributed.broadcast_from_main

@@ -100,7 +100,8 @@ class Trainer:
         progress = self.progress
         with self.log.training_from(progress.step):
             while True:
-                if self._validation_is_due():
+                is_due = progress.step % self.config.validate_every == 0 or progress.is_complete(self.config)
+                if is_due and progress.step > progress.validated_step:
                     yield self._validated()
                 if reason := progress.reason_to_finish(self.config):
                     break
@@ -111,8 +112,7 @@ class Trainer:
                 yield step
                 if window:
                     yield window
-        assert progress.best_score is not None
-        yield FinishReport(progress.step, reason, progress.best_step, progress.best_score)
+        yield FinishReport(progress.step, reason, progress.best_step)
 
     def share_done(self) -> float:
         """The fraction of the training that is done, from 0 to 1, unless validations end it before."""
@@ -203,11 +203,10 @@ class Trainer:
         return report
 
     def save(self) -> None:
-        """Write a checkpoint of this moment, and delete what is no longer needed of others."""
+        """Write a checkpoint of this moment; others are deleted, or reduced to their weights, as configured."""
         self._check_weights()
         states = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = describe_machine(self.device, processes=self.distributed.world_size)
-        self.progress.loss_scale, self.progress.steps_at_scale = self.optimizer.loss_scale()
         state = {
             "averaging": self.averaging.state(),
             "optimizer": self.optimizer.state(),
@@ -227,7 +226,6 @@ class Trainer:
             self.averaging.load(checkpoint.weights, checkpoint.state.get("averaging", {}))
         self.optimizer.load(checkpoint.state["optimizer"])
         self.progress = checkpoint.progress
-        self.optimizer.load_loss_scale(self.progress.loss_scale, self.progress.steps_at_scale)
         self.stream.seek(self.progress.epoch, self.progress.batch)
         random = states_of(checkpoint.state["random"], self.distributed.rank)
         self.distributed.all_gather(lambda: self._restore_random_states(random))
@@ -298,11 +296,6 @@ class Trainer:
             f"{self.optimizer.schedule(step):.1e}; lower {self.rate_key} or raise schedule.warmup and start anew; "
             + (f"the checkpoint of step {saved[-1]} is sound and stays" if saved else "there is no checkpoint yet")
         )
-
-    def _validation_is_due(self) -> bool:
-        step = self.progress.step
-        due = step > 0 and (step % self.config.validate_every == 0 or self.progress.is_complete(self.config))
-        return due and self.progress.validated_step != step
 
 
 def mask_tokens(source: Int[Tensor, "B S"], *, share: float) -> Int[Tensor, "B S"]:
