@@ -65,21 +65,17 @@ def translate(
       tmt translate --sample --temperature 0.8 --top-p 0.9 "Wir haben Zeit."
       tmt translate --alternatives --trace "Der alte Mann liest."
 
-    One line comes out for each line that goes in, an empty one for an empty one. With --n-best above 1 there are
-    several, each after its sentence's number and a tab. --json prints an object a line: source, translation, score,
-    log_probability, never_seen and, with --n-best, n_best. A line that is a JSON object itself is passed through with
-    these added; its text is taken from the key source or the source language's (de).
+    One line comes out for each line that goes in. With --n-best above 1 there are several, each after its sentence's
+    number and a tab. --json prints an object a line: source, translation, score, log_probability, never_seen, n_best.
+    A line that is a JSON object itself is passed through with these added; its text is taken from the key source or
+    the source language's (de).
 
-    --alternatives prints a line for each subword below its translation: its probability, then the likeliest others;
-    with --json, in alternatives. --trace prints the tree of the beam: at the end of a line the log-probability so far
-    and how it ended, the end symbol with the score; dropped, when none of its continuations was kept; beaten, when it
-    could not win any more. With --json it is in trace, as nodes that name their parent.
+    --alternatives prints a line for each subword: its probability, then the likeliest others. --trace prints the tree
+    of the beam: at the end of a line the log-probability so far and how it ended: with the score; dropped, when none
+    of its continuations was kept; beaten, when it could not win any more. Both are keys with --json.
 
-    Words that were never in the training data are named on stderr, and in never_seen, which is null where the run does
-    not know its words. --quiet leaves out this and other remarks.
-
-    A line that cannot be translated is named on stderr, an empty line (with --json an object with error) comes out
-    for it, the others are translated, and the exit code is 2. At the prompt, :quit or Ctrl-D ends.
+    Words that were never in the training data are named on stderr and in never_seen. A line that cannot be translated
+    is named on stderr, comes out empty (with --json as an object with error), and the exit code is 2.
     """
     from transformer_mt.cli.lines import STDIN, OutputFormat, Source, open_output, prompted, read_lines, read_records
     from transformer_mt.cli.load import NeverSeen, open_run

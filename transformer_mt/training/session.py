@@ -181,19 +181,14 @@ def _lock(run: Run, unless_opened: ExitStack) -> bool:
 def _require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
     """The tokenizer of a run to continue. Raises `InputError` for another configuration or other data."""
     remedy = "choose another directory with --run-dir, or start anew with --overwrite"
-    before = run.config()
+    fixed = ("training.steps",) if depends_on_steps(config.schedule) else ()  # it has set every learning rate so far
     changed = [
         f"{key} is {old!r} there, {new!r} now"
-        for key, old, new in differences(before, config)
-        if not key.startswith(MAY_CHANGE)
+        for key, old, new in differences(run.config(), config)
+        if key in fixed or not key.startswith(MAY_CHANGE)
     ]
     if changed:
         raise InputError(f"{run.path}: belongs to another configuration ({'; '.join(changed)}); {remedy}")
-    if depends_on_steps(config.schedule) and before.training.steps != config.training.steps:
-        raise InputError(
-            f"{run.path}: training.steps was {before.training.steps}, and schedule.name {config.schedule.name} "
-            "has set every learning rate so far by it; keep the number, or start anew with --overwrite"
-        )
     if difference := run.data().difference(corpora.record):
         raise InputError(f"{run.path}: the data is not the same: {difference}; give the old data, {remedy}")
     return run.tokenizer()
