@@ -35,27 +35,27 @@ def numbers(table: pa.Table) -> list[int]:
 
 
 def test_a_table_is_made_once_and_then_mapped() -> None:
-    assert cached("key", batches(3, 5), numbers) == [3, 5]
+    assert cached("key", SCHEMA, batches(3, 5), numbers) == [3, 5]
     before = pa.total_allocated_bytes()
-    table = cached("key", never(), lambda table: table)
+    table = cached("key", SCHEMA, never(), lambda table: table)
     assert numbers(table) == [3, 5]
     assert pa.total_allocated_bytes() == before
-    assert cached("other", batches(7), numbers) == [7]
+    assert cached("other", SCHEMA, batches(7), numbers) == [7]
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", None])
 def test_a_damaged_table_is_made_anew(content: bytes | None, folder: Path) -> None:
-    cached("key", batches(3, 5), numbers)
+    cached("key", SCHEMA, batches(3, 5), numbers)
     (file,) = folder.glob("*.arrow")
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2] if content is None else content)
-    assert cached("key", batches(3, 5), numbers) == [3, 5]
+    assert cached("key", SCHEMA, batches(3, 5), numbers) == [3, 5]
     assert file.read_bytes() == whole
 
 
 def test_a_table_of_another_form_is_made_anew() -> None:
-    cached("key", [pa.record_batch({"other": [7]})], lambda table: table)
-    assert cached("key", batches(3), numbers) == [3]
+    cached("key", pa.schema({"other": pa.int64()}), [pa.record_batch({"other": [7]})], lambda table: table)
+    assert cached("key", SCHEMA, batches(3), numbers) == [3]
 
 
 def test_what_fails_while_it_is_made_leaves_no_table(folder: Path) -> None:
@@ -64,23 +64,23 @@ def test_what_fails_while_it_is_made_leaves_no_table(folder: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cached("key", failing(), numbers)
+        cached("key", SCHEMA, failing(), numbers)
     with pytest.raises(KeyboardInterrupt):
-        temporary_table(failing())
+        temporary_table(SCHEMA, failing())
     assert not list(folder.glob("*.arrow"))
-    assert cached("key", batches(3), numbers) == [3]
+    assert cached("key", SCHEMA, batches(3), numbers) == [3]
     assert {path.suffix for path in folder.iterdir()} == {".arrow", ".lock"}
 
 
 def test_a_temporary_table_leaves_no_file(folder: Path) -> None:
-    assert numbers(temporary_table(batches(2, 4))) == [2, 4]
+    assert numbers(temporary_table(SCHEMA, batches(2, 4))) == [2, 4]
     assert list(folder.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(folder: Path) -> None:
     folder.parent.joinpath("file").write_text("")
     folder.symlink_to(folder.parent / "file")
-    for make in (lambda: cached("key", batches(1), numbers), lambda: temporary_table(batches(1))):
+    for make in (lambda: cached("key", SCHEMA, batches(1), numbers), lambda: temporary_table(SCHEMA, batches(1))):
         with pytest.raises(MachineError, match=r"cannot be written .* set TMT_CACHE to another folder"):
             make()
 
@@ -97,7 +97,7 @@ def batches():
     print("making", flush=True)
     time.sleep(0.5)
     yield pa.record_batch([pa.array([11], pa.int32())], schema=schema)
-print(cache.cached("key", batches(), lambda table: table["number"].to_pylist()))
+print(cache.cached("key", schema, batches(), lambda table: table["number"].to_pylist()))
 """
     started = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     outputs = sorted(process.communicate(timeout=60)[0] for process in started)

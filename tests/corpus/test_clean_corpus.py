@@ -101,18 +101,22 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "an end cut off": lambda content: content[:-9],
     "a half": lambda content: content[: len(content) // 2],
     "another report": lambda content: content.replace(b'"read"', b'"raed"'),
-    "another number of pairs": lambda content: content.replace(b'"rows": 39', b'"rows": 31'),
+    "another number of pairs": lambda content: content.replace(b'"train": [39', b'"train": [31'),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_cache_is_made_anew(corpus: Path, cache: Path, damage: str) -> None:
+def test_a_damaged_cache_is_made_anew_with_one_line(
+    corpus: Path, cache: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
     before = texts(load(corpus), "train")
     (path,) = cache.glob("*.arrow")
     damaged = DAMAGE[damage](path.read_bytes())
     assert damaged != path.read_bytes()
     path.write_bytes(damaged)
+    assert not caplog.messages
     assert texts(load(corpus), "train") == before
+    assert caplog.messages == [f"tmt: {path}: damaged, and made anew"]
     assert path.read_bytes() != damaged
 
 

@@ -113,7 +113,7 @@ def test_what_in_a_folder_is_no_data_is_said(tmp_path: Path) -> None:
         write(tmp_path / name, lines(["x"]))
     corpus = load(tmp_path)
     assert list(corpus.splits) == ["train"]
-    assert f"{tmp_path}: not taken for data: package.json, README.md, test.de" in corpus.notes
+    assert f"{tmp_path}: not taken for data: README.md, package.json, test.de" in corpus.notes
     assert f"train: {tmp_path / 'train.de'} and train.en, de → en" in corpus.notes
 
 

@@ -89,7 +89,7 @@ def test_translations_may_be_nested(folder: Path) -> None:
     chosen = load(folder, source_language="de", target_language="en")
     assert list(chosen.splits["train"]) == [SentencePair("ja", "yes")]
     assert problem(folder).endswith(
-        "train.jsonl: has de, fr, en; set data.source_language and data.target_language to two of them"
+        "train.jsonl: has de, en, fr; set data.source_language and data.target_language to two of them"
     )
 
 
@@ -120,13 +120,6 @@ def test_nothing_is_written_beside_the_data_or_to_the_terminal(
     assert sorted(folder.iterdir()) == before
     assert capfd.readouterr() == ("", "")
     assert cache.is_dir()
-
-
-def test_progress_bars_of_datasets_are_as_before_afterwards(folder: Path) -> None:
-    import datasets
-
-    load(folder)
-    assert not datasets.are_progress_bars_disabled()
 
 
 def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:

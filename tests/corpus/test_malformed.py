@@ -12,6 +12,7 @@ from support.data_files import load, texts, write
 from transformer_mt.corpus import compressed
 from transformer_mt.errors import InputError, TmtError
 
+YES = b"ja\tyes\n"
 TEXT = b"ein Hund\nzwei Hunde\n"
 ENGLISH = b"a dog\ntwo dogs\n"
 Files = dict[str, bytes | Callable[[Path], object]]
@@ -55,15 +56,23 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/d",
         "{x}/d/train.de and train.en and train.fr: has de, en, fr; set data.source_language and",
     ),
-    "a truncated gzip": ({"a.tsv.gz": gzip.compress(TEXT * 99)[:-9]}, "{x}/a.tsv.gz", "{x}/a.tsv.gz: damaged gzip ("),
+    "a truncated gzip": (
+        {"a.tsv.gz": gzip.compress(YES * 99)[:-9]},
+        "{x}/a.tsv.gz",
+        "{x}/a.tsv.gz: damaged gzip (",
+    ),
     "a wrong sum": (
-        {"a.tsv.gz": gzip.compress(TEXT)[:-8] + bytes(8)},
+        {"a.tsv.gz": gzip.compress(YES)[:-8] + bytes(8)},
         "{x}/a.tsv.gz",
         "{x}/a.tsv.gz: damaged gzip (CRC",
     ),
-    "a truncated xz": ({"a.tsv.xz": lzma.compress(TEXT * 99)[:-9]}, "{x}/a.tsv.xz", "{x}/a.tsv.xz: damaged xz ("),
+    "a truncated xz": (
+        {"a.tsv.xz": lzma.compress(YES * 99)[:-9]},
+        "{x}/a.tsv.xz",
+        "{x}/a.tsv.xz: damaged xz (",
+    ),
     "garbage in an xz": (
-        {"a.tsv.xz": lzma.compress(b"ja\tyes\n" * 99)[:28] + b"garbage" * 9},
+        {"a.tsv.xz": lzma.compress(YES * 99)[:28] + b"garbage" * 9},
         "{x}/a.tsv.xz",
         "{x}/a.tsv.xz: damaged xz (",
     ),
@@ -204,7 +213,14 @@ def test_what_unpacks_without_bound_is_refused_on_the_way(
     )
 
 
-def test_an_xz_of_several_streams_is_read_to_its_end(tmp_path: Path) -> None:
-    streams = [lzma.compress(f"a{number}\tb\n".encode()) for number in range(3)]
-    (tmp_path / "a.tsv.xz").write_bytes(streams[0] + streams[1] + streams[2])
-    assert texts(load(tmp_path / "a.tsv.xz", need="test"), "test") == [(f"a{number}", "b") for number in range(3)]
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_several_streams_are_read_to_the_end_of_the_file_also_behind_padding(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / ("a.tsv.gz" if pack is gzip.compress else "a.tsv.xz")
+    streams = [pack(f"a{number}\tb\n".encode()) for number in range(3)]
+    path.write_bytes(streams[0] + streams[1] + bytes(2**17) + streams[2] + bytes(4))
+    assert texts(load(path, need="test"), "test") == [(f"a{number}", "b") for number in range(3)]
+    path.write_bytes(streams[0] + bytes(4) + b"garbage")
+    with pytest.raises(InputError, match=r"damaged (gzip|xz) \(.*\); copy or download it again$"):
+        load(path, need="test")

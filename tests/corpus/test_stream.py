@@ -119,8 +119,8 @@ def test_blocks_in_order_read_each_repetition_once(tmp_path: Path, monkeypatch: 
     part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", TABLES["TSV"][1](USABLE))))
     pairs = StreamedPairs(part, ColumnChoice(("de", "en")), Rules.of(DataConfig()))
     begun: list[int] = []
-    begin = StreamedPairs._begin
-    monkeypatch.setattr(StreamedPairs, "_begin", lambda self: (begun.append(1), begin(self)))
+    begin = stream.usable_pairs
+    monkeypatch.setattr(stream, "usable_pairs", lambda *split: begun.append(1) or begin(*split))
     for number in range(15):
         pairs.block(number)
     assert len(begun) == 1 + 15 * 11 // len(USABLE)

@@ -1,6 +1,5 @@
 """The command line called as a shell would call it, without the cost of a process, and what a tiny training needs."""
 
-import json
 import os
 import pty
 import sys
@@ -71,8 +70,7 @@ def write_corpus(folder: Path) -> Path:
     """A folder with three splits of the same few pairs."""
     folder.mkdir()
     for split in ("train", "validation", "test"):
-        lines = (json.dumps({"de": de, "en": en}, ensure_ascii=False) for de, en in PAIRS)
-        (folder / f"{split}.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        (folder / f"{split}.de-en.tsv").write_text("".join(f"{de}\t{en}\n" for de, en in PAIRS), "utf-8")
     return folder
 
 

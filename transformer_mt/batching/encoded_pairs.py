@@ -104,10 +104,10 @@ def encode_pairs(
     if len(pairs) <= IN_MEMORY:
         table = pa.Table.from_batches(parts, schema)
     elif sampling or digest is None:
-        table = temporary_table(parts)
+        table = temporary_table(schema, parts)
     else:
         vocabulary = hashlib.sha256(tokenizer.serialized).hexdigest()
-        table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", parts, lambda table: table.select(schema.names))
+        table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts, lambda table: table)
     if not len(table):
         raise InputError(
             f"model.max_length, training.batch_tokens: all {len(pairs)} pairs have more than {max_length} tokens; "

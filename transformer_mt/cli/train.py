@@ -163,7 +163,7 @@ def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
     report = corpus.report
-    left_out = [f"{count} {report.describe(problem)}" for problem, count in report.left_out.items()]
+    left_out = [f"{count} {report.rules.describe(problem)}" for problem, count in report.left_out.items()]
     if long := trainer.stream.encoded.too_long:
         left_out.append(f"{long} of train over the token limit")
     if left_out:

@@ -4,10 +4,11 @@ Everything in it can be deleted while no `tmt` runs; it is made again.
 """
 
 import hashlib
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -15,11 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 from transformer_mt.errors import MachineError
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch, Table
+    from pyarrow import RecordBatch, Schema, Table
 
 VARIABLE = "TMT_CACHE"
 
 Content = TypeVar("Content")
+
+_LOG = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
@@ -29,10 +32,11 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tmt"
 
 
-def cached(key: str, batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
-    """The table under this key as `read` returns it; a missing or damaged one is made from these batches.
+def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
+    """The table under this key as `read` returns it, made from these batches where it is missing.
 
-    One of several processes makes the table, the others wait for it.
+    One that is cut off, or has another schema, or that `read` refuses is made anew, with a warning. One of several
+    processes makes the table, the others wait for it.
     """
     from filelock import FileLock
 
@@ -40,40 +44,48 @@ def cached(key: str, batches: "Iterable[RecordBatch]", read: "Callable[[Table], 
         path = cache_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
-            with suppress(FileNotFoundError, KeyError, TypeError, ValueError):  # Arrow's own errors are ValueErrors
-                return read(_mapped(path))
+            try:
+                return read(_mapped(path, schema))
+            except FileNotFoundError:
+                pass
+            except (AttributeError, KeyError, TypeError, ValueError):  # Arrow's own errors are ValueErrors
+                _LOG.warning("tmt: %s: damaged, and made anew", path)
             part = path.with_suffix(".part")  # the lock makes it ours; what a crash left there is overwritten
-            _write(part, batches)
+            _write(part, schema, batches)
             part.replace(path)
-            return read(_mapped(path))
+            return read(_mapped(path, schema))
 
 
-def temporary_table(batches: "Iterable[RecordBatch]") -> "Table":
+def temporary_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Table":
     """The table of these batches, in a file that is deleted at once; the mapping keeps its content."""
     with cache_problems():
         cache_folder().mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=cache_folder(), suffix=".part") as file:
-            _write(Path(file.name), batches)
-            return _mapped(Path(file.name))
+            _write(Path(file.name), schema, batches)
+            return _mapped(Path(file.name), schema)
 
 
-def _write(path: Path, batches: "Iterable[RecordBatch]") -> None:
+def _write(path: Path, schema: "Schema", batches: "Iterable[RecordBatch]") -> None:
     import pyarrow as pa
 
     batches = iter(batches)
-    first = next(batches)
+    first = next(batches, pa.record_batch([[]] * len(schema), schema=schema))  # its schema may have metadata
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
         for batch in chain([first], batches):
             writer.write_batch(batch)
     pa.default_memory_pool().release_unused()  # Arrow would keep the memory of the batches for the next ones
 
 
-def _mapped(path: Path) -> "Table":
-    """The table of a file, whose pages are read when they are needed. Raises `ArrowInvalid` for a damaged one."""
+def _mapped(path: Path, schema: "Schema") -> "Table":
+    """The table of a file, whose pages are read when they are needed. Raises `ValueError` for a damaged one."""
     import pyarrow as pa
 
     with pa.ipc.open_file(pa.memory_map(str(path))) as reader:
-        return reader.read_all()
+        table = reader.read_all()
+    table.validate()
+    if not table.schema.equals(schema):
+        raise ValueError("another schema")
+    return table
 
 
 @contextmanager

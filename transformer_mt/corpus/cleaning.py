@@ -17,9 +17,10 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import count
 from typing import get_args
 
 import numpy as np
@@ -65,6 +66,19 @@ class Rules:
         """The rules of a configuration."""
         return cls(frozenset(config.remove), config.max_words, config.max_ratio)
 
+    def describe(self, problem: Problem) -> str:
+        """A problem in words, to follow a number of pairs."""
+        return {
+            "empty": "with an empty side",
+            "long": f"over {self.max_words} words",
+            "ratio": f"over {self.max_ratio:g} times as long on one side",
+            "copy": "with source and target the same",
+            "control": "with control characters",
+            "script": "in another script",
+            "duplicate": "more than once",
+            "overlap": "also in another split",
+        }[problem]
+
 
 @dataclass(frozen=True)
 class Example:
@@ -105,23 +119,10 @@ class CleaningReport:
     @property
     def left_out(self) -> dict[Problem, int]:
         """How many pairs were left out for each problem, over all splits."""
-        total: Counter[Problem] = Counter()
-        for split in self.splits.values():
-            total.update(split.left_out)
-        return {problem: total[problem] for problem in PROBLEMS if total[problem]}
-
-    def describe(self, problem: Problem) -> str:
-        """A problem in words, to follow a number of pairs."""
-        return {
-            "empty": "with an empty side",
-            "long": f"over {self.rules.max_words} words",
-            "ratio": f"over {self.rules.max_ratio:g} times as long on one side",
-            "copy": "with source and target the same",
-            "control": "with control characters",
-            "script": "in another script",
-            "duplicate": "more than once",
-            "overlap": "also in another split",
-        }[problem]
+        totals = {
+            problem: sum(split.left_out.get(problem, 0) for split in self.splits.values()) for problem in PROBLEMS
+        }
+        return {problem: total for problem, total in totals.items() if total}
 
 
 def normalize(text: str) -> str:
@@ -149,28 +150,26 @@ class Cleaner:
     def __init__(self, rules: Rules, *, training: bool) -> None:
         self._rules, self._training = rules, training
         self._remove = rules.remove if training else rules.remove & ALWAYS_REMOVED
-        self.read = 0
-        self._found: Counter[Problem] = Counter()
+        self._read = 0
+        self._counts: Counter[Problem] = Counter()
         self._examples: dict[Problem, list[Example]] = {}
-        self._numbers = array("q")
-        self._hashes = array("Q")
+        self._numbers, self._hashes = array("q"), array("Q")
         self._scripts = (array("B"), array("B"))
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
         """Yield the pairs that no problem of their own leaves out, with blanks normalised."""
-        for pair in pairs:
-            self.read += 1
+        for self._read, pair in enumerate(pairs, start=1):
             clean = normalized(pair)
             for problem in _problems(pair, clean, self._rules):
-                self._found[problem] += 1
-                self._show(problem, self.read, clean)
+                self._counts[problem] += 1
+                self._show(problem, self._read, clean)
                 if problem in self._remove:
                     break
             else:
-                self._numbers.append(self.read)
+                self._numbers.append(self._read)
                 self._hashes.append(pair_hash(clean.source, clean.target))
-                for scripts, text in zip(self._scripts, (clean.source, clean.target), strict=True):
-                    scripts.append(_script(text))
+                self._scripts[0].append(_script(clean.source))
+                self._scripts[1].append(_script(clean.target))
                 yield clean
 
     @property
@@ -178,25 +177,27 @@ class Cleaner:
         """The `pair_hash` of every pair taken."""
         return np.array(self._hashes, np.uint64)
 
-    def main_scripts(self) -> tuple[int, int]:
-        """The script of most sentences, on either side."""
-        source, target = (_most(scripts) for scripts in self._scripts)
-        return source, target
+    def main_scripts(self) -> list[int]:
+        """The script of most sentences, on either side; sentences without letters do not count."""
+        return [int(np.bincount(scripts or [0], minlength=2)[1:].argmax()) + 1 for scripts in self._scripts]
 
-    def finish(self, pairs: Sequence[SentencePair], scripts: tuple[int, int], elsewhere: Hashes) -> Mask:
+    def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Sequence[Hashes]) -> Mask:
         """Marks the pairs to keep, when all are seen; `pairs` are all those taken.
 
-        `scripts` are those expected on either side, `elsewhere` the hashes of the pairs of all other splits.
+        `scripts` are those expected on either side, `elsewhere` the hashes of the pairs of other splits.
         """
         hashes = self.hashes
         kept = np.ones(len(hashes), dtype=bool)
-        hits: dict[Problem, Mask] = {
-            "script": self._in_other_script(scripts),
-            "overlap": np.isin(hashes, elsewhere) & self._training,
+        sides = [(np.array(side, np.uint8), main) for side, main in zip(self._scripts, scripts, strict=True)]
+        others = np.unique(np.concatenate(elsewhere)) if elsewhere and self._training else hashes[:0]
+        finders: dict[Problem, Callable[[], Mask]] = {
+            "script": lambda: np.any([(side != main) & (side != 0) for side, main in sides], axis=0),
+            "duplicate": lambda: _repeated(hashes, kept),
+            "overlap": lambda: np.isin(hashes, others),
         }
         for problem in OF_THE_WHOLE:
-            hit = kept & (_repeated(hashes, kept) if problem == "duplicate" else hits[problem])
-            self._found[problem] = int(hit.sum())
+            hit = kept & finders[problem]()
+            self._counts[problem] = int(hit.sum())
             for index in np.flatnonzero(hit)[:EXAMPLES].tolist():
                 self._show(problem, self._numbers[index], pairs[index])
             if problem in self._remove:
@@ -205,20 +206,14 @@ class Cleaner:
 
     def report(self, kept: int, *, moved: int = 0) -> SplitReport:
         """The problems of the split, where `kept` pairs were kept and `moved` went to another split."""
-        found = {problem: self._found[problem] for problem in PROBLEMS}
+        counts = {problem: self._counts[problem] for problem in PROBLEMS}
         removed = tuple(problem for problem in PROBLEMS if problem in self._remove)
-        return SplitReport(self.read - moved, kept, found, removed, self._examples)
+        return SplitReport(self._read - moved, kept, counts, removed, self._examples)
 
     def _show(self, problem: Problem, number: int, pair: SentencePair) -> None:
         examples = self._examples.setdefault(problem, [])
         if len(examples) < EXAMPLES:
             examples.append(Example(number, pair.source[:_LONGEST_EXAMPLE], pair.target[:_LONGEST_EXAMPLE]))
-
-    def _in_other_script(self, expected: tuple[int, int]) -> Mask:
-        """Marks the pairs with a side in another script, by most of its letters."""
-        both = zip((np.array(scripts, np.uint8) for scripts in self._scripts), expected, strict=True)
-        source, target = ((found != main) & (found != 0) for found, main in both)
-        return source | target
 
 
 def usable(pair: SentencePair, rules: Rules) -> SentencePair | None:
@@ -263,31 +258,23 @@ def _script(text: str) -> int:
     """The number of the script of most letters; 0 without letters."""
     if not _BEYOND_LATIN.search(text):
         return _number_of("LATIN") if any(map(str.isalpha, text)) else 0
-    counts = Counter(map(_script_of_letter, text))
-    del counts[0]
-    return max(counts, key=counts.__getitem__) if counts else 0
+    counts = Counter(map(_script_of_letter, filter(str.isalpha, text)))
+    return max(counts, key=counts.__getitem__, default=0)
 
 
 @lru_cache(2**16)
 def _script_of_letter(letter: str) -> int:
-    if not letter.isalpha():
-        return 0
     name = re.split("[ -]", unicodedata.name(letter, ""))[0]
     return _number_of("CJK" if name in ("HIRAGANA", "KATAKANA", "BOPOMOFO") else name)  # Japanese has three at once
 
 
-_SCRIPTS: dict[str, int] = {}
-
-
+@cache
 def _number_of(script: str) -> int:
     """A number for the script, from 1; late ones share the last."""
-    return min(_SCRIPTS.setdefault(script, len(_SCRIPTS) + 1), 255)
+    return min(next(_NUMBERS), 255)
 
 
-def _most(scripts: "array[int]") -> int:
-    counts = np.bincount(np.array(scripts, np.uint8), minlength=2)
-    counts[0] = 0
-    return int(counts.argmax())
+_NUMBERS = count(1)
 
 
 def _repeated(hashes: Hashes, kept: Mask) -> Mask:

@@ -1,6 +1,6 @@
 """Corpora on the Hugging Face hub; without a network, a one-line error within seconds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ from typing import Any
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.compressed import digest_of
 from transformer_mt.corpus.source import Hub, is_language
-from transformer_mt.corpus.split_source import AUTO, SplitSource
-from transformer_mt.corpus.tables import DatasetSource, quiet_datasets
+from transformer_mt.corpus.split_source import AUTO, GERMAN_ENGLISH, SplitSource
+from transformer_mt.corpus.tables import TableSource, quiet_datasets
 from transformer_mt.errors import InputError, MachineError, TmtError
 
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
@@ -22,17 +22,27 @@ def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], l
     Code that comes with a data set is never run. Raises `MachineError` without hub and copy, `InputError` for a
     data set that does not exist or cannot be read.
     """
+    import datasets
+
+    pair = [
+        default if language == AUTO else language
+        for language, default in zip((config.source_language, config.target_language), GERMAN_ENGLISH, strict=True)
+    ]
+    names = ["-".join(pair), "-".join(pair[::-1])]
     with quiet_datasets():
         commit, problem = _commit(source)
         if commit is not None:
-            pinned = Hub(source.name, _configuration(source, commit, config), commit)
+            pinned = Hub(source.name, _configuration(source, commit, names), commit)
             said = f"{source.name}: {pinned.configuration or 'the only configuration'}, revision {commit}"
             return _splits(pinned, streaming=config.streaming, commit=commit), [said]
-        with _cache_only():
-            for configuration in (source.configuration,) if source.configuration else (*_pair_names(config), None):
+        before, datasets.config.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE, True
+        try:
+            for configuration in (source.configuration,) if source.configuration else (*names, None):
                 with suppress(TmtError):
                     copy = Hub(source.name, configuration, source.revision)
                     return _splits(copy, streaming=False), [f"{source.name}: the copy in the cache, without the hub"]
+        finally:
+            datasets.config.HF_HUB_OFFLINE = before
     raise MachineError(
         f"{source.name}: no such file or folder, and the hub cannot be reached ({problem}); give a file or folder with "
         "--data or use --data builtin"
@@ -56,59 +66,44 @@ def _commit(source: Hub) -> tuple[str | None, str]:
         return None, _first_line(error)
 
 
-def _configuration(source: Hub, commit: str, config: DataConfig) -> str | None:
-    """The configuration that holds this language pair; None when there is nothing to choose."""
+def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | None:
+    """The configuration that is asked for, or one of these candidates; None when there is nothing to choose."""
     from datasets import get_dataset_config_names
 
     with _load_problems(source.name):
         names: list[str] = get_dataset_config_names(source.name, revision=commit)
-    shown = ", ".join(names[:_SHOWN])
-    if source.configuration is not None:
-        if source.configuration not in names:
-            raise InputError(f"{source.name}: has {shown}, but not {source.configuration}; choose another")
-        return source.configuration
-    if len(names) <= 1:
+    if source.configuration is None and len(names) <= 1:
         return None
-    candidates = _pair_names(config)
-    if found := [name for name in candidates if name in names]:
-        return found[0]
+    wanted = [source.configuration] if source.configuration else candidates
+    if chosen := [name for name in wanted if name in names]:
+        return chosen[0]
     raise InputError(
-        f"{source.name}: has {shown}, but not {candidates[0]}; choose another language pair, or name one as in "
-        f"--data {source.name}:{names[0]}"
+        f"{source.name}: has {', '.join(names[:_SHOWN])}, but not {wanted[0]}; choose another language pair, or name "
+        f"one as in --data {source.name}:{names[0]}"
     )
-
-
-def _pair_names(config: DataConfig) -> tuple[str, str]:
-    """The names that hub corpora give this pair: `de-en`, in either order."""
-    source = "de" if config.source_language == AUTO else config.source_language
-    target = "en" if config.target_language == AUTO else config.target_language
-    return f"{source}-{target}", f"{target}-{source}"
 
 
 def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, SplitSource]:
     from datasets import load_dataset
 
-    with _load_problems(source.name):
-        splits: Mapping[str, Any] = load_dataset(
-            source.name, source.configuration, revision=source.revision, streaming=streaming
-        )
-    named = tuple((source.configuration or "").split("-"))
-    hint = named if len(named) == 2 and all(map(is_language, named)) else ()
+    name, configuration = source.name, source.configuration
+    with _load_problems(name):
+        tables = load_dataset(name, configuration, revision=source.revision, streaming=streaming)
+    languages = tuple((configuration or "").split("-"))
+    if len(languages) != 2 or not all(map(is_language, languages)):
+        languages = ()
 
-    def content(table: Any) -> str:
-        return commit or " ".join(digest_of(Path(file["filename"])) for file in table.cache_files)
+    def split_source(split: str, table: Any) -> TableSource:
+        content = commit or " ".join(digest_of(Path(file["filename"])) for file in table.cache_files)
+        identity = [name, configuration or "", split, content]
+        return TableSource(f"{name} {split}", identity, lambda: table, languages=languages)
 
-    return {
-        split: DatasetSource(
-            f"{source.name} {split}", table, (source.name, source.configuration or "", split, content(table)), hint
-        )
-        for split, table in splits.items()
-    }
+    return {split: split_source(split, table) for split, table in tables.items()}
 
 
 @contextmanager
 def _load_problems(name: str) -> Iterator[None]:
-    """Turn what `datasets` raises into our errors."""
+    """Turn errors of `datasets` into ours."""
     from datasets.exceptions import DatasetNotFoundError
 
     try:
@@ -129,19 +124,6 @@ def _not_found(name: str) -> InputError:
     return InputError(
         f"{name}: no such file or folder, and no such data set on the hub (or no access to it); check the spelling"
     )
-
-
-@contextmanager
-def _cache_only() -> Iterator[None]:
-    """Make `datasets` look only at what it has downloaded before."""
-    from datasets import config
-
-    before = config.HF_HUB_OFFLINE
-    config.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        config.HF_HUB_OFFLINE = before
 
 
 def _first_line(error: Exception) -> str:

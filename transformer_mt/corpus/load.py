@@ -1,8 +1,9 @@
 """Loading a corpus: built in, from files, a folder, or a data set on the hub."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import (
@@ -19,12 +20,10 @@ from transformer_mt.corpus.folder import assign_splits, open_files, open_folder
 from transformer_mt.corpus.hub import open_hub
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
-from transformer_mt.corpus.split_source import AUTO, ColumnChoice, SplitSource, choose_columns, choose_direction
+from transformer_mt.corpus.split_source import AUTO, GERMAN_ENGLISH, SplitSource, choose_columns, choose_direction
 from transformer_mt.corpus.stream import StreamedPairs, usable_pairs
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
-
-_GERMAN_ENGLISH = ("de", "en")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Corpus:
         splits: Mapping[str, Sequence[SentencePair | tuple[str, str]]],
         *,
         name: str = "pairs",
-        languages: tuple[str, str] = _GERMAN_ENGLISH,
+        languages: tuple[str, str] = GERMAN_ENGLISH,
         max_words: int = DataConfig().max_words,
     ) -> "Corpus":
         """A corpus of pairs made in Python, (source, target) each, cleaned as any other by default.
@@ -89,24 +88,39 @@ def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, stru
     if parse_source(config.corpus) == BUILTIN:
         return _builtin(config, structure=structure)
     sources, notes = _sources(config, need)
-    identities = {split: source.identity() for split, source in sources.items()}
-    main = sources[need]
-    columns, said = choose_columns(config, main)
-    arrow = " → ".join(columns.languages)
-    notes += [f"{split}: {source.name}, {arrow}" for split, source in sources.items()] + said
+    columns, said = choose_columns(config, sources[need])
     rules, cut = Rules.of(config), cut and need == TRAIN and VALIDATION not in sources
-    if config.streaming:
-        return _streamed(config, sources, identities, columns, notes, cut=cut)
-    key = [columns.languages, columns.columns, list(identities.values())]
-    rows = {split: source.pairs(columns) for split, source in sources.items()}
-    cleaned = cached_splits(key, rows, rules, name=config.corpus, cut=cut)
+    stream = sources.get(TRAIN) if config.streaming else None
+    pairs = {split: source.pairs(columns) for split, source in sources.items() if source is not stream}
+    skipped = 0
+    if stream is not None:
+        if unknowable := rules.remove & set(OF_THE_WHOLE):
+            raise InputError(
+                f"data.remove: {', '.join(sorted(unknowable))} can only be told of a whole corpus; leave it out, or "
+                "set data.streaming to false"
+            )
+        if cut:
+            skipped = CUT_AT_MOST
+            pairs[VALIDATION] = islice(usable_pairs(stream, columns, rules), skipped)
+    key = [columns.languages, columns.columns, [source.identity for source in sources.values()], skipped]
+    cleaned = cached_splits(key, pairs, rules, name=config.corpus, cut=cut and stream is None) if pairs else {}
+    notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()] + said
     if cut and VALIDATION in cleaned:
         count = len(cleaned[VALIDATION].pairs)
-        notes.append(
-            f"validation: {count} of the {count + len(cleaned[TRAIN].pairs)} training pairs, those with the smallest "
-            "hashes; there is no validation split"
-        )
-    return _corpus(config.corpus, cleaned, rules, columns.languages, notes=notes)
+        which = f"the first {skipped} training pairs"
+        if stream is None:
+            all_pairs = count + len(cleaned[TRAIN].pairs)
+            which = f"{count} of the {all_pairs} training pairs, those with the smallest hashes"
+        notes.append(f"validation: {which}; there is no validation split")
+    corpus = _corpus(config.corpus, cleaned, rules, columns.languages, notes=notes)
+    if stream is None:
+        return corpus
+    identity = [*columns.languages, *columns.columns, *map(str, sorted(rules.remove)), *stream.identity]
+    return replace(
+        corpus,
+        splits={TRAIN: StreamedPairs(stream, columns, rules, skipped=skipped), **corpus.splits},
+        fingerprints={TRAIN: Fingerprint.of_stream(identity), **corpus.fingerprints},
+    )
 
 
 def load_mixture(config: DataConfig) -> list[tuple[Corpus, float]]:
@@ -134,15 +148,11 @@ def _sources(config: DataConfig, need: str) -> tuple[dict[str, SplitSource], lis
     source = parse_source(config.corpus)
     if isinstance(source, tuple):
         return {need: open_files(source)}, []
-    if isinstance(source, Hub):
-        sources, notes = open_hub(source, config)
-        sources = assign_splits(sources, config, name=config.corpus)
-    else:
-        assert not isinstance(source, str)
-        sources, notes = open_folder(source, config)
-        if need not in sources and len(sources) == 1:
-            return {need: next(iter(sources.values()))}, notes  # what else could be meant
-        sources = assign_splits(sources, config, name=config.corpus)
+    assert not isinstance(source, str)
+    sources, notes = open_hub(source, config) if isinstance(source, Hub) else open_folder(source, config)
+    if isinstance(source, Path) and need not in sources and len(sources) == 1:
+        return {need: next(iter(sources.values()))}, notes  # what else could be meant
+    sources = assign_splits(sources, config, name=config.corpus)
     if need != TRAIN:
         lookup(sources, need, key="--split")
     if need not in sources:
@@ -151,44 +161,6 @@ def _sources(config: DataConfig, need: str) -> tuple[dict[str, SplitSource], lis
             "data.train_split"
         )
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
-
-
-def _streamed(
-    config: DataConfig,
-    sources: Mapping[str, SplitSource],
-    identities: Mapping[str, Sequence[str]],
-    columns: ColumnChoice,
-    notes: Sequence[str],
-    *,
-    cut: bool,
-) -> Corpus:
-    """A corpus of which only the splits beside `train` are stored."""
-    rules = Rules.of(config)
-    if unknowable := rules.remove & set(OF_THE_WHOLE):
-        raise InputError(
-            f"data.remove: {', '.join(sorted(unknowable))} can only be told of a whole corpus; leave it out, or set "
-            "data.streaming to false"
-        )
-    train = sources.get(TRAIN)
-    rows: dict[str, Iterable[SentencePair]] = {
-        split: source.pairs(columns) for split, source in sources.items() if split != TRAIN
-    }
-    skipped = 0
-    if train is not None and cut:
-        skipped = CUT_AT_MOST
-        rows[VALIDATION] = islice(usable_pairs(train, columns, rules), skipped)
-        notes = [*notes, f"validation: the first {skipped} training pairs; there is no validation split"]
-    key = [columns.languages, columns.columns, list(identities.values()), skipped]
-    cleaned = cached_splits(key, rows, rules, name=config.corpus, cut=False) if rows else {}
-    corpus = _corpus(config.corpus, cleaned, rules, columns.languages, notes=notes)
-    if train is None:
-        return corpus
-    identity = [*columns.languages, *columns.columns, *map(str, sorted(rules.remove)), *identities[TRAIN]]
-    return replace(
-        corpus,
-        splits={TRAIN: StreamedPairs(train, columns, rules, skipped=skipped), **corpus.splits},
-        fingerprints={TRAIN: Fingerprint.of_stream(identity), **corpus.fingerprints},
-    )
 
 
 def _corpus(
@@ -213,8 +185,8 @@ def _corpus(
 
 def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
     given = (config.source_language, config.target_language)
-    direction, _ = choose_direction(given, _GERMAN_ENGLISH, ordered=True, name=BUILTIN)
-    if set(direction) != set(_GERMAN_ENGLISH):
+    direction, _ = choose_direction(given, GERMAN_ENGLISH, name=BUILTIN)
+    if set(direction) != set(GERMAN_ENGLISH):
         raise InputError(
             f"data.source_language, data.target_language: {' and '.join(direction)} are not in the built-in corpus; "
             "choose de and en, or give --data DIRECTORY"

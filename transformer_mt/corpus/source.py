@@ -64,20 +64,15 @@ class DataFile:
         compression = path.suffix if path.suffix in COMPRESSIONS else ""
         stem, _, form = path.name.removesuffix(compression).rpartition(".")
         if form in TABLES:
-            found = _DOTTED_PAIR.fullmatch(stem)
-            languages = (found[2], found[3]) if found else ()
-            return cls(path, form, compression, languages, found[1] if found else stem)
+            match = _DOTTED_PAIR.fullmatch(stem)
+            languages = (match[2], match[3]) if match else ()
+            return cls(path, form, compression, languages, match[1] if match else stem)
         kind, language = "text", form
         if form == "txt":
             kind, (stem, _, language) = "txt", (stem.rpartition(".") if "." in stem else (stem, "", ""))
         if not stem or not _LANGUAGE.fullmatch(language):
             return cls(path, kind, compression, (), stem or path.name)
         return cls(path, kind, compression, (language,), _without_pair(stem, language))
-
-    @property
-    def is_table(self) -> bool:
-        """Whether both sides stand in this one file, by its name."""
-        return self.form in TABLES
 
 
 def is_language(name: str) -> bool:
@@ -88,9 +83,9 @@ def is_language(name: str) -> bool:
 def _without_pair(stem: str, language: str) -> str:
     """`corpus` for the file `corpus.de-en.de`: what the files of both sides have in common."""
     for pattern in (_DOTTED_PAIR, _JOINED_PAIR):
-        found = pattern.fullmatch(stem)
-        if found and language in found.groups()[1:3]:
-            return found[1]
+        match = pattern.fullmatch(stem)
+        if match and language in match.groups()[1:3]:
+            return match[1]
     return stem
 
 
@@ -110,16 +105,14 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
     if len(parts) == 2:
         for part in parts:
             if not part.is_file():
-                problem = "not a regular file" if part.exists() else "no such file"
-                raise InputError(f"{part}: {problem}; {FORMS}")
+                raise InputError(f"{part}: {'not a regular file' if part.exists() else 'no such file'}; {FORMS}")
         return tuple(parts)
     if len(parts) > 2:
         raise InputError(f"{corpus}: {len(parts)} files, where one or two are expected; {FORMS}")
-    if (found := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
-        return Hub(**found.groupdict())
-    if path.name == corpus and suggest(corpus, [BUILTIN]).startswith("did you"):
-        raise InputError(f"{corpus}: no such file or folder; {suggest(corpus, [BUILTIN])}")
-    raise InputError(f"{corpus}: no such file or folder; {FORMS}")
+    if (match := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
+        return Hub(**match.groupdict())
+    misspelt = path.name == corpus and suggest(corpus, [BUILTIN]).startswith("did you")
+    raise InputError(f"{corpus}: no such file or folder; {suggest(corpus, [BUILTIN]) if misspelt else FORMS}")
 
 
 def absolute(corpus: str) -> str:

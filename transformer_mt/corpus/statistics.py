@@ -88,7 +88,7 @@ def _cleaning_lines(split: SplitReport, report: CleaningReport) -> Iterator[str]
     for problem in PROBLEMS:
         if count := split.found[problem]:
             done = "left out" if problem in split.removed else "kept"
-            yield f"  {done}: {count} {report.describe(problem)} ({problem})"
+            yield f"  {done}: {count} {report.rules.describe(problem)} ({problem})"
             for example in split.examples.get(problem, ()):
                 yield f"    pair {example.number}: {example.source} | {example.target}"
 

@@ -1,10 +1,10 @@
 """A corpus that is never held or stored whole: its training pairs come in blocks, again and again from the start."""
 
 import weakref
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
-from typing import overload
+from itertools import islice
+from typing import Any
 
 from typing_extensions import override
 
@@ -24,53 +24,29 @@ class StreamedPairs(Sequence[SentencePair]):
     """
 
     def __init__(self, source: SplitSource, columns: ColumnChoice, rules: Rules, *, skipped: int = 0) -> None:
-        self._source, self._columns, self._rules, self._skipped = source, columns, rules, skipped
-        self._next = -1  # the block that would be read on
-        self._pairs: Iterator[SentencePair] = iter(())
-        self._close: Callable[[], object] = lambda: None
+        self._split = (source, columns, rules, skipped)
+        self._next = 0  # the block that is read on
+        self._seek(0)
 
     def block(self, number: int) -> list[SentencePair]:
         """Pairs `number * BLOCK` to `(number + 1) * BLOCK` of the endless repetition."""
         if number != self._next:
+            self._close()
             self._seek(number * BLOCK)
         self._next = number + 1
-        found: list[SentencePair] = []
-        while len(found) < BLOCK:
-            found += islice(self._pairs, BLOCK - len(found))
-            if len(found) < BLOCK:
-                self._begin()
-        return found
+        return list(islice(self._pairs, BLOCK))
 
     def _seek(self, start: int) -> None:
-        """Pass over pairs; where a repetition is shorter, whole ones are not read again."""
-        self._begin()
-        passed = sum(1 for _ in islice(self._pairs, start))
-        if passed < start:
-            self._seek(start % passed)
-
-    def _begin(self) -> None:
-        """Start a repetition. Raises `InputError` for one without any pair."""
-        self._close()
-        pairs = usable_pairs(self._source, self._columns, self._rules)
+        self._pairs = _repeated(*self._split, start=start)
         # Readers of tables have threads, which must end before the interpreter does.
-        self._close = weakref.finalize(self, pairs.close)
-        rest = islice(pairs, self._skipped, None)
-        if (first := next(rest, None)) is None:
-            raise InputError(f"{self._source.name}: no pairs to train on; correct the data or raise data.max_words")
-        self._pairs = chain([first], rest)
+        self._close = weakref.finalize(self, self._pairs.close)
 
     @override
     def __len__(self) -> int:
         return BLOCK
 
-    @overload
-    def __getitem__(self, index: int) -> SentencePair: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[SentencePair]: ...
-
     @override
-    def __getitem__(self, index: int | slice) -> SentencePair | list[SentencePair]:
+    def __getitem__(self, index: Any) -> Any:
         return self._first_block[index]
 
     @cached_property
@@ -78,8 +54,20 @@ class StreamedPairs(Sequence[SentencePair]):
         return self.block(0)
 
 
-def usable_pairs(source: SplitSource, columns: ColumnChoice, rules: Rules) -> Generator[SentencePair, None, None]:
+def usable_pairs(source: SplitSource, columns: ColumnChoice, rules: Rules) -> Iterator[SentencePair]:
     """The pairs of a split without those that are left out for a problem of their own."""
-    for pair in source.pairs(columns):
-        if (clean := usable(pair, rules)) is not None:
-            yield clean
+    return (clean for pair in source.pairs(columns) if (clean := usable(pair, rules)) is not None)
+
+
+def _repeated(
+    source: SplitSource, columns: ColumnChoice, rules: Rules, skipped: int, *, start: int
+) -> Generator[SentencePair, None, None]:
+    """The pairs from `start` on; where a repetition is shorter, whole ones are passed over without reading them."""
+    while True:
+        count = 0
+        for count, pair in enumerate(islice(usable_pairs(source, columns, rules), skipped, None), start=1):
+            if count > start:
+                yield pair
+        if not count:
+            raise InputError(f"{source.name}: no pairs to train on; correct the data or raise data.max_words")
+        start = max(start - count, 0) % count

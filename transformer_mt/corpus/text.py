@@ -2,14 +2,14 @@
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from itertools import zip_longest
 
 from typing_extensions import override
 
-from transformer_mt.corpus.compressed import digest_of, opened
+from transformer_mt.corpus.compressed import opened
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import DataFile, is_language
-from transformer_mt.corpus.split_source import ColumnChoice, FileSource, SplitSource, languages_of
+from transformer_mt.corpus.split_source import ColumnChoice, SplitSource, identity_of, languages_of
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines
 
@@ -34,146 +34,103 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
                 ) from None
 
 
-@dataclass(frozen=True)
 class ParallelText(SplitSource):
-    """Files whose lines are translations of each other; `codes` are their languages, or none where the names say none.
+    """Files whose lines are translations of each other, and their languages, or none where the names say none."""
 
-    `in_order`: the source comes first."""
-
-    files: tuple[DataFile, ...]
-    codes: tuple[str, ...]
-    in_order: bool
-
-    @property
-    @override
-    def name(self) -> str:
-        first, *others = (file.path for file in self.files)
+    def __init__(self, files: tuple[DataFile, ...], languages: tuple[str, ...]) -> None:
+        first, *others = (file.path for file in files)
         names = (path.name if path.parent == first.parent else str(path) for path in others)
-        return " and ".join([str(first), *names])
+        identity = ["text", *languages, *(identity_of(file)[-1] for file in files)]
+        super().__init__(" and ".join([str(first), *names]), identity)
+        self._files, self._languages = files, languages
 
-    @property
     @override
     def languages(self) -> tuple[str, ...]:
-        return self.codes
-
-    @property
-    @override
-    def ordered(self) -> bool:
-        return self.in_order
+        return self._languages
 
     @override
-    def rows(self, columns: ColumnChoice) -> Iterator[tuple[str, str]]:
-        first, second = self._chosen(columns.languages)
-        sources, targets = text_lines(first), text_lines(second)
-        lines = 0
-        while True:
-            source, target = next(sources, None), next(targets, None)
+    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
+        files = self._chosen(columns.languages)
+        for source, target in zip_longest(*map(text_lines, files)):
             if source is None or target is None:
-                break
-            lines += 1
-            yield source[1], target[1]
-        counts = [
-            lines + (line is not None) + sum(1 for _ in rest) for line, rest in ((source, sources), (target, targets))
-        ]
-        if counts[0] != counts[1]:
-            raise InputError(
-                f"{first.path}: {counts[0]:,} lines, but {second.path} has {counts[1]:,}; line n of one must be the "
-                "translation of line n of the other"
-            )
-
-    @override
-    def identity(self) -> list[str]:
-        return ["text", *self.codes, *(digest_of(file.path) + file.compression for file in self.files)]
-
-    def _chosen(self, languages: tuple[str, str]) -> tuple[DataFile, DataFile]:
-        if not self.codes:
-            return self.files[0], self.files[1]
-        by_language = dict(zip(self.codes, self.files, strict=True))
-        for language in languages:
-            if language not in by_language:
+                counts = [sum(1 for _ in text_lines(file)) for file in files]
                 raise InputError(
-                    f"{self.name}: {' and '.join(self.codes)} by their names, but not {language}; set "
+                    f"{files[0].path}: {counts[0]:,} lines, but {files[1].path} has {counts[1]:,}; line n of one must "
+                    "be the translation of line n of the other"
+                )
+            yield SentencePair(source[1], target[1])
+
+    def _chosen(self, languages: tuple[str, str]) -> list[DataFile]:
+        if not self._languages:
+            return list(self._files)
+        for language in languages:
+            if language not in self._languages:
+                raise InputError(
+                    f"{self.name}: {' and '.join(self._languages)} by their names, but not {language}; set "
                     "data.source_language and data.target_language"
                 )
-        return by_language[languages[0]], by_language[languages[1]]
+        return [self._files[self._languages.index(language)] for language in languages]
 
 
-@dataclass(frozen=True)
-class TabSeparated(FileSource):
+class TabSeparated(SplitSource):
     """A TSV file: `source<TAB>target` as OPUS and Moses write it, with numbers or a third text beside as Tatoeba does.
 
     A first line of languages, or with the column names that are configured, is a heading.
     """
 
-    file: DataFile
+    def __init__(self, file: DataFile) -> None:
+        super().__init__(str(file.path), identity_of(file))
+        self._file = file
+        self._first = next((line.rstrip("\r").split("\t") for _, line in text_lines(file)), [])
+        has_languages = sum(map(is_language, self._first)) >= 2 and len(set(self._first)) == len(self._first)
+        self._heading = self._first if has_languages else []
 
-    @cached_property
     @override
     def languages(self) -> tuple[str, ...]:
-        return languages_of(self._heading) or self.file.languages
-
-    @property
-    @override
-    def ordered(self) -> bool:
-        return not self._heading
-
-    @cached_property
-    def _first(self) -> list[str]:
-        for _, line in text_lines(self.file):
-            return line.rstrip("\r").split("\t")
-        return []
-
-    @cached_property
-    def _heading(self) -> list[str]:
-        cells = self._first
-        return cells if sum(map(is_language, cells)) >= 2 and len(set(cells)) == len(cells) else []
+        return languages_of(self._heading) or self._file.languages
 
     @override
-    def rows(self, columns: ColumnChoice) -> Iterator[tuple[str, str]]:
+    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
         if not self._first:
             return
         source, target, has_heading = self._indices(columns)
         width = len(self._first)
-        for number, line in text_lines(self.file):
+        for number, line in text_lines(self._file):
             cells = line.split("\t")
             if len(cells) != width:
                 raise InputError(
-                    f"{self.file.path}:{number}: {len(cells)} columns, where line 1 has {width}; write one tab "
-                    "between two columns and none inside a sentence"
+                    f"{self.name}:{number}: {len(cells)} columns, where line 1 has {width}; write one tab between two "
+                    "columns and none inside a sentence"
                 )
             if number > 1 or not has_heading:
-                yield cells[source], cells[target]
+                yield SentencePair(cells[source], cells[target])
 
     def _indices(self, columns: ColumnChoice) -> tuple[int, int, bool]:
         """The positions of source and target, and whether the first line is a heading."""
         cells, names = self._first, columns.columns
-        if columns.source_column and all(name.isdecimal() for name in names):
+        if columns.are_numbers:
             source, target = (int(name) - 1 for name in names)
             if not (0 <= source < len(cells) and 0 <= target < len(cells)):
                 raise self._unclear(f"has {len(cells)} columns, so no columns {names[0]} and {names[1]}")
             return source, target, bool(self._heading)
-        if set(names) <= set(cells) and (columns.source_column or self._heading):
-            return cells.index(names[0]), cells.index(names[1]), True
         if columns.source_column or self._heading:
-            raise self._unclear(f"needs the columns {names[0]} and {names[1]} and has {', '.join(cells)[:80]}")
-        first, second = self._texts()
-        languages = self.file.languages
+            if not set(names) <= set(cells):
+                raise self._unclear(f"needs the columns {names[0]} and {names[1]} and has {', '.join(cells)[:80]}")
+            return cells.index(names[0]), cells.index(names[1]), True
+        # The first two columns that are not numbers; of two columns, both.
+        texts = [index for index, cell in enumerate(cells) if len(cells) == 2 or not _is_number(cell)]
+        if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
+            count = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+            raise self._unclear(f"{count} in line 1, where two texts are expected")
+        languages = self._file.languages
         if languages and set(languages) != set(columns.languages):
             raise self._unclear(f"has {' and '.join(languages)} by its name, not {' and '.join(columns.languages)}")
-        return (second, first, False) if languages[:1] == columns.languages[1:] else (first, second, False)
-
-    def _texts(self) -> tuple[int, int]:
-        """The first two columns that are not numbers in the first line; of two columns, both."""
-        cells = self._first
-        texts = [index for index, cell in enumerate(cells) if not _is_number(cell)] if len(cells) > 2 else [0, 1]
-        if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
-            columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
-            raise self._unclear(f"{columns} in line 1, where two texts are expected")
-        return texts[0], texts[1]
+        source, target = texts[:2] if languages[:1] != columns.languages[1:] else texts[1::-1]
+        return source, target, False
 
     def _unclear(self, problem: str) -> InputError:
         return InputError(
-            f"{self.file.path}: {problem}; set data.source_column and data.target_column to their numbers or names"
+            f"{self.name}: {problem}; set data.source_column and data.target_column to their numbers or names"
         )
 
 

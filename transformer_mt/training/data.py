@@ -128,11 +128,15 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
     digests = "-".join(str(corpus.digest) for corpus in corpora)
     key = f"vocabulary-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
 
+    schema = pa.schema({"model": pa.binary(), "note": pa.string()})
+
     def batches() -> Iterator[pa.RecordBatch]:
         tokenizer = _learn(corpora, config)
-        yield pa.record_batch({"model": [tokenizer.serialized], "note": [tokenizer.note]})
+        yield pa.record_batch([[tokenizer.serialized], [tokenizer.note]], schema=schema)
 
-    return cached(key, batches(), lambda table: Tokenizer(table["model"][0].as_py(), note=table["note"][0].as_py()))
+    return cached(
+        key, schema, batches(), lambda table: Tokenizer(table["model"][0].as_py(), note=table["note"][0].as_py())
+    )
 
 
 def _learn(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
@@ -154,8 +158,9 @@ def _words_of(corpus: WeightedCorpus, config: TokenizerConfig) -> TrainingWords:
         return replace(count_words(sample(corpus.pairs, config.sample)), complete=False)
     if len(corpus.pairs) <= IN_MEMORY or corpus.digest is None:
         return count_words(corpus.pairs)
-    counted = (pa.record_batch({"content": [pack_words(count_words(pairs))]}) for pairs in (corpus.pairs,))
-    content = cached(f"words-{corpus.digest}", counted, lambda table: table["content"][0].as_py())
+    schema = pa.schema({"content": pa.binary()})
+    counted = (pa.record_batch([[pack_words(count_words(pairs))]], schema=schema) for pairs in (corpus.pairs,))
+    content = cached(f"words-{corpus.digest}", schema, counted, lambda table: table["content"][0].as_py())
     return unpack_words(content, path=Path(WORDS))
 
 
