@@ -7,7 +7,7 @@ import pytest
 
 from transformer_mt.errors import MachineError
 from transformer_mt.tokenizer import learning as vocabulary
-from transformer_mt.tokenizer.learning import learn
+from transformer_mt.tokenizer.learning import learn_with
 
 OPTIONS = {"vocab_size": 300, "byte_fallback": True, "num_threads": 1, "minloglevel": 2}
 KINDS = ("unigram", "bpe")
@@ -21,13 +21,13 @@ def sentences(count: int) -> list[str]:
 def learn_elsewhere(monkeypatch: pytest.MonkeyPatch, text: list[str], kind: str, **changes: int) -> bytes:
     with monkeypatch.context() as patch:
         patch.setattr(vocabulary, "FEW", -1)
-        return learn(text, OPTIONS | {"model_type": kind} | changes)
+        return learn_with(text, OPTIONS | {"model_type": kind} | changes)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_process_of_its_own_learns_the_same_bytes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = sentences(300)
-    assert learn_elsewhere(monkeypatch, text, kind) == learn(text, OPTIONS | {"model_type": kind})
+    assert learn_elsewhere(monkeypatch, text, kind) == learn_with(text, OPTIONS | {"model_type": kind})
 
 
 @pytest.mark.parametrize(("text", "changes"), [([], {}), (sentences(20), {"vocab_size": 9_000})])
@@ -38,15 +38,15 @@ def test_its_refusal_is_the_same_too(
         learn_elsewhere(monkeypatch, text, "unigram", **changes)
     assert capfd.readouterr() == ("", "")
     with pytest.raises(RuntimeError) as here:
-        learn(text, OPTIONS | {"model_type": "unigram"} | changes)
+        learn_with(text, OPTIONS | {"model_type": "unigram"} | changes)
     assert str(there.value) == str(here.value) != ""
 
 
 def test_much_text_is_learned_elsewhere_and_little_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subprocess.run", None)
-    assert learn(["aß b"] * (vocabulary.FEW // 4), OPTIONS | {"vocab_size": 264})
+    assert learn_with(["aß b"] * (vocabulary.FEW // 4), OPTIONS | {"vocab_size": 264})
     with pytest.raises(TypeError):
-        learn(["aß b"] * (vocabulary.FEW // 4 + 1), OPTIONS | {"vocab_size": 264})
+        learn_with(["aß b"] * (vocabulary.FEW // 4 + 1), OPTIONS | {"vocab_size": 264})
 
 
 def test_nothing_in_the_working_directory_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

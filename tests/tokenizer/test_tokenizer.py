@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.tokenizer.learning import learn
+from transformer_mt.tokenizer.learning import learn, learn_with
 from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL, UNK
-from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer, _learn
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 KINDS = ("unigram", "bpe")
 SYMBOLS = ("<s>", "</s>", "<pad>", "<unk>", "<0x41>", "<0x00>", "▁", "a<s>b", "<s></s>", " ", "…", "\x00", "\ud800")
@@ -314,7 +314,7 @@ def test_a_character_that_stands_once_in_a_corpus_is_a_subword_and_no_bytes(kind
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_written_with_the_same_subwords_segments_alike(kind: str) -> None:
-    original = _learn(list(sentences()), kind=kind, size=310)
+    original = learn(list(sentences()), kind=kind, size=310)
     theirs = load_model(original)
     ours = load_model(write_model(learned_scores(theirs), kind))
     corpus = [*sentences(), *SYMBOLS[:-1], "Žižek 😀 ½", ""]
@@ -341,7 +341,7 @@ def test_a_model_written_with_the_same_subwords_segments_alike(kind: str) -> Non
 def test_other_models_of_sentencepiece_are_refused(options: dict[str, object]) -> None:
     ours = {"byte_fallback": True, "pad_id": PAD, "unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "minloglevel": 2}
     with pytest.raises(MachineError, match=r"^x: not a vocabulary that tmt trained, or damaged"):
-        Tokenizer.parse(learn(list(sentences()), {"vocab_size": 320, **ours, **options}), place="x")
+        Tokenizer.parse(learn_with(list(sentences()), {"vocab_size": 320, **ours, **options}), place="x")
 
 
 def test_scores_whose_sums_could_overflow_are_refused() -> None:

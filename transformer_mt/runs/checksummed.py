@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def write_checksummed(path: Path, files: Mapping[str, bytes]) -> None:
     A crash at any moment leaves the old content or the new one to `read_checksummed`.
     """
     temporary, old = temporary_name(path), _set_aside(path)
-    sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    sums = {name: _sum(content) for name, content in files.items()}
     with write_errors(path, temporary):
         make_directory(path.parent)
         require_directory(path.parent)
@@ -57,8 +57,8 @@ def write_checksummed(path: Path, files: Mapping[str, bytes]) -> None:
         remove(old)
 
 
-def read_checksummed(path: Path, limits: Mapping[str, int], *, unread: Collection[str] = ()) -> dict[str, bytes]:
-    """The files named in `limits`, each of at most so many bytes; the directory holds them and the `unread` ones.
+def read_checksummed(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:
+    """The files named in `limits`, which are all that a directory holds, each of at most this many bytes.
 
     Raises `MachineError` naming the file that is missing, changed, too large, or not a regular file.
     """
@@ -69,12 +69,11 @@ def read_checksummed(path: Path, limits: Mapping[str, int], *, unread: Collectio
         sums = parse_json(read_regular(path / MANIFEST, limit=_MANIFEST_LIMIT))
     except ValueError:
         sums = None
-    if not isinstance(sums, dict) or sums.keys() != {*limits, *unread}:
+    if not isinstance(sums, dict) or sums.keys() != limits.keys():
         raise MachineError(f"{path / MANIFEST}: damaged; the checkpoint cannot be trusted")
-    files = {}
-    for name, limit in limits.items():
-        files[name] = read_regular(path / name, limit=limit)
-        if hashlib.sha256(files[name]).hexdigest() != sums[name]:
+    files = {name: read_regular(path / name, limit=limit) for name, limit in limits.items()}
+    for name, content in files.items():
+        if _sum(content) != sums[name]:
             raise MachineError(f"{path / name}: damaged (its SHA-256 is not the one in {MANIFEST})")
     return files
 
@@ -93,8 +92,8 @@ def checksummed_names(parent: Path) -> set[str]:
 
 def remove_checksummed(path: Path) -> None:
     """Delete a directory with what a crash may have left of an earlier one."""
-    for directory in (_set_aside(path), path):
-        remove(directory)
+    remove(_set_aside(path))
+    remove(path)
 
 
 def remove_leftovers(directory: Path, names: str) -> None:
@@ -110,3 +109,7 @@ def remove_leftovers(directory: Path, names: str) -> None:
 def _set_aside(path: Path) -> Path:
     """Where a directory waits while another takes its name."""
     return path.with_name(f".{path.name}.old")
+
+
+def _sum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -73,8 +73,8 @@ CHECKPOINT_NAME = r"step-(0|[1-9][0-9]{0,15})"
 PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
 # The most bytes that each file may have.
-_CONFIG_LIMIT, _TOKENIZER_LIMIT, METRICS_LIMIT, _LINE_LIMIT = 2**20, 2**26, 2**28, 2**20
-_MODEL_LIMIT = 2**42
+_LIMITS = {CONFIG: 2**20, TOKENIZER: 2**26, METRICS: 2**28, MODEL: 2**42}
+_LONGEST_METRICS_LINE = 2**20
 # A layer takes more bytes than this in a file: four tensors, each with its name, type and shape.
 _BYTES_A_LAYER = 4 * 50
 # How often, and after how many seconds, a run is read again that was being replaced while we read it.
@@ -97,12 +97,11 @@ class TrainedModel:
 
 
 class Run:
-    """The files of one training run below `path`.
+    """The files of one training run below `path`, each a regular file of bounded size and checked before it is used.
 
-    Whoever wrote them, they are data: each is a regular file of bounded size, and checked before it is used.
     model.safetensors holds the SHA-256 sums of its tensors and of the configuration and the vocabulary that they belong
-    to, and is replaced in one step. Who reads all three compares the sums, and so never uses files of different
-    moments, also without a lock and while another process overwrites the run.
+    to, and is replaced in one step: readers compare the sums, and so never mix files of different moments, also without
+    a lock and while another process overwrites the run.
     """
 
     def __init__(self, path: Path, step: int | None = None) -> None:
@@ -114,19 +113,14 @@ class Run:
     def create(
         cls, path: Path, config: Config, tokenizer: Tokenizer, data: DataRecord, words: TrainingWords | None
     ) -> "Run":
-        """Make a run directory. The configuration is written last: where it stands, the rest of the start does too.
-
-        `words` are those of the training data, as far as they are known.
-        """
+        """Make a run directory. The configuration is written last: where it stands, the rest of the start does too."""
         run = cls(path)
         with write_errors(path):
             make_directory(path / CHECKPOINTS)
-        write_atomically(path / TOKENIZER, tokenizer.serialized)
-        for name, content in data.files().items():
+        files = {TOKENIZER: tokenizer.serialized, **data.files()}
+        files |= {} if words is None else {WORDS: pack_words(words)}
+        for name, content in (files | {CONFIG: dump_config(config).encode()}).items():
             write_atomically(path / name, content)
-        if words is not None:
-            write_atomically(path / WORDS, pack_words(words))
-        write_atomically(path / CONFIG, dump_config(config).encode())
         return run
 
     @classmethod
@@ -134,10 +128,9 @@ class Run:
         """An existing run. Raises `InputError` when the directory is missing or not a run."""
         if not path.is_dir():
             raise InputError(f"{path}: no such directory; train a model with: tmt train --run-dir {path}")
-        run = cls(path)
-        if not run.exists():
+        if not cls(path).exists():
             raise InputError(f"{path}: not a run directory (no {CONFIG}); give the directory that tmt train wrote")
-        return run
+        return cls(path)
 
     def exists(self) -> bool:
         """Whether training has begun here."""
@@ -164,7 +157,7 @@ class Run:
         return read_record(self.path)
 
     def words(self) -> TrainingWords | None:
-        """The words of the training data; None where they are not known, as of a run that an older version began."""
+        """The words of the training data; None where they are not known."""
         return read_words(self.path / WORDS) if os.path.lexists(self.path / WORDS) else None
 
     def seen_words(self) -> SeenWords | None:
@@ -172,7 +165,7 @@ class Run:
         return read_seen_words(self.path / WORDS) if os.path.lexists(self.path / WORDS) else None
 
     def alignment(self) -> AlignmentHeads | None:
-        """The heads that link words; None where none were chosen yet, as before training ends."""
+        """The heads that link words; None before training ends."""
         return read_alignment(self.path / ALIGNMENT) if os.path.lexists(self.path / ALIGNMENT) else None
 
     def save_alignment(self, heads: AlignmentHeads) -> None:
@@ -231,7 +224,7 @@ class Run:
     @contextmanager
     def _open_weights(self, own: Mapping[str, str]) -> Iterator[tuple[BufferedReader, dict[str, str]]]:
         """The file of weights and the sums in it. Raises `ForeignFileError` unless they include the run's `own`."""
-        with open_regular(self.model_path, limit=_MODEL_LIMIT) as file:
+        with open_regular(self.model_path, limit=_LIMITS[MODEL]) as file:
             sums = saved_sums(file)
             if not sums.keys() >= {CONFIG, TOKENIZER, _TENSORS}:
                 raise MachineError(
@@ -256,34 +249,30 @@ class Run:
 
     @cached_property
     def sums(self) -> dict[str, str]:
-        """The sums of the files that weights belong to, as they were first asked for: later damage is noticed."""
+        """The sums of the files that weights belong to, when they were first read: later damage is noticed."""
         return _sums_of({name: self._read(name) for name in (CONFIG, TOKENIZER)})
 
     def _read(self, name: str) -> bytes:
-        limit = _CONFIG_LIMIT if name == CONFIG else _TOKENIZER_LIMIT
-        return read_regular(self.path / name, limit=limit)
+        return read_regular(self.path / name, limit=_LIMITS[name])
 
     def log(self, step: int, record: Mapping[str, Any]) -> None:
         """Append a line to the metrics."""
         self._append(METRICS, json.dumps({"step": step, **record}, ensure_ascii=False))
 
     def say(self, *lines: str) -> None:
-        """Append lines, which are fit to be printed, to the log for people, each with the time."""
+        """Append printable lines to the log for people, each with the time."""
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         self._append(TRAIN_LOG, *(f"{now} {line}" for line in lines))
 
     def _append(self, name: str, *lines: str) -> None:
         path = self.path / name
-        with (
-            write_errors(path),
-            os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS), "ab") as file,
-        ):
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
+        with write_errors(path), os.fdopen(os.open(path, flags), "ab") as file:
             file.write("".join(f"{line}\n" for line in lines).encode())
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The lines of the metrics; one that a crash cut off is left out, and what else is no measurement."""
-        path = self.path / METRICS
-        content = read_regular(path, limit=METRICS_LIMIT) if os.path.lexists(path) else b""
+        """The lines of the metrics; truncated lines and other records are skipped."""
+        content = self._read(METRICS) if os.path.lexists(self.path / METRICS) else b""
         return [record for line in content.split(b"\n") if (record := _parse(line)) is not None]
 
     def forget_metrics_after(self, step: int) -> None:
@@ -343,10 +332,8 @@ def _size_of(file: BufferedReader) -> int:
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    if len(line) > _LINE_LIMIT:
-        return None
     try:
-        record = parse_json(line)
+        record = parse_json(line) if len(line) <= _LONGEST_METRICS_LINE else None
     except ValueError:
         return None
     measured = isinstance(record, dict) and type(record.get("step")) is int and isinstance(record.get("kind"), str)

@@ -28,8 +28,7 @@ def pack(tensors: Mapping[str, Tensor], sums: dict[str, str] | None = None) -> b
     """Named tensors in the safetensors format, with the sums of the files that they belong to."""
     contiguous = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
     # In one entry, since the library writes several in a random order.
-    packed: bytes = safetensors.torch.save(contiguous, sums and {_SUMS: json.dumps(sums)})
-    return packed
+    return bytes(safetensors.torch.save(contiguous, sums and {_SUMS: json.dumps(sums)}))
 
 
 def unpack(
@@ -43,11 +42,13 @@ def unpack(
     try:
         tensors = safetensors.torch.load(content)
     except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type that torch has not
-        raise _damaged(path) from None
-    if expected is not None:
-        known = {name for name in tensors if name in expected or not (free and free.fullmatch(name))}
-        if specs_of({name: tensors[name] for name in known}) != expected:
-            raise misfit(path)
+        raise MachineError(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
+    known = {name: tensor for name, tensor in tensors.items() if not (free and free.fullmatch(name))}
+    if (
+        expected is not None
+        and specs_of(known | {name: tensors[name] for name in expected if name in tensors}) != expected
+    ):
+        raise misfit(path)
     for name, tensor in tensors.items():
         if not tensor.isfinite().all() or (tensor.dtype == torch.int64 and (tensor < 0).any()):
             raise MachineError(f"{path}: the weights are not finite ({name}); restore it or train anew")
@@ -102,7 +103,3 @@ def load_weights(model: Seq2Seq, weights: Mapping[str, Tensor]) -> None:
 def misfit(path: Path) -> MachineError:
     """The error of a file with other tensors than the configuration describes."""
     return MachineError(f"{path}: the weights do not fit config.toml; restore both files from the same run")
-
-
-def _damaged(path: Path) -> MachineError:
-    return MachineError(f"{path}: damaged or not a safetensors file; restore it or train anew")

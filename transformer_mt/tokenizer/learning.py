@@ -6,36 +6,66 @@ in the child, so that a script without `if __name__ == "__main__"` would start i
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import sentencepiece
 
-from transformer_mt.errors import MachineError
+from transformer_mt.errors import InputError, MachineError
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
-Options: TypeAlias = Mapping[str, Any]
-
+OPTIONS: dict[str, Any] = {
+    "normalization_rule_name": "identity",  # the default rewrites much, `…` to `...` and `½` to `1⁄2`
+    "byte_fallback": True,
+    "character_coverage": 1.0,
+    "pad_id": PAD,
+    "unk_id": UNK,
+    "bos_id": BOS,
+    "eos_id": EOS,
+    "num_threads": 1,  # the number of threads changes the last bits of a unigram model's scores
+    "minloglevel": 2,
+}
 # Characters that are learned from in less than half a second; a process takes as long to start.
 FEW = 100_000
-_REFUSED = 65
+_ATTEMPTS, _REFUSED = 8, 65
+_POSSIBLE_SIZE = re.compile(r"set it to a value <= (\d+)|smaller than required_chars\. \d+ vs (\d+)")
+_NO_TEXT = re.compile(r"!sentences_\.empty\(\)|\(all_chars_count\) > \(0\)")
 
 
-def learn(sentences: Sequence[str], options: Options) -> bytes:
-    """The sentencepiece model that these trainer options give for sentences without line breaks.
+def learn(sentences: Sequence[str], *, kind: str, size: int) -> bytes:
+    """The `unigram` or `bpe` model of this size, or of the nearest possible one, for sentences without line breaks.
 
-    It is the same, byte for byte, in whichever process it is learned. Raises the `RuntimeError` of sentencepiece.
+    It is the same, byte for byte, in whichever process it is learned. Raises `InputError` when there is no text.
     """
+    possible = size
+    for _ in range(_ATTEMPTS):
+        try:
+            return learn_with(sentences, OPTIONS | {"model_type": kind, "vocab_size": possible})
+        except RuntimeError as refusal:
+            if _NO_TEXT.search(str(refusal)):
+                raise InputError("the corpus: no text to learn a vocabulary from; give sentences") from None
+            if not (named := _POSSIBLE_SIZE.search(str(refusal))):
+                raise InputError(f"tokenizer.vocabulary_size: sentencepiece cannot learn it ({refusal})") from None
+            possible = int(named[1] or named[2])
+    raise InputError(
+        f"tokenizer.vocabulary_size: these sentences admit no {kind} vocabulary near {size}; choose a smaller one or "
+        "give more text"
+    )
+
+
+def learn_with(sentences: Sequence[str], options: dict[str, Any]) -> bytes:
+    """The model that these trainer options give. Raises the `RuntimeError` of sentencepiece."""
     if sum(map(len, sentences)) <= FEW:
         return _learn(sentences, options)
     # The child imports from where this process does, and nothing from its working directory.
     program = f"import sys; sys.path = {sys.path!r}; from {__name__} import main; main()"
     text = "".join(f"{sentence}\n" for sentence in sentences).encode()
-    child = subprocess.run(
-        [sys.executable, "-c", program, json.dumps(dict(options))], input=text, capture_output=True, check=False
-    )
+    command = [sys.executable, "-c", program, json.dumps(options)]
+    child = subprocess.run(command, input=text, capture_output=True, check=False)
     if child.returncode == _REFUSED:
         raise RuntimeError(child.stdout.decode())
     if child.returncode:
@@ -59,7 +89,7 @@ def main() -> None:
     sys.exit(code)
 
 
-def _learn(sentences: Iterable[str | bytes], options: Options) -> bytes:
+def _learn(sentences: Iterable[str | bytes], options: dict[str, Any]) -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.Train(sentence_iterator=iter(sentences), model_writer=model, **options)
     return model.getvalue()

@@ -36,7 +36,7 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     scores = learned_scores(processor).values()  # raises a `ValueError` where a piece is not UTF-8
     if not all(abs(score) <= _LARGEST_SCORE for score in scores):
         raise ValueError("a score that is too large")
-    if not (_is_unigram(processor) or all(map(float.is_integer, scores))):
+    if not (is_unigram(processor) or all(map(float.is_integer, scores))):
         raise ValueError("a score that is not the number of a merge")
     return processor
 
@@ -46,7 +46,8 @@ def learned_scores(processor: SentencePieceProcessor) -> dict[str, float]:
     return {processor.IdToPiece(i): processor.GetScore(i) for i in range(len(FIRST), processor.GetPieceSize())}
 
 
-def _is_unigram(processor: SentencePieceProcessor) -> bool:
+def is_unigram(processor: SentencePieceProcessor) -> bool:
+    """Whether a model is of the kind `unigram`, else `bpe`."""
     try:
         processor.NBestEncode("a", nbest_size=2)
     except RuntimeError:  # sentencepiece says a model's kind nowhere else

@@ -2,7 +2,6 @@
 
 import math
 import random
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,17 +13,13 @@ from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.cleaning import compose
 from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.tokenizer.learning import Options, learn
+from transformer_mt.errors import MachineError
+from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.segmentation import merged
-from transformer_mt.tokenizer.sentencepiece_model import load_model
-from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL, UNK
+from transformer_mt.tokenizer.sentencepiece_model import is_unigram, learned_scores, load_model
+from transformer_mt.tokenizer.symbols import SPECIAL, UNK
 from transformer_mt.tokenizer.whole_words import with_whole_words
 
-_TOO_MANY = re.compile(r"set it to a value <= (\d+)")
-_TOO_FEW = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
-_NO_TEXT = ("!sentences_.empty()", "(all_chars_count) > (0)")
-_ATTEMPTS = 8
 # As in Kudo (2018, §4) for alpha = 0.1; over all segmentations, sentences would have twice as many subwords.
 _BEST_SEGMENTATIONS = 64
 
@@ -63,23 +58,18 @@ class Tokenizer:
         as they take no more than half of the subwords. A size that the sentences cannot fill, or that their characters
         overfill, is moved to the nearest possible one. `note` says so. Raises `InputError` when there is no text.
         """
-        corpus = [_encodable(sentence) for sentence in sentences]
-        size = config.vocabulary_size
-        for _ in range(_ATTEMPTS):
-            try:
-                learned = _learn(corpus, kind=config.kind, size=size)
-            except RuntimeError as error:
-                size = _possible_size(str(error))
-                continue
-            model, held = with_whole_words(learned, whole, kind=config.kind, size=config.vocabulary_size)
-            tokenizer = cls(model)
-            notes = [_size_note(config.vocabulary_size, tokenizer.size), _words_note(len(whole), held)]
-            tokenizer.note = "; ".join(filter(None, notes)) or None
-            return tokenizer
-        raise InputError(
-            f"tokenizer.vocabulary_size: these sentences admit no {config.kind} vocabulary near "
-            f"{config.vocabulary_size}; choose a smaller one or give more text"
-        )
+        kind, size = config.kind, config.vocabulary_size
+        learned = learn([_encodable(sentence) for sentence in sentences], kind=kind, size=size)
+        model, held = with_whole_words(learned, whole, kind=kind, size=size)
+        tokenizer, notes = cls(model), []
+        if tokenizer.size != size:
+            reason = "the text has no more" if tokenizer.size < size else "the characters and bytes alone take as many"
+            notes.append(f"tokenizer.vocabulary_size: {tokenizer.size} instead of {size}; {reason}")
+        if held != len(whole):
+            full = "half of the vocabulary has no room for more"
+            notes.append(f"tokenizer.whole_words: {held} of {len(whole)} words are whole; {full}")
+        tokenizer.note = "; ".join(notes) or None
+        return tokenizer
 
     @classmethod
     def parse(cls, content: bytes, *, place: str) -> "Tokenizer":
@@ -175,57 +165,12 @@ class Tokenizer:
     @cached_property
     def _merges(self) -> dict[str, float] | None:
         """The results of BPE merges, each with its score: minus the number of the merge. None for unigram."""
-        scores = {
-            self._processor.IdToPiece(index): score
-            for index, score in enumerate(self._scores)
-            if index not in SPECIAL and not self._processor.IsByte(index)
-        }
-        return scores if all(score.is_integer() for score in scores.values()) else None
+        return None if is_unigram(self._processor) else learned_scores(self._processor)
 
     def _ids_of_piece(self, piece: str) -> list[int]:
         """The id of a piece, or those of its bytes when the vocabulary does not have it."""
         index = self._processor.PieceToId(piece)
         return [index] if index != UNK else [self._processor.PieceToId(f"<0x{byte:02X}>") for byte in piece.encode()]
-
-
-def _learn(sentences: list[str], *, kind: str, size: int) -> bytes:
-    """Learn a model. Raises the `RuntimeError` of sentencepiece, which names the sizes that are possible."""
-    options: Options = {
-        "model_type": kind,
-        "normalization_rule_name": "identity",  # the default rewrites much, `…` to `...` and `½` to `1⁄2`
-        "vocab_size": size,
-        "byte_fallback": True,
-        "character_coverage": 1.0,
-        "pad_id": PAD,
-        "unk_id": UNK,
-        "bos_id": BOS,
-        "eos_id": EOS,
-        "num_threads": 1,  # the number of threads changes the last bits of a unigram model's scores
-        "minloglevel": 2,
-    }
-    return learn(sentences, options)
-
-
-def _possible_size(message: str) -> int:
-    """The nearest vocabulary size that sentencepiece's message names."""
-    if found := _TOO_MANY.search(message) or _TOO_FEW.search(message):
-        return int(found[1])
-    if any(sign in message for sign in _NO_TEXT):
-        raise InputError("the corpus: no text to learn a vocabulary from; give sentences that are not empty") from None
-    raise InputError(f"tokenizer.vocabulary_size: sentencepiece cannot learn this vocabulary ({message})") from None
-
-
-def _size_note(wanted: int, size: int) -> str | None:
-    if size == wanted:
-        return None
-    reason = "the text has no more" if size < wanted else "the characters and bytes alone take as many"
-    return f"tokenizer.vocabulary_size: {size} instead of {wanted}; {reason}"
-
-
-def _words_note(wanted: int, held: int) -> str | None:
-    if held == wanted:
-        return None
-    return f"tokenizer.whole_words: {held} of {wanted} words are whole; half of the vocabulary has no room for more"
 
 
 def _encodable(text: str) -> str:
