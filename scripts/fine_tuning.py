@@ -90,9 +90,9 @@ def sentences() -> Iterator[tuple[str, str]]:
 
 def corpus_of(run: Path) -> str:
     """What the run was trained on."""
-    from transformer_mt.config.toml import load_written_config
+    from transformer_mt.config.toml import load_config
 
-    return load_written_config(run / "config.toml").data.corpus
+    return load_config(run / "config.toml").data.corpus
 
 
 def fine_tune(parent: Path, data: Path, run: Path, *, epochs: int, rate: float, changes: Sequence[str]) -> None:

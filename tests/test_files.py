@@ -4,7 +4,6 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -147,14 +146,6 @@ def test_a_file_that_fails_while_it_is_read_is_one_line() -> None:
         list(bounded_lines(file, name="x"))
 
 
-def test_writing_atomically_replaces_the_content(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    for content in (b"old", b"new"):
-        write_atomically(path, content)
-        assert path.read_bytes() == content
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_crash_while_writing_atomically_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
@@ -202,21 +193,6 @@ def test_a_temporary_name_that_is_taken_is_not_touched(tmp_path: Path, monkeypat
     assert (tmp_path / f".file.{'0' * 16}.new").is_symlink()
 
 
-def test_of_several_writers_the_last_wins_whole(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    contents = [bytes([65 + number]) * 200_000 for number in range(4)]
-
-    def write(content: bytes) -> None:
-        for _ in range(10):
-            write_atomically(path, content)
-            assert path.read_bytes() in contents
-
-    with ThreadPoolExecutor(len(contents)) as threads:
-        list(threads.map(write, contents))
-    assert path.read_bytes() in contents
-    assert list(tmp_path.iterdir()) == [path]
-
-
 @pytest.fixture
 def umask() -> Iterator[None]:
     """Whatever the person's own, new files here are for the owner and the group."""
@@ -252,12 +228,6 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(content: str | None, tmp
     assert os.readlink(tmp_path / "link") == "elsewhere/target"
     assert (target.read_text(), target.is_symlink()) == ("new", False)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["elsewhere", "link", "target"]
-
-
-def test_links_in_a_circle_are_one_line(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("link")
-    with pytest.raises(MachineError, match=r"link: cannot be written \(Too many levels of symbolic links\);"):
-        write_output(tmp_path / "link", b"new")
 
 
 def test_several_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:

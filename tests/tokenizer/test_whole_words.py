@@ -80,19 +80,6 @@ def test_the_vocabulary_has_the_size_asked_for_and_every_text_comes_back(
             assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-def test_without_whole_words_common_words_are_cut(pairs: list[SentencePair]) -> None:
-    tokenizer = plain(pairs, "unigram")
-    assert any(len(tokenizer.encode(word)) > 1 for word in count_words(pairs).commonest(150))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_pairs_give_the_same_vocabulary(
-    kind: str, pairs: list[SentencePair], tokenizers: dict[str, Tokenizer]
-) -> None:
-    again = trained(pairs, kind=kind)
-    assert again.serialized == tokenizers[kind].serialized
-
-
 def test_a_longer_word_is_cut_as_a_unigram_model_finds_best(
     tokenizers: dict[str, Tokenizer], pairs: list[SentencePair]
 ) -> None:

@@ -30,8 +30,6 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves every weight by about as much
 Epochs = Annotated[int, Field(ge=0, le=10**6)]
-Factor = Annotated[float, Field(gt=0.0, le=1e3)]
-Tied = Literal["all", "target", "none"]
 
 
 def _head(text: str) -> str:
@@ -66,8 +64,7 @@ class ChosenBy:
 
     def name(self, value: Any, default: str) -> str:
         """The name that a section, or what is to become one, gives itself."""
-        found = value.get(self.key, default) if isinstance(value, Mapping) else getattr(value, self.key, default)
-        return str(found)
+        return str(value.get(self.key, default) if isinstance(value, Mapping) else getattr(value, self.key, default))
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """A union that pydantic decides by the name alone, so that its errors are those of the chosen section."""
@@ -185,7 +182,7 @@ class _Model(Section):
     """Layers that write the target."""
     dropout: Probability = 0.05
     """Dropout probability of embeddings and layer outputs."""
-    tied: Tied = "all"
+    tied: Literal["all", "target", "none"] = "all"
     """Vocabulary matrices that share weights: source, target and output; target and output; or none."""
     max_length: Tokens = 256
     """Maximum length of a sentence in subwords, end symbol included."""
@@ -276,7 +273,7 @@ class NoamConfig(_Schedule):
     """A rise over the warm-up, then a fall with the root of the step, for the model's width (Vaswani et al. 2017)."""
 
     name: str = "noam"
-    factor: Factor = 1.0
+    factor: Annotated[float, Field(gt=0.0, le=1e3)] = 1.0
     """Multiplies every learning rate."""
     learning_rate: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
     """The learning rate at the peak; 0: the paper's, factor / (model.width * warmup) ** 0.5."""

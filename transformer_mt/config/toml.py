@@ -25,7 +25,8 @@ def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
 
     Raises `InputError` that names the file or option, the full key and, for an unknown key, the nearest valid one.
     """
-    tree = {} if path is None else _parse_toml(_read(path), str(path))
+    remedy = "give a TOML configuration such as configs/multi30k.toml"
+    tree = {} if path is None else _parse_toml(read_input(path, limit=_LONGEST, remedy=remedy), str(path))
     config = _check(tree, place=str(path))
     for override in overrides:
         key, value = _parse_override(override)
@@ -34,13 +35,8 @@ def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
     return config
 
 
-def load_written_config(path: Path) -> Config:
-    """A configuration that `dump_config` wrote. Raises `InputError` for one of another version of the program."""
-    return parse_written_config(_read(path), place=str(path))
-
-
 def parse_written_config(content: bytes, *, place: str) -> Config:
-    """A configuration that `dump_config` wrote, from the bytes of a file, which `place` names in errors."""
+    """A configuration that `dump_config` wrote, from the bytes of a file that `place` names in errors."""
     tree = _parse_toml(content, place)
     if "format" not in tree:
         raise InputError(f"{place}: written by an earlier version of tmt (it has no format); train the run anew")
@@ -83,10 +79,8 @@ def explanation(section: type[Section], name: str) -> str:
     """The sentence of a key, followed by the values it can have where its type says so."""
     field = section.model_fields[name]
     # Where a section only changes a default, the sentence stands with the key's first appearance.
-    parents = [parent.model_fields for parent in section.__mro__ if issubclass(parent, Section)]
-    sentence = " ".join(
-        next(text for fields in parents if name in fields and (text := fields[name].description)).split()
-    )
+    parents = (parent.model_fields.get(name) for parent in section.__mro__ if issubclass(parent, Section))
+    sentence = " ".join(next(text for parent in parents if parent and (text := parent.description)).split())
     return f"{sentence} ({values})" if (values := _values(field.annotation, field.metadata)) else sentence
 
 
@@ -136,10 +130,6 @@ def _toml_line(name: str, value: Any) -> str:
 def _comment(text: str) -> list[str]:
     """The first paragraph of a text as a comment."""
     return [f"# {line}" for line in textwrap.wrap(" ".join(text.split("\n\n")[0].split()), width=100)]
-
-
-def _read(path: Path) -> bytes:
-    return read_input(path, limit=_LONGEST, remedy="give a TOML configuration such as configs/multi30k.toml")
 
 
 def _parse_toml(content: bytes, place: str) -> dict[str, Any]:
@@ -212,7 +202,7 @@ def _defaults(tree: dict[str, Any]) -> Config:
 
 
 def _nearest_key(key: str, valid: Config) -> str:
-    """A remedy: the key of the same section, or of any, whose last part is nearest; else the keys there are."""
+    """A remedy: the key of the same section, or of any, with the nearest last part; else the keys there are."""
     keys = [name for name, _ in leaves(valid) if "." in name]  # without `format`, which nobody writes by hand
     parent, _, last = key.rpartition(".")
     siblings = [name for name in keys if name.rpartition(".")[0] == parent]

@@ -43,12 +43,10 @@ def unpack(
         tensors = safetensors.torch.load(content)
     except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type that torch has not
         raise MachineError(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
-    known = {name: tensor for name, tensor in tensors.items() if not (free and free.fullmatch(name))}
-    if (
-        expected is not None
-        and specs_of(known | {name: tensors[name] for name in expected if name in tensors}) != expected
-    ):
-        raise misfit(path)
+    if expected is not None:
+        known = {name for name in tensors if name in expected or not (free and free.fullmatch(name))}
+        if specs_of({name: tensors[name] for name in known}) != expected:
+            raise misfit(path)
     for name, tensor in tensors.items():
         if not tensor.isfinite().all() or (tensor.dtype == torch.int64 and (tensor < 0).any()):
             raise MachineError(f"{path}: the weights are not finite ({name}); restore it or train anew")

@@ -117,10 +117,6 @@ class Tokenizer:
         """The id of each subword, written as `pieces` gives it."""
         return [self._processor.piece_to_id(piece) for piece in pieces]
 
-    def normalize(self, text: str) -> str:
-        """The text as `decode(encode(text))` gives it back: NFC, single spaces, `▁` taken for a space."""
-        return self.decode(self.encode(text))
-
     def unknown_characters(self, texts: Iterable[str]) -> Counter[str]:
         """The characters that the vocabulary has no subword for and spells as bytes, with how often they occur."""
         counts: Counter[str] = Counter()
