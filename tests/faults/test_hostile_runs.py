@@ -163,7 +163,10 @@ TRANSLATED: dict[str, tuple[Damage, str]] = {
     "10**9 wide": (config(WIDTH, "width = 1000000000"), "model.width"),
     "65,536 wide": (config(WIDTH, "width = 65536"), "the weights do not fit config.toml"),
     "10**9 heads": (config("heads = 2", "heads = 1000000000"), "heads"),
-    "2**18 hidden features": (config("feedforward = 16", "feedforward = 262144"), "the weights do not fit config.toml"),
+    "2**18 hidden features": (
+        config("feed_forward_width = 16", "feed_forward_width = 262144"),
+        "the weights do not fit config.toml",
+    ),
     "2**31 relative positions": (
         config('"sinusoidal"', '"relative(2147483647)"'),
         "the weights do not fit config.toml",
