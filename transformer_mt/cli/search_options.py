@@ -50,7 +50,6 @@ class SearchOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "SearchOptions":
-        """The values that are not None."""
         return cls({name: value for name, value in values.items() if value is not None})
 
     def applied_to(self, configured: SearchConfig) -> SearchConfig:

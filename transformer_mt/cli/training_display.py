@@ -32,7 +32,6 @@ class TrainLog:
         self._is_heard = is_main
 
     def write(self, *lines: str) -> None:
-        """Write lines to the log and to stderr."""
         self.record(*lines)
         if not self._is_heard:
             return
@@ -44,7 +43,6 @@ class TrainLog:
             self.record(f"stderr: cannot be written ({error.strerror}); training goes on without it")
 
     def record(self, *lines: str) -> None:
-        """Write lines to the log alone."""
         if self.is_main and lines:
             self.run.say(*map(escape_controls, lines))
 
@@ -121,7 +119,6 @@ class LiveDisplay:
         self.live = Live(console=console, refresh_per_second=4)
 
     def show(self, report: Report) -> None:
-        """Redraw with the news of a report."""
         match report:
             case StepReport():
                 self._advance()

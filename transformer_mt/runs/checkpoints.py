@@ -165,7 +165,6 @@ class Checkpoints:
         return Checkpoint(progress, unpack(files[MODEL], self.weights, path=path / MODEL), state)
 
     def read_weights(self, step: int) -> dict[str, Tensor]:
-        """The weights alone of a checkpoint, complete or not."""
         return Run(self.run.path, step).read_weights(self.weights)
 
     def remove_leftovers(self) -> None:

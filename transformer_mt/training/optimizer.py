@@ -86,7 +86,6 @@ class ScheduledOptimizer:
         return specs
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Continue from a state that `state` gave."""
         self.steps = int(tensors["steps"])
         if self.scaler.is_enabled() and tensors["loss_scale"] > 0:
             steps = min(int(tensors["steps_at_scale"]), 2**31 - 1)

@@ -43,7 +43,7 @@ class WindowReport:
 
     @classmethod
     def of(cls, steps: Sequence[StepReport]) -> "WindowReport":
-        """The mean of consecutive steps, at least one, weighted by their target tokens."""
+        """The mean of at least one step, weighted by target tokens."""
         tokens = sum(step.target_tokens for step in steps)
         loss = sum(float(step.loss) * step.target_tokens for step in steps) / tokens
         seconds = sum(step.seconds for step in steps)
@@ -142,7 +142,6 @@ class MetricsLog:
         return window
 
     def validation(self, report: ValidationReport) -> None:
-        """Log a validation."""
         scores = asdict(report.validation)
         names = ("source", "reference", "translation")
         samples = [dict(zip(names, sample, strict=True)) for sample in scores.pop("samples")]

@@ -129,8 +129,13 @@ class Trainer:
         start = time.perf_counter()
         epoch, _ = self.stream.next_position()
         batches: list[Batch] = []
+
+        def take() -> int:
+            batches.extend(self.stream.take() for _ in range(self.config.accumulation_steps))
+            return sum(map(self.objective.tokens, batches))
+
         with self._interruptible():  # a new epoch may encode the whole corpus anew
-            tokens = sum(self.distributed.all_gather(lambda: self._take(batches)))
+            tokens = sum(self.distributed.all_gather(take))
         self.model.train()
         loss = self._accumulate(batches, tokens)
         is_looked_at = (self.progress.step + 1) % self.check_every == 0
@@ -151,11 +156,6 @@ class Trainer:
         self.progress.target_tokens += tokens
         self.progress.seconds += seconds
         return StepReport(self.progress.step, epoch, loss, learning_rate, norm, tokens, seconds)
-
-    def _take(self, batches: list[Batch]) -> int:
-        """Add a step's batches to the list; returns the number of tokens that their losses are sums over."""
-        batches.extend(self.stream.take() for _ in range(self.config.accumulation_steps))
-        return sum(self.objective.tokens(batch) for batch in batches)
 
     def _accumulate(self, batches: list[Batch], tokens: int) -> float | Tensor:
         """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
