@@ -180,6 +180,8 @@ def test_every_variant_has_a_view_of_every_stack(variant: Variant, tokenizer: To
     for stack in view.stacks:
         (matrix,) = layer_matrices(view, stack=stack, layer="1")
         assert adjacency(matrix, threshold=0.1).convex
+        for form in FORMS.values():
+            assert max(map(cell_len, shown([matrix], width=80, **form))) <= 80
     if view.stacks:
         assert explaining_matrix(view).key == f"cross.{max(1, len(view.stacks['cross'].weights) - 1)}"
 
@@ -293,16 +295,6 @@ def test_rows_of_matrices_stand_below_each_other_after_an_empty_line(form: dict[
 def test_one_view_has_a_row_for_each_place_and_several_for_each_matrix() -> None:
     assert rows_of_matrices([[ONE, OTHER, ELSEWHERE]]) == [[ONE, OTHER], [ELSEWHERE]]
     assert rows_of_matrices([[ONE, OTHER], [ELSEWHERE]]) == [[ONE, ELSEWHERE], [OTHER]]
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
-def test_every_variant_is_shown_in_every_form(variant: Variant, tokenizer: Tokenizer) -> None:
-    model = tiny_model(*variant, vocabulary=tokenizer.size)
-    view = view_attention(model, tokenizer, "Der alte Mann.", "The man.", words=False)
-    for stack in view.stacks:
-        (matrix,) = layer_matrices(view, stack=stack, layer="1")
-        for form in FORMS.values():
-            assert max(map(cell_len, shown([matrix], width=80, **form))) <= 80
 
 
 def test_agreement_is_said_of_each_matrix_that_has_any(tokenizer: Tokenizer) -> None:

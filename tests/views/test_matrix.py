@@ -419,13 +419,6 @@ def test_there_are_no_escape_codes_without_colour() -> None:
     assert "\x1b" not in file.getvalue()
 
 
-def test_no_color_is_heeded_on_a_terminal() -> None:
-    colourful = Console(file=io.StringIO(), force_terminal=True, color_system="256", no_color=False)
-    plain_terminal = Console(file=io.StringIO(), force_terminal=True, color_system="256", no_color=True)
-    assert isinstance(shading_for(colourful, Scale()), Colours)
-    assert isinstance(shading_for(plain_terminal, Scale()), Blocks)
-
-
 @pytest.mark.parametrize("shading", SHADINGS)
 @pytest.mark.parametrize("width", [1, 20, 33, 120])
 def test_the_legend_shows_every_shade_and_fits(shading: Blocks, width: int) -> None:

@@ -16,7 +16,6 @@ from transformer_mt.views.plot import (
     Curves,
     Panel,
     Points,
-    PositionsPlot,
     Series,
     chart_lines,
     heat_map_lines,
@@ -65,14 +64,6 @@ def test_a_single_curve_is_dots_and_rises() -> None:
     assert rows[0].endswith("⠁") or "\u2800" < rows[0][-1] <= "\u28ff"
     assert lines[-1].split() == ["0", "20", "40", "60", "80", "step"] or lines[-1].endswith("step")
     assert "10 │" in "\n".join(rows)
-
-
-def test_every_column_between_two_points_has_its_dots() -> None:
-    (line, *_), *_ = [[*chart_lines([Panel("", (RISING,))], width=60)][1:]]
-    text = [*chart_lines([Panel("", (RISING,))], width=60)][1 : ROWS + 1]
-    inside = [row.partition("│")[2].ljust(56) for row in text]
-    assert all(any(row[column] != " " for row in inside) for column in range(55))
-    assert line
 
 
 def canvas(series: Series, *, width: int) -> list[str]:
@@ -128,10 +119,10 @@ def test_panels_follow_each_other_after_an_empty_line() -> None:
 
 
 def test_a_matrix_is_shades_from_minus_one_to_one() -> None:
-    lines = [*heat_map_lines(PositionsPlot(np.array([[-1.0, 0.0, 1.0], [1.0, 0.5, -0.5]])), width=60)]
+    lines = [*heat_map_lines(np.array([[-1.0, 0.0, 1.0], [1.0, 0.5, -0.5]]), width=60)]
     title = "sinusoidal encoding: 2 positions down, 3 features across; blank -1, full 1"
     assert lines == [title, "0  ▒█", "1 █▓░"]
-    assert [*heat_map_lines(PositionsPlot(np.ones((2, 99))), width=20)][1:] == [f"{i} " + "█" * 18 for i in range(2)]
+    assert [*heat_map_lines(np.ones((2, 99)), width=20)][1:] == [f"{i} " + "█" * 18 for i in range(2)]
 
 
 def test_an_extent_always_has_a_length() -> None:

@@ -34,15 +34,10 @@ def open_run(model: Path | None, search: SearchOptions, *, device: str, quiet: b
     trained = run.load()
     if model is None and not quiet:
         data = trained.config.data
-        note(f"using {run.path} ({direction(data)}, {corpus_name(data)})")
+        note(f"using {run.path} ({data.source_language} → {data.target_language}, {corpus_name(data)})")
     translator = Translator.of(trained, device=place)
     translator.search = search.applied_to(trained.config.search)
     return OpenedRun(run.path, trained.config, translator)
-
-
-def direction(data: DataConfig) -> str:
-    """The two languages, with an arrow."""
-    return f"{data.source_language} → {data.target_language}"
 
 
 def corpus_name(data: DataConfig) -> str:

@@ -70,8 +70,8 @@ def plot(
     data: Mapping[str, Any]
     arrays: Mapping[str, Any]
     if positions:
-        encoding = view.PositionsPlot(_encoding(_configs(subjects or [], set or [])))
-        data = arrays = {"rows": encoding.rows}
+        encoding = _encoding(_configs(subjects or [], set or []))
+        data = arrays = {"rows": encoding}
         lines, draw = view.heat_map_lines(encoding, width=width), partial(positions_figure, encoding)
     else:
         if schedule:
@@ -95,9 +95,8 @@ def _configs(paths: list[Path], overrides: list[str]) -> "dict[str, Config]":
     """The configurations of files by their names; without any, the one that training has by default."""
     from transformer_mt.config.toml import load_config
 
-    if not paths:
-        return {"default": load_config(None, overrides)}
-    return {str(path): load_config(path, overrides) for path in paths}
+    files: dict[str, Path | None] = {str(path): path for path in paths}
+    return {name: load_config(path, overrides) for name, path in (files or {"default": None}).items()}
 
 
 def _learning_rates(config: "Config") -> "Points":

@@ -45,10 +45,9 @@ class SentenceOptions:
     quiet: Quiet = False
 
 
-def _options(values: Mapping[str, Any]) -> SentenceOptions:
-    of_search = {parameter.name for parameter in _SEARCH}
-    search = SearchOptions.of({name: value for name, value in values.items() if name in of_search})
-    return SentenceOptions(search, **{name: value for name, value in values.items() if name not in of_search})
+def _options(values: dict[str, Any]) -> SentenceOptions:
+    search = SearchOptions.of({parameter.name: values.pop(parameter.name) for parameter in _SEARCH})
+    return SentenceOptions(search, **values)
 
 
 _OTHERS = [*inspect.signature(SentenceOptions).parameters.values()][1:]
@@ -105,12 +104,6 @@ class LoadedSentence:
         return [f"{title:<{width}} {self.target}", f"{_USUAL:<{width}} {self.usual}", ""]
 
 
-def parse_heads(texts: Iterable[str], *, option: str) -> tuple[HeadName, ...]:
-    """The heads that an option names, several with commas, each once."""
-    names = [HeadName.parse(name.strip(), key=option) for text in texts for name in text.split(",")]
-    return tuple(dict.fromkeys(names))
-
-
 def load_sentence(
     sentence: str | None,
     target: str | None,
@@ -126,7 +119,8 @@ def load_sentence(
     from transformer_mt.cli.load import open_run
     from transformer_mt.models.head_mask import without_heads
 
-    names = parse_heads(without, option="--without")
+    heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
+    names = tuple(dict.fromkeys(heads))
     if target is not None:
         options.search.refuse("--target gives the translation, so none is searched for; leave one of the two out")
     run = open_run(model, options.search, device=options.device, quiet=options.quiet)
@@ -136,12 +130,11 @@ def load_sentence(
     if target is not None:
         return LoadedSentence(run, text, target, names)
 
-    def translation() -> str:
-        return run.translator.translate([text], place=lambda _: "SENTENCE")[0][0].text
-
-    with without_heads(run.translator.model, names):
-        own = translation()
-    return LoadedSentence(run, text, own, names, translation() if names else None)
+    translations = []
+    for off in (names, ()) if names else ((),):
+        with without_heads(run.translator.model, off):
+            translations.append(run.translator.translate([text], place=lambda _: "SENTENCE")[0][0].text)
+    return LoadedSentence(run, text, translations[0], names, translations[1] if names else None)
 
 
 def emit(

@@ -257,10 +257,8 @@ def _left(ids: Sequence[int], kept: Bool[Tensor, "N L"]) -> Int[Tensor, "N M"]:
 
 def _parts(group_of_piece: Sequence[int]) -> list[Part]:
     """The pieces of each group, such as a word."""
-    groups: dict[int, list[int]] = {}
-    for piece, group in enumerate(group_of_piece):
-        groups.setdefault(group, []).append(piece)
-    return [frozenset(groups[group]) for group in sorted(groups)]
+    groups = sorted(set(group_of_piece))
+    return [frozenset(piece for piece, own in enumerate(group_of_piece) if own == group) for group in groups]
 
 
 def _whole_maps(

@@ -127,16 +127,13 @@ def plot_schedules(schedules: Mapping[str, Points]) -> CurvesPlot:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PositionsPlot:
-    """The sinusoidal encoding: a row for each position, from 0, a column for each feature."""
+# The sinusoidal encoding: a row for each position, from 0, a column for each feature.
+Encoding = Float[np.ndarray, "N D"]
 
-    rows: Float[np.ndarray, "N D"]
 
-    @property
-    def title(self) -> str:
-        length, features = self.rows.shape
-        return f"sinusoidal encoding: {length} positions down, {features} features across"
+def encoding_title(rows: Encoding) -> str:
+    """For a picture of it."""
+    return f"sinusoidal encoding: {len(rows)} positions down, {rows.shape[1]} features across"
 
 
 def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
@@ -146,11 +143,11 @@ def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
         yield from _panel(panel, width=max(width, NARROWEST))
 
 
-def heat_map_lines(plot: PositionsPlot, *, width: int) -> Iterator[str]:
+def heat_map_lines(rows: Encoding, *, width: int) -> Iterator[str]:
     """Numbers from -1 (blank) to 1 (full), rows with their number, the columns from the left as far as they fit."""
-    yield f"{plot.title}; blank -1, full 1"
-    gutter = len(str(len(plot.rows) - 1))
-    levels = np.rint((plot.rows[:, : width - gutter - 1] + 1) / 2 * (len(_SHADES) - 1)).astype(int)
+    yield f"{encoding_title(rows)}; blank -1, full 1"
+    gutter = len(str(len(rows) - 1))
+    levels = np.rint((rows[:, : width - gutter - 1] + 1) / 2 * (len(_SHADES) - 1)).astype(int)
     for number, row in enumerate(levels.tolist()):
         yield f"{number:>{gutter}} {''.join(_SHADES[level] for level in row)}".rstrip()
 

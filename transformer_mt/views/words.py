@@ -22,8 +22,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 class Tokens:
     """One side of a pair: ids, pieces and words; `word_of_piece` says for each piece which of `words` it belongs to.
 
-    Words are those of `corpus.pairs.words`, punctuation marks among them; a special symbol is a word of its own, and so
-    is a piece that belongs to none.
+    Words are those of `corpus.pairs.words`; a special symbol is a word of its own, and so is a piece that has none.
     """
 
     ids: tuple[int, ...]
