@@ -13,7 +13,6 @@ from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import load_mixture
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import absolute, short_name
-from transformer_mt.errors import MachineError
 
 PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
 
@@ -97,9 +96,7 @@ def test_a_copy_elsewhere_needs_no_cleaning_and_is_called_by_its_own_name(
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
-    "nothing": lambda content: b"",
     "an end cut off": lambda content: content[:-9],
-    "a half": lambda content: content[: len(content) // 2],
     "another report": lambda content: content.replace(b'"read"', b'"raed"'),
     "another number of pairs": lambda content: content.replace(b'"train": [39', b'"train": [31'),
 }
@@ -118,19 +115,6 @@ def test_a_damaged_cache_is_made_anew_with_one_line(
     assert texts(load(corpus), "train") == before
     assert caplog.messages == [f"tmt: {path}: damaged, and made anew"]
     assert path.read_bytes() != damaged
-
-
-def test_a_failure_leaves_nothing_in_the_cache(corpus: Path, cache: Path) -> None:
-    write(corpus, tsv(PAIRS) + b"\xff\t\n")
-    with pytest.raises(Exception, match="not UTF-8"):
-        load(corpus)
-    assert {path.suffix for path in cache.iterdir()} == {".lock"}
-
-
-def test_a_cache_that_cannot_be_written_is_one_line(corpus: Path, cache: Path) -> None:
-    cache.write_text("a file")
-    with pytest.raises(MachineError, match=r"cache: cannot be written \(.*\); free some space or set TMT_CACHE "):
-        load(corpus)
 
 
 def test_a_mixture_is_loaded_with_its_weights_in_the_direction_of_the_corpus(tmp_path: Path, corpus: Path) -> None:

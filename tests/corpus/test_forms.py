@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from support.data_files import CLEAN, PAIRED, PAIRS, TABLES, jsonl, lines, load, texts, tsv, write
 
+from transformer_mt.errors import InputError
+
 PACKED_TABLES = (("TSV", ".gz"), ("TSV with languages in its name", ".xz"), ("CSV", ".xz"), ("JSONL", ".gz"))
 SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 
@@ -32,7 +34,7 @@ def test_a_pair_of_files_is_source_and_target(tmp_path: Path, form: str, compres
     assert (texts(asked, "test"), asked.languages) == (CLEAN, ("de", "en"))
 
 
-@pytest.mark.parametrize(("form", "compression"), [*((form, "") for form in TABLES), *PACKED_TABLES])
+@pytest.mark.parametrize(("form", "compression"), [("Parquet", ""), ("JSONL, nested", ""), *PACKED_TABLES])
 def test_a_folder_of_tables_has_its_splits(tmp_path: Path, form: str, compression: str) -> None:
     name, make = TABLES[form]
     for number, split in enumerate(SPLITS):
@@ -115,6 +117,20 @@ def test_what_in_a_folder_is_no_data_is_said(tmp_path: Path) -> None:
     assert list(corpus.splits) == ["train"]
     assert f"{tmp_path}: not taken for data: README.md, package.json, test.de" in corpus.notes
     assert f"train: {tmp_path / 'train.de'} and train.en, de → en" in corpus.notes
+
+
+def test_a_table_and_texts_of_one_split_are_refused(tmp_path: Path) -> None:
+    for name in ("train.tsv", "train.de", "train.en"):
+        write(tmp_path / name, tsv([("ja", "yes")]))
+    with pytest.raises(InputError, match=r": train\.de, train\.en, train\.tsv: all are the split train; keep one of "):
+        load(tmp_path)
+
+
+def test_the_order_of_languages_in_a_name_is_that_of_the_columns(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.en-de.tsv", tsv([("yes", "ja")]))
+    assert texts(load(path, need="test"), "test") == [("yes", "ja")]
+    asked = load(path, need="test", source_language="de")
+    assert texts(asked, "test") == [("ja", "yes")]
 
 
 def test_a_folder_with_one_pair_of_files_is_what_is_needed(tmp_path: Path) -> None:

@@ -180,11 +180,6 @@ def test_a_table_without_the_languages_is_one_line(folder: Path, row: dict[str, 
     )
 
 
-def test_an_empty_file_is_one_line(folder: Path) -> None:
-    (folder / "test.jsonl").write_text("\n")
-    assert problem(folder) == f"InputError {folder}: no pairs in test; put sentence pairs into it"
-
-
 def test_a_split_that_cleaning_empties_is_one_line(folder: Path) -> None:
     write(folder / "train.jsonl", [("", "a"), ("a b", "a b"), ("a", "a b")])
     assert problem(folder, max_words=1) == (

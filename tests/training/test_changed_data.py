@@ -16,7 +16,7 @@ Texts = list[tuple[str, str]]
 
 TEXTS = [(pair.source, pair.target) for pair in TRAIN]
 HELD_OUT = [(pair.source, pair.target) for pair in VALIDATION]
-SOURCES = ["TSV", "CSV", "JSONL, nested", "Parquet", "plain text", "compressed text"]
+SOURCES = ["TSV", "Parquet", "compressed text"]
 
 
 def put(folder: Path, form: str, train: Texts, validation: Texts = HELD_OUT) -> str:
@@ -114,15 +114,6 @@ def test_another_built_in_corpus_is_refused(tmp_path: Path, monkeypatch: pytest.
         begin(tmp_path / "run", "builtin")
     assert str(caught.value) == refusal(
         tmp_path / "run", "train had 31 pairs and has 30 now; the first that differs is pair 1"
-    )
-
-
-def test_another_corpus_made_in_python_is_refused(tmp_path: Path) -> None:
-    open_training(small_config(), tmp_path / "run", corpus_in_memory())
-    with pytest.raises(InputError) as caught:
-        open_training(small_config(), tmp_path / "run", corpus_in_memory(TRAIN[:-1]))
-    assert str(caught.value) == refusal(
-        tmp_path / "run", "train had 31 pairs and has 30 now; the first that differs is pair 31"
     )
 
 

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 from support.processes import OneOf
-from support.small_training import TRAIN, VALIDATION, small_config
+from support.small_training import TRAIN, small_config
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
@@ -68,22 +68,6 @@ def test_every_epoch_holds_every_pair_once_in_an_order_of_its_own() -> None:
     assert orders[0] != orders[1]
 
 
-def test_order_follows_the_seed() -> None:
-    one, same_seed, other = (take(stream(f"training.seed={seed}"), 5) for seed in (1, 1, 2))
-    assert all(same(a, b) for (_, a), (_, b) in zip(one, same_seed, strict=True))
-    assert not all(same(a, b) for (_, a), (_, b) in zip(one, other, strict=True))
-
-
-def test_sampling_segments_anew_every_epoch() -> None:
-    sampled = stream(SAMPLED)
-    first = sampled.encoded.batch(range(5)).source
-    sampled.seek(1, 0)
-    second = sampled.encoded.batch(range(5)).source
-    assert not first.equal(second)
-    sampled.seek(0, 0)
-    assert sampled.encoded.batch(range(5)).source.equal(first)
-
-
 @pytest.mark.parametrize("count", [2, 3])
 def test_several_processes_share_out_the_batches_of_one(count: int) -> None:
     alone = stream()
@@ -96,17 +80,6 @@ def test_several_processes_share_out_the_batches_of_one(count: int) -> None:
         assert set(taken) <= all_batches
         assert len(all_batches) - len(taken) < count
         assert {(one.epoch, one.index) for one in shared} == {(epoch, len(taken))}
-
-
-def test_an_epoch_of_a_mixture_takes_what_its_weights_say() -> None:
-    one = stream(corpora=[WeightedCorpus(TRAIN), WeightedCorpus(VALIDATION, weight=0.2)])
-    for _ in range(2):
-        epoch, taken = one.epoch, []
-        while one.epoch == epoch and one.index < len(one.plan):
-            taken += one.take().pairs
-        assert sorted(pair for pair in taken if pair < 31) == list(range(31))
-        assert len(taken) == 31 + round(0.2 * 31)
-        one.seek(epoch + 1, 0)
 
 
 def test_the_batches_of_a_turn_are_neighbours_in_length() -> None:

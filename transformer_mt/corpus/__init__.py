@@ -4,8 +4,8 @@ pairs       a sentence pair with its word links and trees; what counts as a word
 source      what `--data` can name, and what the name of a file says
 load        from that name to a `Corpus` of cleaned splits
 builtin/    the built-in corpus, as data
-files, text, tables, hub, folder    plain text and TSV of our own; CSV, JSON, Parquet and the hub by `datasets`
-split_source    the interface of all of these; the choice of languages and columns
+compressed, text, tables, hub, folder    plain text and TSV of our own; CSV, JSON, Parquet and the hub by `datasets`
+split_source    their interface: a name, an identity, languages and pairs; the choice of languages and columns
 cleaning, clean_corpus    counting and leaving out pairs; splits in memory or in the cache
 cache       Arrow tables on disk that are mapped into memory
 stream      training data that is never stored

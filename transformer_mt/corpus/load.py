@@ -6,14 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.clean_corpus import (
-    CUT_AT_MOST,
-    TRAIN,
-    VALIDATION,
-    CleanSplit,
-    cached_splits,
-    clean_splits,
-)
+from transformer_mt.corpus.clean_corpus import CUT_AT_MOST, TRAIN, VALIDATION, CleanSplit, cached_splits, clean_splits
 from transformer_mt.corpus.cleaning import OF_THE_WHOLE, CleaningReport, Rules
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.folder import assign_splits, open_files, open_folder
