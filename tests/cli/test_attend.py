@@ -43,23 +43,6 @@ def rows(lines: list[str]) -> list[list[float]]:
     return [numbers for numbers in found if numbers]
 
 
-@pytest.mark.usefixtures("one_below_the_other")
-@pytest.mark.parametrize("stack", STACKS)
-@pytest.mark.parametrize("head", ["mean", "all", "2"])
-def test_every_printed_row_sums_to_one(stack: str, head: str, trained: str, tmt: Tmt) -> None:
-    outcome = tmt(
-        "attend", "--model", trained, SOURCE, "--target", TARGET, "--stack", stack, "--head", head, "--layer", "1"
-    )
-    assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.lines[:2] == [SOURCE, TARGET]
-    titles = [line for line in outcome.lines if "attention, layer" in line]
-    assert len(titles) == (2 if head == "all" else 1)
-    printed = rows(outcome.lines[2:])
-    assert printed
-    for row in printed:
-        assert sum(row) == pytest.approx(1.0, abs=0.005 * len(row) + 0.01)
-
-
 def test_what_may_not_be_attended_to_is_a_dot(trained: str, tmt: Tmt) -> None:
     options = ("--model", trained, SOURCE, "--target", "The dog", "--pieces")
     size = len(json.loads(tmt("attend", *options, "--json").out)["stacks"]["decoder"]["rows"])
@@ -239,19 +222,6 @@ def test_rows_and_columns_are_words_and_pieces_on_request(trained: str, tmt: Tmt
     )  # fmt: skip
     assert "▁" not in tmt("attend", *pair).out
     assert "▁Der" in tmt("attend", *pair, "--pieces").out
-
-
-def test_the_legend_says_what_numbers_are_and_speaks_of_masked_cells_where_there_are_any(
-    trained: str, tmt: Tmt
-) -> None:
-    pair = ("--model", trained, SOURCE, "--target", TARGET)
-    cross, decoder = tmt("attend", *pair, "--head", "1"), tmt("attend", *pair, "--stack", "decoder")
-    meaning = "A number is the weight that the row's token gives to the column's; a row sums to 1."
-    assert cross.lines[-2:] == ["shades from ░.05 ▒.25 ▓.50 █.75", meaning]
-    assert decoder.lines[-2:] == [
-        "shades from ░.05 ▒.25 ▓.50 █.75 and · where nothing may be attended to",
-        meaning,
-    ]
 
 
 def test_compact_shows_all_heads_of_a_layer_without_numbers(

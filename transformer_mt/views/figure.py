@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # By ending, what must not be in a file for it to be the same every time.
-FORMATS: dict[str, dict[str, None]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 # Text is text and no formula, and the names inside an SVG are the same every time.
 _SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,
@@ -43,7 +43,7 @@ MOST_NUMBERS = 1_000
 
 def check_figure(path: Path) -> None:
     """Raise `InputError` for a name that is no PNG, PDF or SVG, and `MachineError` where matplotlib is missing."""
-    if _ending(path) not in FORMATS:
+    if path.suffix.lower() not in FORMATS:
         raise InputError(f"--figure {path}: the name says no format; end it in .png, .pdf or .svg")
     try:
         import matplotlib  # noqa: F401
@@ -130,10 +130,6 @@ def _drawing(width: float, height: float) -> Iterator["Figure"]:
 
 def _content(figure: "Figure", path: Path) -> bytes:
     file = io.BytesIO()
-    ending = _ending(path)
-    figure.savefig(file, format=ending, dpi=150, metadata=FORMATS[ending])
+    ending = path.suffix.lower()
+    figure.savefig(file, format=ending[1:], dpi=150, metadata=FORMATS[ending])
     return file.getvalue()
-
-
-def _ending(path: Path) -> str:
-    return path.suffix.lower().removeprefix(".")
