@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 from support.shown import values_of
-from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES
+from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES, quick_for_some
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 from torch.nn import functional as F
@@ -74,6 +74,9 @@ every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
 every_variant_that_mixes_values_alone = pytest.mark.parametrize(
     "variant", [variant for variant in VARIANTS if variant not in ADDING], ids=" ".join
 )
+# One graph, position and sharing of each kind.
+SOME = [v for v in VARIANTS if v[0] == "scaled_dot"] + [(score, GRAPH, "none", "independent") for score in SCORES]
+some_variants = quick_for_some(VARIANTS, SOME)
 every_score = pytest.mark.parametrize("score", SCORES)
 either_way = pytest.mark.parametrize("way", ["attend", "attend_fused"])
 sizes = st.integers(1, 7)
@@ -221,7 +224,7 @@ def test_attention_is_message_passing_along_the_edges_of_the_graph(variant: Vari
             torch.testing.assert_close(output[b, i], expected, **TOLERANCE)
 
 
-@every_variant
+@some_variants
 def test_weights_are_a_distribution_over_the_neighbours(variant: Variant) -> None:
     attention = build(*variant)
     states, real = torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
@@ -235,7 +238,7 @@ def test_weights_are_a_distribution_over_the_neighbours(variant: Variant) -> Non
     torch.testing.assert_close(weights.sum(dim=-1), mask.any(dim=-1).double(), **TOLERANCE)
 
 
-@every_variant_that_mixes_values_alone
+@quick_for_some([variant for variant in VARIANTS if variant not in ADDING], SOME)
 @given(scale=st.floats(0.1, 100.0), seed=st.integers(0, 999))
 @settings(max_examples=3)
 def test_outputs_lie_in_the_convex_hull_of_the_values(variant: Variant, scale: float, seed: int) -> None:
@@ -254,7 +257,7 @@ def test_outputs_lie_in_the_convex_hull_of_the_values(variant: Variant, scale: f
     assert (projected >= reach.amin(dim=2, keepdim=True) - 1e-10).all()
 
 
-@every_variant
+@some_variants
 def test_concatenated_heads_through_one_projection_are_the_sum_of_projected_heads(variant: Variant) -> None:
     attention = build(*variant)
     x = torch.randn(2, 7, WIDTH)
@@ -274,7 +277,7 @@ def test_self_attention_alone_does_not_see_the_order(score: str) -> None:
     torch.testing.assert_close(attention(shuffled, attention.key_values(shuffled)), expected, **TOLERANCE)
 
 
-@every_variant
+@some_variants
 def test_a_causal_attention_sees_nothing_of_the_future(variant: Variant) -> None:
     attention, states = build(*variant, causal=True), torch.randn(2, 7, WIDTH)
     output = attention(states, attention.key_values(states))
@@ -298,7 +301,7 @@ def test_attention_to_a_memory_is_bipartite_and_without_positions(score: str, po
 # Masks
 
 
-@every_variant
+@some_variants
 def test_masked_positions_have_no_influence_and_get_no_gradient(variant: Variant) -> None:
     attention, mask = build(*variant), padding(7, 4, columns=7)
     x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 7, WIDTH, requires_grad=True)
@@ -310,7 +313,7 @@ def test_masked_positions_have_no_influence_and_get_no_gradient(variant: Variant
     assert (gradient[mask] != 0.0).any()
 
 
-@every_variant
+@some_variants
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_a_sentence_of_padding_alone_gives_zeros_and_finite_gradients(variant: Variant, dtype: torch.dtype) -> None:
     attention = build(*variant).to(dtype)
@@ -385,7 +388,7 @@ def test_the_gradients_of_masked_softmax_are_its_derivatives() -> None:
     assert gradcheck(masked_softmax, (torch.randn(2, 1, 5, 7, requires_grad=True), mask))
 
 
-@every_variant
+@some_variants
 def test_the_gradients_of_attention_are_its_derivatives(variant: Variant) -> None:
     attention, mask = build(*variant), padding(3, 2, 0, columns=3)
     x, y = (torch.randn(3, 3, WIDTH, requires_grad=True) for _ in range(2))
@@ -406,7 +409,7 @@ def test_shapes_are_checked_while_tests_run() -> None:
 # Keys and values that are kept
 
 
-@every_variant
+@some_variants
 @given(cut=st.integers(1, 6))
 def test_keys_and_values_in_two_parts_equal_the_whole(variant: Variant, cut: int) -> None:
     attention = build(*variant)
@@ -417,7 +420,7 @@ def test_keys_and_values_in_two_parts_equal_the_whole(variant: Variant, cut: int
     torch.testing.assert_close(attention(states[:, cut:], key_values), whole[:, cut:], **TOLERANCE)
 
 
-@every_variant
+@some_variants
 @pytest.mark.parametrize("masked", [True, False])
 def test_selected_rows_of_keys_and_values_are_those_sentences_alone(variant: Variant, masked: bool) -> None:
     attention = build(*variant)
@@ -479,7 +482,7 @@ def test_the_fused_kernel_is_taken_where_it_can_be_unless_somebody_watches(
 # Heads switched off
 
 
-@every_variant
+@some_variants
 @torch.no_grad()
 def test_a_masked_head_adds_nothing_whatever_the_others_add(variant: Variant) -> None:
     attention, states = build(*variant), torch.randn(2, 7, WIDTH)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 import torch
 from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
-from support.variants import VARIANTS, Variant
+from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 
 from transformer_mt.attention.build import ATTENTION, AttentionFactory
 from transformer_mt.attention.graphs import GRAPHS, Graph
@@ -130,7 +130,7 @@ def test_an_interface_is_none_of_its_variants(interface: type, variants: Iterabl
         assert not inspect.isabstract(variant)
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
+@quick_for_some(VARIANTS, REPRESENTATIVES)
 def test_a_model_can_be_built_without_memory_for_its_weights(variant: Variant) -> None:
     before = torch.get_rng_state()
     with torch.device("meta"):

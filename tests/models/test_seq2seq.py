@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.shown import values_of
 from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_model
-from support.variants import VARIANTS, Variant
+from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.usefixtures("float64")
 UNSCALED = {"model.norm=none", "model.norm=batch"}
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
+some_variants = quick_for_some(VARIANTS, REPRESENTATIVES)
 
 TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
@@ -70,7 +71,7 @@ def test_decoding_token_by_token_equals_decoding_at_once(variant: Variant) -> No
         torch.testing.assert_close(logits[:, 0], whole[:, t], **TOLERANCE)
 
 
-@every_variant
+@some_variants
 @torch.no_grad()
 def test_decoding_in_chunks_equals_decoding_at_once(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(11, 11)
@@ -94,17 +95,7 @@ def test_selecting_rows_midway_equals_those_sentences_alone(variant: Variant) ->
         torch.testing.assert_close(logits, model(source[chosen], target[chosen])[:, cut:], **TOLERANCE)
 
 
-@every_variant
-@torch.no_grad()
-def test_a_state_can_be_continued_twice(variant: Variant) -> None:
-    model, target = tiny_model(*variant), targets(7, 7)
-    _, state = model.decode(target[:, :3], model.start(sentences(5, 3)))
-    first, _ = model.decode(target[:, 3:], state)
-    second, _ = model.decode(target[:, 3:], state)
-    torch.testing.assert_close(first, second, rtol=0.0, atol=0.0)
-
-
-@every_variant
+@some_variants
 @torch.no_grad()
 def test_two_continuations_of_a_state_do_not_disturb_each_other(variant: Variant) -> None:
     model, source, target, other = tiny_model(*variant), sentences(5, 3), targets(7, 7), targets(7, 7)
@@ -119,8 +110,8 @@ def test_two_continuations_of_a_state_do_not_disturb_each_other(variant: Variant
         torch.testing.assert_close(torch.cat(found, dim=1), model(source, tokens)[:, 3:], **TOLERANCE)
 
 
-@every_variant
-@settings(max_examples=6)
+@some_variants
+@settings(max_examples=3)
 @given(seed=st.integers(0, 999), in_order=st.booleans(), most=st.sampled_from([3, 7, 41]))
 @torch.no_grad()
 def test_hypotheses_that_come_and_go_are_decoded_as_if_alone(
@@ -156,7 +147,7 @@ def test_padding_changes_neither_outputs_nor_gradients(variant: Variant, more_so
     torch.testing.assert_close(gradients(model, some_loss(padded_logits, padded_real)), expected, **TOLERANCE)
 
 
-@every_variant
+@some_variants
 def test_other_sentences_change_neither_outputs_nor_gradients(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(3, 5, 2), targets(4, 3, 7)
     alone = model(source[:1, :3], target[:1, :4])
@@ -167,7 +158,7 @@ def test_other_sentences_change_neither_outputs_nor_gradients(variant: Variant) 
     torch.testing.assert_close(gradients(model, some_loss(together, real)), expected, **TOLERANCE)
 
 
-@every_variant
+@some_variants
 def test_a_source_of_padding_alone_gives_finite_outputs_and_gradients(variant: Variant) -> None:
     model, target = tiny_model(*variant), targets(7, 4)
     logits = model(sentences(5, 0), target)
@@ -192,7 +183,7 @@ def test_no_gradient_flows_from_the_future(variant: Variant) -> None:
     assert reads_the_past
 
 
-@every_variant
+@some_variants
 def test_the_source_reaches_the_logits(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 7)
     embedded: list[Tensor] = []
@@ -203,7 +194,7 @@ def test_the_source_reaches_the_logits(variant: Variant) -> None:
     assert reached.all() if model.attention_stacks() else reached.any()
 
 
-@every_variant
+@some_variants
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
 def test_gradients_reach_every_parameter(variant: Variant, tied: str) -> None:
     model, target = tiny_model(*variant, f"model.tied={tied}"), targets(7, 4)
@@ -214,7 +205,7 @@ def test_gradients_reach_every_parameter(variant: Variant, tied: str) -> None:
 # Weights, seeds and precision
 
 
-@every_variant
+@some_variants
 @torch.no_grad()
 def test_every_layer_shows_its_weights(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 7)
@@ -241,7 +232,7 @@ def test_every_layer_shows_its_weights(variant: Variant) -> None:
             assert name != "decoder" or (weights.triu(1) == 0.0).all()
 
 
-@every_variant
+@some_variants
 @torch.no_grad()
 def test_saved_and_loaded_weights_give_the_same_model(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 4)
@@ -254,7 +245,7 @@ def test_saved_and_loaded_weights_give_the_same_model(variant: Variant) -> None:
     torch.testing.assert_close(other(source, target), model(source, target), rtol=0.0, atol=0.0)
 
 
-@every_variant
+@some_variants
 def test_the_seed_of_torch_determines_the_initial_weights(variant: Variant) -> None:
     torch.manual_seed(5)
     first = tiny_model(*variant).state_dict()
@@ -262,7 +253,7 @@ def test_the_seed_of_torch_determines_the_initial_weights(variant: Variant) -> N
     torch.testing.assert_close(tiny_model(*variant).state_dict(), first, rtol=0.0, atol=0.0)
 
 
-@every_variant
+@some_variants
 def test_dropout_acts_in_training_and_never_in_evaluation(variant: Variant) -> None:
     model = tiny_model(*variant, "model.dropout=0.5")
     source, target = sentences(5, 3), targets(7, 4)
@@ -271,7 +262,7 @@ def test_dropout_acts_in_training_and_never_in_evaluation(variant: Variant) -> N
     assert not torch.equal(model(source, target), model(source, target))
 
 
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if "model.norm=batch" not in v], ids=" ".join)
+@quick_for_some([v for v in VARIANTS if "model.norm=batch" not in v], REPRESENTATIVES)
 @torch.no_grad()
 def test_training_mode_without_dropout_is_evaluation_mode(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 4)
@@ -279,7 +270,7 @@ def test_training_mode_without_dropout_is_evaluation_mode(variant: Variant) -> N
     torch.testing.assert_close(model.train()(source, target), expected, **TOLERANCE)
 
 
-@every_variant
+@some_variants
 @torch.no_grad()
 def test_half_precision_stays_close_to_single_precision(variant: Variant) -> None:
     model, source, target = tiny_model(*variant).float(), sentences(5, 3), targets(7, 4)
@@ -292,7 +283,7 @@ def test_half_precision_stays_close_to_single_precision(variant: Variant) -> Non
 
 
 # Without norms, or with those that have not measured anything yet, the states grow from layer to layer.
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if not UNSCALED & set(v)], ids=" ".join)
+@quick_for_some([v for v in VARIANTS if not UNSCALED & set(v)], REPRESENTATIVES)
 @pytest.mark.parametrize("tied", ["all", "none"])
 @torch.no_grad()
 def test_an_untrained_model_gives_every_token_about_the_same_probability(variant: Variant, tied: str) -> None:

@@ -1,6 +1,8 @@
 """Every variant of the models; a new entry of a table that takes numbers fails its tests until it is spelled here."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+
+import pytest
 
 from transformer_mt.attention.build import ATTENTION
 from transformer_mt.attention.scores import SCORES
@@ -61,6 +63,23 @@ ENTRIES += [
 ]
 # Entries that are defaults describe the same model; the first of them stands for all.
 VARIANTS = list({load_config(None, entry): entry for entry in reversed(ENTRIES)}.values())[::-1]
+# One of each kind, for what takes long: the quick tests run these, the slow ones all.
+REPRESENTATIVES = [
+    ENTRIES[0],
+    ("model.attention.kind=linear",),
+    ("model.norm=batch",),
+    (RECURRENT, "model.score=additive"),
+    *ENTRIES[-4:-1],
+]
+
+
+def quick_for_some(variants: Iterable[Variant], quick: Container[Variant]) -> pytest.MarkDecorator:
+    """The variants as the parameter `variant`; all but the quick ones are marked slow."""
+    slow = pytest.mark.slow
+    cases = [
+        pytest.param(variant, id=" ".join(variant), marks=[] if variant in quick else slow) for variant in variants
+    ]
+    return pytest.mark.parametrize("variant", cases)
 
 
 def with_sizes(variant: Variant, sizes: Iterable[str], *, transformer: Iterable[str]) -> list[str]:

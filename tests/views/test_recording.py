@@ -132,7 +132,7 @@ def test_two_passes_in_one_recording_are_refused(model: Seq2Seq, source: torch.T
         model(source, target)
         model(source, target)
     for stack in maps:
-        with pytest.raises(ValueError, match="open one recording for each forward pass"):
+        with pytest.raises(ValueError, match="open one for each forward pass"):
             maps[stack]
 
 

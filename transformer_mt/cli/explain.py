@@ -1,6 +1,5 @@
 """`tmt explain`: one row of an attention head, step by step with its numbers."""
 
-import re
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -8,7 +7,6 @@ import typer
 
 from transformer_mt.cli.options import LookedAt, Model, Target
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
-from transformer_mt.errors import InputError
 
 Word = Annotated[
     str | None,
@@ -24,10 +22,10 @@ OneStack = Annotated[
     typer.Option("--stack", metavar="NAME", help="Which attention: cross, decoder or encoder. [what has the word]"),
 ]
 OneLayer = Annotated[
-    str | None, typer.Option("--layer", metavar="N", help="A layer counted from 1. [that of the head]")
+    int | None, typer.Option("--layer", metavar="N", help="A layer counted from 1. [that of the head]")
 ]
 OneHead = Annotated[
-    str | None, typer.Option("--head", metavar="N", help="A head counted from 1. [the one that matters most]")
+    int | None, typer.Option("--head", metavar="N", help="A head counted from 1. [the one that matters most]")
 ]
 
 
@@ -66,31 +64,12 @@ def explain(
     """
     from transformer_mt.views import explain as view
 
-    chosen = {option: _number(text, option) for option, text in (("--layer", layer), ("--head", head))}
     loaded = load_sentence(sentence, target, model=model, options=options)
     loaded.require_attention()
-    found = view.explain(
-        loaded.model,
-        loaded.tokenizer,
-        loaded.source,
-        loaded.target,
-        word=word,
-        piece=piece,
-        stack=stack,
-        layer=chosen["--layer"],
-        head=chosen["--head"],
-    )
+    pair = loaded.model, loaded.tokenizer, loaded.source, loaded.target
+    explanation = view.explain(*pair, word=word, piece=piece, stack=stack, layer=layer, head=head)
 
     def lines(width: int) -> Iterable[str]:
-        return found.source, found.target, "", *view.lines_of(found, width=width)
+        return loaded.source, loaded.target, "", *view.lines_of(explanation, width=width)
 
-    emit([found], lines, sentences=[loaded], options=options)
-
-
-def _number(text: str | None, option: str) -> int | None:
-    """Raises `InputError` for what is no number: the words that other views take for several heads or layers."""
-    if text is None:
-        return None
-    if re.fullmatch(r"[0-9]{1,6}", text):
-        return int(text)
-    raise InputError(f"{option}: an explanation is of one head in one layer, not of {text!r}; give a number")
+    emit([explanation], lines, sentences=[loaded], options=options)

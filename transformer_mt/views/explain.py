@@ -7,24 +7,27 @@ to the output are computed here, since the layer sums over all heads at once.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import groupby, product
 from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.attention.showing import Shown, watching
 from transformer_mt.errors import InputError
-from transformer_mt.models.head_mask import attention_layers, gated, head_names
+from transformer_mt.models.head_mask import attention_layers, head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.registry import STACKS, HeadName, suggest
+from transformer_mt.registry import STACKS, HeadName, lookup, suggest
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_json
-from transformer_mt.views.text import escape_controls, rendered, table, wrapped
+from transformer_mt.views.text import escape_controls, rendered, table
 from transformer_mt.views.words import PairTokens, Tokens, tokenize_pair
 
 # A word of this many letters is content, not an article or a pronoun.
@@ -131,9 +134,8 @@ class Choice:
 class Explanation:
     """How an attention head computed one row, from 0: that of the piece written there, or read there in an encoder.
 
-    `read` is the piece that the model reads there in any case. `heads` are the numbers of the layer's heads.
-    `contributions` say how much of the head's output comes from each column: the share of its length in that direction,
-    so they sum to 1, and a column that works against the rest is negative. `choice` is None where the head was given.
+    `read` is the piece that the model reads there in any case. `heads` are the numbers of the layer's heads. `choice`
+    is None where the head was given.
     """
 
     source: str
@@ -150,7 +152,10 @@ class Explanation:
 
     @property
     def contributions(self) -> Float[Tensor, " K"]:
-        """The numbers of the step `column_shares`."""
+        """How much of the head's output comes from each column: the share of its length in that direction.
+
+        They sum to 1; a column that works against the rest is negative.
+        """
         return self["column_shares"]
 
     def steps(self) -> Iterator[Step]:
@@ -163,15 +168,14 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """The fields; in place of the head's name `stack`, `layer` and `head`; and `contributions`."""
-        found = {name: getattr(self, name) for name in ("source", "target", "word", "piece", "read", "row")}
-        found |= self.head._asdict() | {"choice": self.choice, "columns": self.columns, "heads": self.heads}
-        return found | {"stages": self.stages, "contributions": to_json(self.contributions, digits=_DIGITS)}
+        entries = {field.name: getattr(self, field.name) for field in fields(self)} | self.head._asdict()
+        return entries | {"contributions": to_json(self.contributions, digits=_DIGITS)}
 
     def arrays(self) -> dict[str, Any]:
         """One array a step, by its name; the labels `columns` and `heads`; the texts."""
-        found = {"source": self.source, "target": self.target, "head_name": str(self.head), "piece": self.piece}
+        labels = {name: getattr(self, name) for name in ("source", "target", "piece", "columns", "heads")}
         steps = {step.name: step.values for step in self.steps()}
-        return found | {"columns": self.columns, "heads": self.heads} | steps | {"contributions": self.contributions}
+        return labels | {"head_name": str(self.head)} | steps | {"contributions": self.contributions}
 
 
 def explain(
@@ -226,46 +230,50 @@ def explain(
 
 def stages_of(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> list[Stage]:
     """The stages of one row of a head, out of all that was shown during a pass."""
-    shown, row = _around(shown, module, row, embedded=name.stack != "cross")
+    layer, row = _layer_of(shown, module, row)
+    if name.stack == "cross":  # a recurrent decoder's first token is asked for as soon as it is embedded
+        layer = [each for each in layer if each.symbol not in _EMBEDDED]
     steps: list[tuple[nn.Module, Step]] = []
     last: Shown | None = None
-    for one in shown:
-        owner, step = one.module, _step(one, row, name.head - 1)
+    for each in layer:
+        owner, step = each.module, _step(each, row, name.head - 1)
         # A norm's result is shown again by the module that goes on with it, and a sum that a position has changed.
-        if last and one.value is last.value and last.symbol in ("norm(x)", one.symbol):
+        if last and each.value is last.value and last.symbol in ("norm(x)", each.symbol):
             owner, earlier = steps.pop()
-            step = _joined(earlier, step)
-        if one.module is module and one.symbol == "y":
-            steps += [(module, part) for part in _contributions(module, shown, row, name.head - 1)]
+            how = f"{earlier.symbol} = {earlier.formula}"
+            same = earlier.symbol == step.symbol
+            step = earlier if same else replace(step, formula=", ".join(filter(None, [step.formula, how])))
+        if each.module is module and each.symbol == "y":
+            steps += [(module, part) for part in _contributions(module, layer, row, name.head - 1)]
         steps.append((owner, step))
-        last = one
+        last = each
     stages = groupby(steps, key=lambda pair: pair[0])
     return [Stage(_title_of(owner), tuple(step for _, step in group)) for owner, group in stages]
 
 
-def _around(shown: Sequence[Shown], module: MaskedHeads, row: int, *, embedded: bool) -> tuple[Sequence[Shown], int]:
-    """The part of the pass from the state that comes to the module to the one that goes on, and the row in that call.
+_EMBEDDED = ("√D e", "pe")
+
+
+def _layer_of(shown: Sequence[Shown], module: MaskedHeads, row: int) -> tuple[list[Shown], int]:
+    """From the state that comes to the module, or its embedding, to the one that goes on; and the row in that call.
 
     A recurrent decoder calls its attention once a token.
     """
-    calls = (place for place, one in enumerate(shown) if one.module is module and one.symbol == "h")
-    for place in calls:
-        queries = shown[place].value.shape[1]
-        if row < queries:
-            break
-        row -= queries
-    begin = end = place
-    while begin and shown[begin].symbol != "x" and shown[begin - 1].symbol not in ("x′", "y"):
-        begin -= 1
-    while embedded and begin and shown[begin - 1].symbol in ("√D e", "pe"):
-        begin -= 1
-    while not (shown[end].module is module and shown[end].symbol == "y"):
-        end += 1
-    rest = [one.symbol for one in shown[end + 1 :]]
-    next_call = next((at for at, symbol in enumerate(rest) if symbol in ("x", "h")), len(rest))
-    if "x′" in rest[:next_call]:
-        end += 1 + rest.index("x′")
-    return shown[begin : end + 1], row
+    layers: list[list[Shown]] = [[]]
+    for each in shown:
+        before = [earlier.symbol for earlier in layers[-1]]
+        begins = each.symbol == "√D e" or (each.symbol == "x" and before[-1:] not in (["√D e"], ["pe"]))
+        if begins or before[-1:] == ["x′"] or (each.symbol == "h" and "h" in before):
+            layers.append([])
+        layers[-1].append(each)
+    for layer in layers:
+        for call in layer:
+            if call.module is module and call.symbol == "h":
+                if row < call.value.shape[1]:
+                    symbols = [each.symbol for each in layer]
+                    return layer if "x′" in symbols else layer[: symbols.index("y") + 1], row
+                row -= call.value.shape[1]
+    raise AssertionError("the module has not been called for this row")
 
 
 def _step(shown: Shown, row: int, head: int) -> Step:
@@ -280,17 +288,9 @@ def _step(shown: Shown, row: int, head: int) -> Step:
     return Step(shown.symbol, formula, shown.value[tuple(place)].detach().cpu(), "keys" if "K" in axes else "row")
 
 
-def _joined(earlier: Step, later: Step) -> Step:
-    """Two steps of the same numbers as one, with both formulas."""
-    if earlier.symbol == later.symbol:
-        return earlier
-    how = f"{earlier.symbol} = {earlier.formula}"
-    return replace(later, formula=f"{later.formula}, {how}" if later.formula else how)
-
-
 def _contributions(module: MaskedHeads, shown: Sequence[Shown], row: int, head: int) -> Iterator[Step]:
     """The head's part of the layer's output, how much of it comes from each column, and the parts of all heads."""
-    values = {one.symbol: one.value for one in shown}
+    values = {each.symbol: each.value for each in shown}
     weights, weighed = values["α_j"][0, head, row], values["v_j"][0, head]
     heads, formulas = values["head"][:1, :, row : row + 1], dict(module.formulas)
     if "a^V_j" in values:
@@ -338,63 +338,59 @@ class Place:
 def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: int, stack: str | None) -> Place:
     """The piece that the options mean. Raises `InputError` that names them where there is none."""
     stacks = model.attention_stacks()
-    if stack is not None and stack not in stacks:
-        raise InputError(f"--stack: there is no {stack!r}; {suggest(stack, stacks)}")
-    sides = [("the translation", tokens.written, ("cross", "decoder")), ("the source", tokens.source, ("encoder",))]
-    found = [
-        (title, side, tuple(name for name in names if name in stacks and stack in (None, name)))
-        for title, side, names in sides
-    ]
-    number, side, names = _word(word, [(title, side, names) for title, side, names in found if names])
+    if stack is not None:
+        stacks = {stack: lookup(stacks, stack, key="--stack")}
+    sides = {"the translation": tokens.written, "the source": tokens.source}
+    names = {
+        "the translation": tuple(name for name in ("cross", "decoder") if name in stacks),
+        "the source": tuple(name for name in ("encoder",) if name in stacks),
+    }
+    title, number = _find_word(word, {title: side.words for title, side in sides.items() if names[title]})
+    side = sides[title]
     rows = [row for row, owner in enumerate(side.word_of_piece) if owner == number]
     if not 1 <= piece <= len(rows):
         count = "1 piece" if len(rows) == 1 else f"{len(rows)} pieces"
-        raise InputError(
-            f"--piece: {side.words[number]!r} has {count}, not {piece}; give a number from 1 to {len(rows)}"
-        )
-    return Place(names, side, rows[piece - 1])
+        there = f"{side.words[number]!r} has {count}, not {piece}"
+        raise InputError(f"--piece: {there}; give a number from 1 to {len(rows)}")
+    return Place(names[title], side, rows[piece - 1])
 
 
-Side = tuple[str, Tokens, tuple[str, ...]]
+def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[str, int]:
+    """The side and the place of a word, as it is written or else in other capitals, or of a number from 1.
 
-
-def _word(word: str | None, sides: Sequence[Side]) -> tuple[int, Tokens, tuple[str, ...]]:
-    """A word, or its number from 1, as it is written or else in other capitals; without one the first long word."""
+    Without either it is the first long word of the first side.
+    """
+    first, words = next(iter(sides.items()))
     if word is None:
-        _, side, names = sides[0]
-        lettered = [number for number, word in enumerate(side.words) if word[:1].isalpha()]
-        long = (number for number in lettered if len(side.words[number]) >= CONTENT)
-        return next(long, lettered[0] if lettered else 0), side, names
-    for title, side, names in sides:
-        places = [place for place, each in enumerate(side.words) if each == word]
-        places = places or [place for place, each in enumerate(side.words) if each.casefold() == word.casefold()]
+        lettered = [place for place, each in enumerate(words) if each[:1].isalpha()] or [0]
+        return first, next((place for place in lettered if len(words[place]) >= CONTENT), lettered[0])
+    folds: tuple[Callable[[str], str], ...] = (str, str.casefold)
+    for title, fold in product(sides, folds):
+        places = [place for place, each in enumerate(sides[title], start=1) if fold(each) == fold(word)]
         if len(places) > 1:
-            numbers = ", ".join(str(place + 1) for place in places[:-1]) + f" and {places[-1] + 1}"
+            numbers = f"{', '.join(map(str, places[:-1]))} and {places[-1]}"
             raise InputError(f"--word: {word!r} stands in {title} as words {numbers}; give one of these numbers")
         if places:
-            return places[0], side, names
-    title, side, names = sides[0]
+            return title, places[0] - 1
     if not re.fullmatch(r"[0-9]{1,6}", word):
-        words = dict.fromkeys(each for _, side, _ in sides for each in side.words)
-        where = " or ".join(title for title, _, _ in sides)
-        raise InputError(f"--word: there is no {word!r} in {where}; {suggest(word, words)}")
-    if not 1 <= int(word) <= len(side.words):
-        raise InputError(f"--word: {title} has no word {word}; give a number from 1 to {len(side.words)}")
-    return int(word) - 1, side, names
+        remedy = suggest(word, dict.fromkeys(each for words in sides.values() for each in words))
+        raise InputError(f"--word: there is no {word!r} in {' or '.join(sides)}; {remedy}")
+    if not 1 <= int(word) <= len(words):
+        raise InputError(f"--word: {first} has no word {word}; give a number from 1 to {len(words)}")
+    return first, int(word) - 1
 
 
 def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> list[HeadName]:
     """The heads of these stacks in that layer and with that number. Raises `InputError` that says which there are."""
-    found = [name for name in head_names(model) if name.stack in stacks]
-    if not found:
+    names = [name for name in head_names(model) if name.stack in stacks]
+    if not names:
         raise InputError(f"--stack: {' and '.join(stacks)} attention has no heads left in this model; choose another")
     for option, wanted, position in (("--layer", layer, 1), ("--head", head, 2)):
-        if wanted is not None:
-            there = sorted({int(name[position]) for name in found})
-            found = [name for name in found if name[position] == wanted]
-            if not found:
-                raise InputError(f"{option}: there is no {wanted}; choose one of {', '.join(map(str, there))}")
-    return found
+        there = sorted({int(name[position]) for name in names})
+        if wanted is not None and wanted not in there:
+            raise InputError(f"{option}: there is no {wanted}; choose one of {', '.join(map(str, there))}")
+        names = [name for name in names if wanted in (None, name[position])]
+    return names
 
 
 def choose_head(model: Seq2Seq, tokens: PairTokens, place: Place, candidates: Sequence[HeadName]) -> Choice:
@@ -402,28 +398,17 @@ def choose_head(model: Seq2Seq, tokens: PairTokens, place: Place, candidates: Se
     device = next(model.parameters()).device
     written = place.side is tokens.written
     rows = [place.row] if written else list(range(len(tokens.written.ids)))
-    wanted = torch.tensor([tokens.written.ids[row] for row in rows], device=device)
-    found: list[float] = []
-    settings: list[HeadName | None] = [None, *candidates]
+    wanted = torch.tensor(tokens.written.ids, device=device)[rows]
+    sums: list[float] = []
+    settings: list[list[HeadName]] = [[], *([name] for name in candidates)]
     for start in range(0, len(settings), _AT_ONCE):
         off = settings[start : start + _AT_ONCE]
         source, target = (tensor.expand(len(off), -1) for tensor in tokens.inputs(device))
-        with evaluating(model), gated(_gates(model, off)):
+        with evaluating(model), without_heads(model, *off):
             log_probabilities = model(source, target)[:, rows].float().log_softmax(dim=-1)  # N R V
-        found += log_probabilities[:, range(len(rows)), wanted].sum(dim=1).tolist()
+        sums += log_probabilities[:, range(len(rows)), wanted].sum(dim=1).tolist()
     of = place.side.pieces[place.row] if written else "the translation"
-    return Choice(of, found[0], dict(zip(candidates, found[1:], strict=True)))
-
-
-def _gates(model: Seq2Seq, off: Sequence[HeadName | None]) -> dict[MaskedHeads, Tensor]:
-    """For each sentence of a batch one head that is off in it; None for none."""
-    gates: dict[MaskedHeads, Tensor] = {}
-    layers, device = attention_layers(model), next(model.parameters()).device
-    for sentence, name in enumerate(off):
-        if name is not None:
-            module = layers[name._replace(head=0)]
-            gates.setdefault(module, torch.ones(len(off), module.heads, device=device))[sentence, name.head - 1] = 0.0
-    return gates
+    return Choice(of, sums[0], dict(zip(candidates, sums[1:], strict=True)))
 
 
 # As text
@@ -439,34 +424,42 @@ _H_J = {"cross": "h_j is the last state that the encoder has for column j."}
 
 def lines_of(explanation: Explanation, *, width: int) -> list[str]:
     """The stages, numbered, and a summary in words, in lines of at most `width` cells, or 40."""
-    width = max(width, 40)
-    notes = _choice(explanation) + _NOTES + _H_J.get(explanation.head.stack, "h_j is to column j what h is to the row.")
-    lines = [*wrapped(_title(explanation), width=width), *wrapped(notes, width=width)]
+    notes = _NOTES + _H_J.get(explanation.head.stack, "h_j is to column j what h is to the row.")
+    parts: list[RenderableType] = [_text(_title(explanation)), _text(_choice(explanation) + notes)]
     for number, stage in enumerate(explanation.stages, start=1):
-        lines += ["", *wrapped(f"{number}. {stage.title}", width=width)]
+        parts += [Text(), _text(f"{number}. {stage.title}")]
         # Single numbers of keys, or of heads, share a table.
         for _, group in groupby(stage.steps, key=lambda step: (step.over, step.is_vector and id(step))):
-            lines += [f"   {line}".rstrip() for line in _steps(explanation, list(group), width=width - 3)]
-    summary = (line for text in in_words(explanation) for line in wrapped(text, width=width - 3))
-    return [*lines, "", "In words", *(f"   {line}" for line in summary)]
+            parts.append(_indented(*_steps(explanation, list(group))))
+    parts += [Text(), Text("In words"), _indented(*map(_text, in_words(explanation)))]
+    return [line.plain for line in rendered(Group(*parts), width=max(width, 40))]
+
+
+def _text(text: str) -> Text:
+    return Text(escape_controls(text))
+
+
+def _indented(*parts: RenderableType) -> Padding:
+    return Padding(Group(*parts), (0, 0, 0, 3))
 
 
 def in_words(explanation: Explanation) -> list[str]:
     """Where the head's part of the output comes from, and how large it is, in sentences."""
     _, layer, head = explanation.head
-    row, labels = escape_controls(explanation.piece), _labels(explanation)
+    pieces, row = explanation.columns, explanation.piece
+    labels = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
     told = sorted(zip(explanation.contributions.tolist(), labels, strict=True), reverse=True)
-    most = [(share, label) for share, label in told if share >= _SMALL][:_TOLD]
-    against = [(share, label) for share, label in told[::-1] if share <= -_SMALL][:_TOLD]
+    most = [(label, _percent(share)) for share, label in told if share >= _SMALL][:_TOLD]
+    against = [(label, _percent(-share)) for share, label in told[::-1] if share <= -_SMALL][:_TOLD]
     if not most:
         return [f"No column gives anything to {row}: head {head} of layer {layer} adds nothing there."]
-    first = f"{most[0][1]} gives {_percent(most[0][0])} of what head {head} of layer {layer} adds to {row}"
-    rest = [f"{label} gives {_percent(share)}" for share, label in most[1:]]
-    rest += [f"{label} takes away {_percent(-share)}" for share, label in against]
+    first = f"{most[0][0]} gives {most[0][1]} of what head {head} of layer {layer} adds to {row}"
+    rest = [f"{label} gives {share}" for label, share in most[1:]]
+    rest += [f"{label} takes away {share}" for label, share in against]
     sentences = ["; ".join([first, *rest]) + "."]
     if len(explanation.heads) > 1:
-        share = explanation["head_shares"][head - 1].item()
-        sentences.append(f"Head {head} gives {_percent(share)} of what the heads of layer {layer} add together.")
+        share = _percent(explanation["head_shares"][head - 1].item())
+        sentences.append(f"Head {head} gives {share} of what the heads of layer {layer} add together.")
     if any(step.name == "state" for step in explanation.steps()):
         added, state = (explanation[name].norm().item() for name in ("attention_output", "state"))
         sentences.append(f"What they add has the length {added:.4g}, the state that comes in {state:.4g}.")
@@ -481,8 +474,7 @@ def _title(explanation: Explanation) -> str:
 
 
 def _choice(explanation: Explanation) -> str:
-    choice = explanation.choice
-    if choice is None:
+    if (choice := explanation.choice) is None:
         return ""
     return (
         f"ln p of {choice.of} is {choice.log_probability:.4g} with all heads and "
@@ -490,39 +482,36 @@ def _choice(explanation: Explanation) -> str:
     )
 
 
-def _steps(explanation: Explanation, steps: Sequence[Step], *, width: int) -> Iterator[str]:
+def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[RenderableType]:
     """Words, formula and numbers of steps over the same."""
     for step in steps:
         formula = " = ".join(filter(None, [step.symbol, step.formula]))
         value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
-        yield from wrapped(f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}", width=width)
+        yield _text(f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}")
     first = steps[0]
     if first.over == "row":
         if first.is_vector:
-            entries = f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   {_vector(first.values, first.values)}"
-            yield from (f"   {line}" for line in wrapped(entries, width=width - 3))
+            yield _indented(_text(f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   {_vectors(first.values)[0]}"))
         return
-    columns = [["j", *map(str, range(len(explanation.columns)))], ["column", *explanation.columns]]
-    if first.over == "heads":
-        columns = [["r", *map(str, explanation.heads)]]
-    right = [0, *range(len(columns), len(columns) + len(steps))]
+    labels = [["r", *map(str, explanation.heads)]]
+    if first.over == "keys":
+        labels = [["j", *map(str, range(len(explanation.columns)))], ["column", *explanation.columns]]
+    columns = [[step.symbol, *_numbers(step.values)] for step in steps if not first.is_vector]
     if first.is_vector:
-        columns.append([f"‖{first.symbol}‖", *_numbers(first.values.norm(dim=-1))])
-        columns.append([first.symbol, *(_vector(vector, first.values) for vector in first.values)])
-    else:
-        columns += [[step.symbol, *_numbers(step.values)] for step in steps]
-    headings, *rows = zip(*columns, strict=True)
-    grid = table(rows, headings=headings, right=right)
-    yield from (f"   {line.plain}" for line in rendered(grid, width=width - 3))
-    yield ""
+        columns = [[f"‖{first.symbol}‖", *_numbers(first.values.norm(dim=-1))], [first.symbol, *_vectors(first.values)]]
+    headings, *rows = zip(*labels, *columns, strict=True)
+    right = [0, *range(len(labels), len(labels) + len(steps))]
+    yield _indented(table(rows, headings=headings, right=right))
+    yield Text()
 
 
-def _vector(vector: Tensor, like: Tensor) -> str:
-    """The entries, of many the first four and the last; the decimals are those for all of `like`."""
-    cells = _numbers(torch.cat([vector, like.flatten()]))
-    size = max(map(len, cells))
-    shown = [cell.rjust(size) for cell in cells[: len(vector)]]
-    return f"[{' '.join(shown if len(shown) <= 6 else [*shown[:4], '…', shown[-1]])}]"
+def _vectors(values: Tensor) -> list[str]:
+    """The entries of one or several vectors, of many the first four and the last, all with the same decimals."""
+    cells = _numbers(values.flatten())
+    cells = [cell.rjust(max(map(len, cells))) for cell in cells]
+    size = values.shape[-1]
+    rows = [cells[start : start + size] for start in range(0, len(cells), size)]
+    return [f"[{' '.join(row if size <= 6 else [*row[:4], '…', row[-1]])}]" for row in rows]
 
 
 def _numbers(values: Tensor) -> list[str]:
@@ -534,15 +523,6 @@ def _numbers(values: Tensor) -> list[str]:
     largest = values.abs().amax().item()
     decimals = min(max(3, 3 - math.floor(math.log10(largest))), 9) if 0.0 < largest < math.inf else 3
     return [f"{value:z.{decimals}f}" for value in values.tolist()]
-
-
-def _labels(explanation: Explanation) -> list[str]:
-    """The pieces of the columns, those that stand there twice with their place."""
-    pieces = explanation.columns
-    return [
-        escape_controls(piece) + (f" (j = {place})" if pieces.count(piece) > 1 else "")
-        for place, piece in enumerate(pieces)
-    ]
 
 
 def _percent(share: float) -> str:

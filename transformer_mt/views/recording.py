@@ -37,9 +37,9 @@ class Recording(Mapping[str, list[Tensor]]):
 
     def __getitem__(self, stack: str) -> list[Tensor]:
         """The layers of a stack, none before the first pass. Raises `ValueError` after more than one pass."""
-        self._check_one_pass()
-        steps = filter(None, (self._shown[module, WEIGHTS] for module in self._stacks[stack]))
-        return [_joined(layer) for layer in steps]
+        if not all(map(self._is_one_pass, self._stacks)):
+            raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
+        return [_joined(steps) for steps in self._steps(stack)]
 
     def stacked(self, stack: str) -> Float[Tensor, "B L H Q K"]:
         """The weights of a stack in one tensor. Raises `ValueError` after more than one pass."""
@@ -55,22 +55,24 @@ class Recording(Mapping[str, list[Tensor]]):
     def __len__(self) -> int:
         return len(self._stacks)
 
-    def _check_one_pass(self) -> None:
-        """Every token of a self-attention is a query once; the keys of a cross-attention stay the same."""
-        for stack, modules in self._stacks.items():
-            for steps in filter(None, (self._shown[module, WEIGHTS] for module in modules)):
-                shapes = [step.shape for step in steps]
-                keys = shapes[-1][3]
-                whole = sum(shape[2] for shape in shapes) == keys
-                if stack == "cross":
-                    # A recurrent decoder asks once a token; the tokens of a Transformer are counted in its own stack.
-                    single = "decoder" in self._stacks or all(shape[2] == 1 for shape in shapes)
-                    whole = single and all(shape[3] == keys for shape in shapes)
-                if not whole or len({shape[0] for shape in shapes}) > 1:
-                    raise ValueError(
-                        f"the recording of the {stack} attention holds more than one pass, or a search; "
-                        "open one recording for each forward pass"
-                    )
+    def _steps(self, stack: str) -> list[list[Tensor]]:
+        """The weights of each step, of every layer that was called."""
+        return [steps for module in self._stacks[stack] if (steps := self._shown[module, WEIGHTS])]
+
+    def _is_one_pass(self, stack: str) -> bool:
+        """Whether every token of a self-attention was a query once, and the keys of a cross-attention stayed the same.
+
+        A recurrent decoder asks once a token; the tokens of a Transformer are counted in its own stack.
+        """
+        for steps in self._steps(stack):
+            batches, _, queries, keys = zip(*(step.shape for step in steps), strict=True)
+            if stack == "cross":
+                whole = set(keys) == {keys[-1]} and ("decoder" in self._stacks or set(queries) == {1})
+            else:
+                whole = sum(queries) == keys[-1]
+            if not whole or len(set(batches)) > 1:
+                return False
+        return True
 
 
 @contextmanager
