@@ -25,10 +25,10 @@ def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
         if local_rank is None:
             return torch.device(name)
-    if local_rank is not None:
-        if name not in ("cpu", "cuda"):
-            raise InputError(f"training.device: {name} is not for several processes; use auto, cpu or cuda")
-        name = f"cuda:{local_rank}" if name == "cuda" else name
+    if local_rank is not None and name not in ("cpu", "cuda"):
+        raise InputError(f"training.device: {name} is not for several processes; use auto, cpu or cuda")
+    if local_rank is not None and name == "cuda":
+        name = f"cuda:{local_rank}"
     if not _exists(name):
         remedy = "use auto or cpu" if local_rank is None else "start no more processes than there are GPUs, or use cpu"
         raise MachineError(f"device {name}: there is none on this machine; {remedy}")

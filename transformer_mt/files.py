@@ -35,7 +35,7 @@ Readable: TypeAlias = IO[bytes] | BufferedIOBase
 # Temporary files being written. Who ends the process without unwinding the stack deletes them first.
 unfinished: set[Path] = set()
 
-_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}\.new")
+_TEMPORARY = re.compile(r"\A\.(.+)\.[0-9a-f]{16}\.new\Z")
 _REMEDY = "restore it, or train anew"
 
 
@@ -174,12 +174,10 @@ def make_directory(path: Path) -> None:
 
 def remove(path: Path) -> None:
     """Delete a file, a directory with all its content, or a link; do nothing where nothing stands."""
-    if not os.path.lexists(path):
-        return
-    if stat.S_ISDIR(os.lstat(path).st_mode):
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
 def temporary_name(path: Path) -> Path:
@@ -189,8 +187,7 @@ def temporary_name(path: Path) -> Path:
 
 def original_name(name: str) -> str:
     """The name for which a temporary one stands; any other name unchanged."""
-    match = _TEMPORARY.fullmatch(name)
-    return match[1] if match else name
+    return _TEMPORARY.sub(r"\1", name)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -74,6 +75,12 @@ def same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
 
 def generators(*seeds: int) -> list[torch.Generator]:
     return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+def drawn_from(model: TableModel, **changes: Any) -> list[list[Hypothesis]]:
+    """Samples for the sentences, whose options are neutral where they are not given."""
+    neutral = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "alpha": 1.0, "limits": (7, 7, 7), "num_samples": 5}
+    return sample(model, SOURCE, **{**neutral, "generators": generators(1, 2, 3), **changes})
 
 
 @pytest.mark.parametrize(("length", "alpha", "expected"), [(1, 0.7, 1.0), (7, 1.0, 2.0), (7, 0.0, 1.0), (19, 0.5, 2.0)])
@@ -241,17 +248,7 @@ def process_probabilities(
 @pytest.mark.parametrize(("temperature", "top_k"), [(1.0, 0), (0.5, 0), (2.0, 2)])
 def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k: int) -> None:
     model, num_samples = table(7), 4000
-    drawn = sample(
-        model,
-        SOURCE,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=1.0,
-        alpha=1.0,
-        limits=(3, 2, 3),
-        num_samples=num_samples,
-        generators=generators(1, 2, 3),
-    )
+    drawn = drawn_from(model, temperature=temperature, top_k=top_k, limits=(3, 2, 3), num_samples=num_samples)
     for source, limit, hypotheses in zip(SOURCE, (3, 2, 3), drawn, strict=True):
         tokens = [hypothesis.tokens for hypothesis in hypotheses]
         expected = process_probabilities(
@@ -280,35 +277,14 @@ def test_logits_are_tempered_then_cut_to_the_likeliest_k_then_to_the_nucleus(
 ) -> None:
     model = table(1)
     model.table[:, [4, 5, 6, EOS]] = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64).log()
-    drawn = sample(
-        model,
-        SOURCE,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        alpha=1.0,
-        limits=(2, 2, 2),
-        num_samples=101,
-        generators=generators(1, 2, 3),
-    )
+    drawn = drawn_from(model, temperature=temperature, top_k=top_k, top_p=top_p, limits=(2, 2, 2), num_samples=101)
     for hypotheses in drawn:
         assert {hypothesis.tokens for hypothesis in hypotheses} == {(token,) for token in expected}
 
 
 def test_samples_report_the_models_own_log_probability() -> None:
     model = table(7)
-    drawn = sample(
-        model,
-        SOURCE,
-        temperature=3.0,
-        top_k=2,
-        top_p=0.9,
-        alpha=0.6,
-        limits=(7, 7, 7),
-        num_samples=5,
-        generators=generators(1, 2, 3),
-        prefix=(5, 6),
-    )
+    drawn = drawn_from(model, temperature=3.0, top_k=2, top_p=0.9, alpha=0.6, prefix=(5, 6))
     for source, hypotheses in zip(SOURCE, drawn, strict=True):
         assert len(hypotheses) == 5
         for hypothesis in hypotheses:
@@ -322,17 +298,7 @@ def test_samples_report_the_models_own_log_probability() -> None:
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"), [(1.0, 1, 1.0), (1e-320, 0, 1.0), (1.0, 0, 1e-9)])
 def test_sampling_without_any_freedom_is_greedy(temperature: float, top_k: int, top_p: float) -> None:
     model = table(11)
-    drawn = sample(
-        model,
-        SOURCE,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        alpha=1.0,
-        limits=(11, 4, 2),
-        num_samples=2,
-        generators=generators(1, 2, 3),
-    )
+    drawn = drawn_from(model, temperature=temperature, top_k=top_k, top_p=top_p, limits=(11, 4, 2), num_samples=2)
     for source, limit, hypotheses in zip(SOURCE, (11, 4, 2), drawn, strict=True):
         assert [hypothesis.tokens for hypothesis in hypotheses] == [greedy(model, source, max_length=limit)] * 2
 

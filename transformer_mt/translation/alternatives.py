@@ -1,6 +1,6 @@
 """Alternatives at each subword of a translation: the likeliest other subwords."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -28,8 +28,7 @@ class ChosenAmong:
 
     def to_json(self) -> dict[str, Any]:
         """Keys: `piece` and `probability`; `others`, pairs of both, the likeliest first."""
-        others = [[other.piece, other.probability] for other in self.others]
-        return {"piece": self.chosen.piece, "probability": self.chosen.probability, "others": others}
+        return asdict(self.chosen) | {"others": [[other.piece, other.probability] for other in self.others]}
 
 
 def find_alternatives(
