@@ -21,8 +21,7 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from support.fuzzing import Fuzzer, attempt
-from support.fuzzing_home import make_home, memory_of_reading
+from support.fuzzing import Fuzzer
 
 PROGRESS = 1_000
 
@@ -36,20 +35,16 @@ def main(
     problems = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HF_DATASETS_CACHE"] = str(Path(folder, "cache"))  # before anything imports `datasets`
-        place = Path(folder, "place")
-        fuzzer = Fuzzer(place, make_home(place))
-        memory = memory_of_reading()
+        fuzzer = Fuzzer(Path(folder, "place"))
         for done, number in enumerate(range(seed, seed + cases)):
             if done and done % PROGRESS == 0:
                 print(f"{done} cases, {problems} broke the contract", file=sys.stderr)
             case = fuzzer.prepare(random.Random(number))
-            ending = attempt(case, place, memory=memory)
-            codes[case.kind][ending.code] += 1
-            if ending.problem:
+            code, err, problem = fuzzer.attempt(case)
+            codes[case.kind][code] += 1
+            if problem:
                 problems += 1
-                print(
-                    f"case {number}, {case.kind}, tmt {' '.join(case.arguments)}: {ending.problem}\n{ending.err[-600:]}"
-                )
+                print(f"case {number}, {case.kind}, tmt {' '.join(case.arguments)}: {problem}\n{err[-600:]}")
     every = sorted({code for counter in codes.values() for code in counter})
     print("| kind | cases | " + " | ".join(f"exit {code}" for code in every) + " |")
     print("|---|--:|" + "--:|" * len(every))

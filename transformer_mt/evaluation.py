@@ -10,7 +10,7 @@ from transformer_mt.corpus.pairs import Pairs, words
 from transformer_mt.errors import InputError
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.align import guess_heads, link_counts
+from transformer_mt.views.align import LinkCounts, guess_heads, link_counts
 
 # Lengths, in words and punctuation marks, that are scored together: 1 to 5, 6 to 10, …
 BAND = 5
@@ -84,10 +84,8 @@ def evaluate(
         by_length=tuple(score_lengths(texts, pairs)) if by_length else None,
     )
     alignment = alignment or guess_heads(translator.model)
-    if alignment is None:
-        return scores
-    counts = link_counts(translator.model, translator.tokenizer, pairs, alignment)
-    if not counts.gold:
+    counts = link_counts(translator.model, translator.tokenizer, pairs, alignment) if alignment else LinkCounts()
+    if not counts.gold or not alignment:
         return scores
     return replace(
         scores,

@@ -16,6 +16,8 @@ from transformer_mt.runs.lock import release
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.session import TrainingSession
 
+pytestmark = pytest.mark.slow
+
 OVERRIDES = ("training.steps=6", "training.validate_every=3", "training.checkpoint_every=2")
 KINDS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EDQUOT", "EMFILE")
 MOST_OPERATIONS = 400

@@ -7,6 +7,7 @@ line, with nothing in it that could command a terminal; nothing outside the run 
 import contextlib
 import gzip
 import hashlib
+import io
 import json
 import os
 import random
@@ -14,16 +15,20 @@ import resource
 import shutil
 import signal
 import struct
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from support.command_line import settings, write_corpus
 from support.forked import start, tmt
 from support.hostile import bless, tensors
+from transformer_mt.cli.main import run
 
 SECONDS = 30
 MORE_MEMORY = 2**30
@@ -52,45 +57,29 @@ class Case:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How a process ended: an exit code, or minus a signal; its stderr; what it broke of the contract, if anything."""
-
-    code: int
-    err: str
-    problem: str | None
-
-
 def damage_bytes(content: bytes, chance: random.Random) -> bytes:
     """The content with flipped bits, a cut, a repetition, an insertion, or something else altogether."""
     at = chance.randrange(len(content) + 1)
     end = min(len(content), at + chance.choice((1, 2, 8, 100)))
-    match chance.randrange(8):
-        case 0:
-            changed = bytearray(content)
-            for _ in range(chance.choice((1, 1, 3, 50))):
-                if changed:
-                    changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
-            return bytes(changed)
-        case 1:
-            return content[:at]
-        case 2:
-            return content[:at] + content[at:end] * chance.choice((2, 100)) + content[end:]
-        case 3:
-            return content[:at] + chance.randbytes(chance.choice((1, 9, 1_000))) + content[at:]
-        case 4:
-            return content[:at] + content[end:]
-        case 5:
-            return chance.choice(
-                (b"", b"\x00" * 999, b"\xff" * 9, b"[" * 50_000, b"{" * 50_000, gzip.compress(content))
-            )
-        case 6:
-            return (
-                content[:at] + chance.choice((b"\n", b"\r", b"\x00", b"\xef\xbb\xbf", "\u2028".encode())) + content[at:]
-            )
-        case _:
-            digits = chance.choice((b"9" * 30, b"9223372036854775808", b"9" * 5_000))
-            return content[:at] + digits + content[end:]
+    flipped = bytearray(content)
+    for _ in range(chance.choice((1, 1, 3, 50)) if content else 0):
+        flipped[chance.randrange(len(flipped))] ^= 1 << chance.randrange(8)
+    inserted = chance.choice(
+        (*(b"\n", b"\r", b"\x00", b"\xef\xbb\xbf", "\u2028".encode()), b"9" * 30, b"9223372036854775808", b"9" * 5_000)
+    )
+    others = (b"", b"\x00" * 999, b"\xff" * 9, b"[" * 50_000, b"{" * 50_000, gzip.compress(content))
+    return chance.choice(
+        (
+            bytes(flipped),
+            content[:at],
+            content[:at] + content[at:end] * chance.choice((2, 100)) + content[end:],
+            content[:at] + chance.randbytes(chance.choice((1, 9, 1_000))) + content[at:],
+            content[:at] + content[end:],
+            content[:at] + inserted + content[at:],
+            content[:at] + inserted + content[end:],
+            chance.choice(others),
+        )
+    )
 
 
 def damage_tree(tree: Any, chance: random.Random) -> Any:
@@ -181,15 +170,6 @@ RUN_FILES: Mapping[str, Damage] = {
     "words.tsv": damage_bytes,
     "data.safetensors": damage_safetensors,
 }
-# The commands that read a file, where not all do.
-READ_BY: Mapping[str, tuple[str, ...]] = {
-    "metrics.jsonl": ("plot", "runs", "train"),
-    "training.lock": ("runs", "train"),
-    "alignment.json": ("align", "attend"),
-    "data.json": ("align", "evaluate", "heads", "train"),
-    "data.safetensors": ("train",),
-    "words.tsv": ("translate", "align"),
-}
 BLESSED = ("config.toml", "tokenizer.model", "model.safetensors")
 CHECKPOINT_FILES: Mapping[str, Damage] = {
     "progress.json": damage_json,
@@ -220,47 +200,47 @@ READERS: tuple[tuple[str, ...], ...] = LISTERS + tuple(
 
 
 class Fuzzer:
-    """Makes cases of a small trained run and of its corpus, always at the same place, which the run has noted."""
+    """Makes cases of a small trained run and of its corpus, always at the same place, which the run has noted.
 
-    def __init__(self, place: Path, training: tuple[str, ...]) -> None:
-        self.place, self.training = place, training
-        self.home = place.with_name(f"{place.name}-unharmed")
+    `memory` is the address space that the commands take when all is well, in bytes.
+    """
+
+    def __init__(self, place: Path) -> None:
+        torch.set_num_threads(1)
+        self.place, self.home = place, place.with_name(f"{place.name}-unharmed")
+        self.training = tuple(settings(training__steps="8", training__checkpoint_every="2"))
+        place.mkdir()
+        (place / "outside").write_text("not ours")
+        silence = io.StringIO()
+        with contextlib.chdir(place), contextlib.redirect_stderr(silence), contextlib.redirect_stdout(silence):
+            write_corpus(Path("data"))
+            shorter = settings(training__checkpoint_every="2")
+            for command in (("train", "--data", "data", "--run-dir", "run", *shorter), *READERS):
+                assert run([*command]) == 0  # so that children find everything imported
+        self.memory = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         shutil.copytree(place, self.home)
 
     def prepare(self, chance: random.Random) -> Case:
         """Put everything back, damage something, and say which command is to meet it."""
-        place = self.place
-        shutil.rmtree(place)
-        shutil.copytree(self.home, place)
-        kind = chance.choice(
-            (
-                self._run_file,
-                self._run_with_right_sums,
-                self._checkpoint,
-                self._kinds,
-                self._corpus,
-                self._lines,
-                self._configuration,
-            )
-        )
-        return kind(place, chance)
+        shutil.rmtree(self.place)
+        shutil.copytree(self.home, self.place)
+        on_run = (self._run_file, self._run_with_right_sums, self._checkpoint, self._kinds)
+        return chance.choice((*on_run, self._corpus, self._lines, self._configuration))(self.place, chance)
 
     def _run_file(self, place: Path, chance: random.Random) -> Case:
         name = chance.choice(list(RUN_FILES))
         self._damage(place / "run" / name, RUN_FILES[name], chance)
-        readers = [command for command in READERS if command[0] in READ_BY.get(name, command)]
-        commands = [*readers, self._continue()] if not readers or chance.random() < 0.4 else readers
-        return Case(name, chance.choice(commands))
+        return Case(name, self._command(chance))
 
     def _run_with_right_sums(self, place: Path, chance: random.Random) -> Case:
         """Somebody who means it has damaged a file, and given the weights the sums of what lies there now."""
-        run, name = place / "run", chance.choice(BLESSED)
+        own, name = place / "run", chance.choice(BLESSED)
         if name == "model.safetensors":
-            tensors(lambda found: enlarge(found, chance))(run)
+            tensors(lambda found: enlarge(found, chance))(own)
         else:
-            self._damage(run / name, RUN_FILES[name], chance)
-            bless(run)
-        return Case(f"{name} with right sums", chance.choice((*READERS, self._continue())))
+            self._damage(own / name, RUN_FILES[name], chance)
+            bless(own)
+        return Case(f"{name} with right sums", self._command(chance))
 
     def _checkpoint(self, place: Path, chance: random.Random) -> Case:
         checkpoints = sorted((place / "run" / "checkpoints").iterdir())
@@ -290,7 +270,7 @@ class Fuzzer:
                     file.truncate(10**10)  # sparse
             case _:
                 pass
-        return Case("another kind of file", chance.choice((*READERS, self._continue())))
+        return Case("another kind of file", self._command(chance))
 
     def _corpus(self, place: Path, chance: random.Random) -> Case:
         name = chance.choice(("train.jsonl", "validation.jsonl", "test.jsonl"))
@@ -326,11 +306,38 @@ class Fuzzer:
         path.write_bytes(damage_toml((place / "run" / "config.toml").read_bytes(), chance))
         return Case("configuration", ("config", "mine.toml"))
 
+    def _command(self, chance: random.Random) -> tuple[str, ...]:
+        return self._continue() if chance.random() < 0.2 else chance.choice(READERS)
+
     def _continue(self) -> tuple[str, ...]:
         return ("train", "--data", "data", "--run-dir", "run", *self.training)
 
     def _damage(self, path: Path, damage: Damage, chance: random.Random) -> None:
         path.write_bytes(damage(path.read_bytes() if path.exists() else b"", chance))
+
+    def attempt(self, case: Case) -> tuple[int, str, str | None]:
+        """Run the case's command in a child of this process: its exit code or minus a signal, its stderr, its fault."""
+        before = contents(self.place)
+        with open(os.devnull, "wb") as null, tempfile.TemporaryFile() as errors:
+            child = start(lambda: self._limited(case), out=null.fileno(), err=errors.fileno())
+            end = time.monotonic() + SECONDS + 5
+            while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+                if time.monotonic() > end:
+                    os.kill(child, signal.SIGKILL)
+                time.sleep(0.003)
+            errors.seek(0)
+            code, err = os.waitstatus_to_exitcode(ended[1]), errors.read().decode("utf-8", "replace")
+        after = contents(self.place)
+        changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+        return code, err, _problem(case, code, err, changed)
+
+    def _limited(self, case: Case) -> int:
+        """In the child: the command, with limits."""
+        os.chdir(self.place)
+        resource.setrlimit(resource.RLIMIT_AS, (self.memory + MORE_MEMORY,) * 2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.alarm(SECONDS)
+        return tmt(*case.arguments)()
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -339,49 +346,11 @@ def contents(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in paths if path.stat().st_size < 10**7}
 
 
-def attempt(case: Case, place: Path, *, memory: int) -> Ending:
-    """Run the case's command in a child of this process, which has everything imported; judge how it ended.
-
-    `memory` is what the same command may take when all is well, in bytes of address space.
-    """
-    before = contents(place)
-    read, write = os.pipe()
-    null = os.open(os.devnull, os.O_WRONLY)
-    child = start(lambda: _limited(case, place, memory=memory + MORE_MEMORY), out=null, err=write)
-    os.close(write)
-    os.close(null)
-    err, code = _wait(child, read)
-    return Ending(code, err, _problem(case, code, err, before, contents(place)))
-
-
-def _limited(case: Case, place: Path, *, memory: int) -> int:
-    """In the child: the command, with limits."""
-    os.chdir(place)
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.alarm(SECONDS)
-    return tmt(*case.arguments)()
-
-
-def _wait(child: int, read: int) -> tuple[str, int]:
-    chunks: list[bytes] = []
-    end = time.monotonic() + SECONDS + 5
-    with os.fdopen(read, "rb") as pipe:
-        while chunk := pipe.read1(65536):
-            chunks.append(chunk)
-            if time.monotonic() > end:
-                os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    return b"".join(chunks).decode("utf-8", "replace"), os.waitstatus_to_exitcode(status)
-
-
-def _problem(case: Case, code: int, err: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str | None:
-    """What is broken of the contract."""
+def _problem(case: Case, code: int, err: str, changed: set[str]) -> str | None:
+    """The part of the contract that is broken."""
     lines = err.splitlines()
-    if code < 0:
-        return f"ended by signal {-code}"
     if code not in CODES:
-        return f"exit code {code}"
+        return f"ended by signal {-code}" if code < 0 else f"exit code {code}"
     if "Traceback" in err:
         return "a traceback"
     if code and not (lines and lines[-1].startswith("tmt: error: ")):
@@ -390,8 +359,5 @@ def _problem(case: Case, code: int, err: str, before: Mapping[str, bytes], after
         return "a foreign line on stderr"
     if any((character < " " and character != "\n") or character == "\x9b" for character in err):
         return "a control character on stderr"
-    own = "run/" if case.arguments[0] == "train" else ()
-    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-    if outside := {name for name in changed if not (own and name.startswith(own))}:
-        return f"changed {sorted(outside)[:3]}"
-    return None
+    outside = {name for name in changed if not (case.arguments[0] == "train" and name.startswith("run/"))}
+    return f"changed {sorted(outside)[:3]}" if outside else None

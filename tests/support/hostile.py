@@ -3,10 +3,8 @@
 import hashlib
 import json
 import os
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import safetensors.torch
 from torch import Tensor
@@ -18,34 +16,77 @@ from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import digest, pack
 
 Damage = Callable[[Path], object]
+Tensors = dict[str, Tensor]
 
 
-def checkpoints(run: Path) -> list[Path]:
-    """The complete checkpoints of a run."""
-    return sorted(path.parent for path in (run / "checkpoints").glob(f"step-*/{STATE}"))
+def sums(folder: Path, *names: str) -> dict[str, str]:
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
 
 
 def bless(run: Path) -> None:
     """Give the weights the sums of what now lies beside them."""
-    tensors = safetensors.torch.load((run / MODEL).read_bytes())
-    sums = {name: hashlib.sha256((run / name).read_bytes()).hexdigest() for name in (CONFIG, TOKENIZER)}
-    (run / MODEL).write_bytes(pack(tensors, sums | {"tensors": digest(tensors)}))
+    found = safetensors.torch.load((run / MODEL).read_bytes())
+    (run / MODEL).write_bytes(pack(found, sums(run, CONFIG, TOKENIZER) | {"tensors": digest(found)}))
 
 
 def seal(checkpoint: Path) -> None:
     """Give a checkpoint the sums of what now lies in it."""
-    files = sorted(path for path in checkpoint.iterdir() if path.name != MANIFEST)
-    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    (checkpoint / MANIFEST).write_text(json.dumps(sums))
+    names = sorted(path.name for path in checkpoint.iterdir() if path.name != MANIFEST)
+    (checkpoint / MANIFEST).write_text(json.dumps(sums(checkpoint, *names)))
+
+
+def rewritten(name: str, change: Callable[[bytes], bytes]) -> Damage:
+    """Other bytes in a file."""
+    return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
+
+
+def blessed(damage: Damage) -> Damage:
+    """A damage to the configuration, the vocabulary or the weights, for which the weights then vouch."""
+    return lambda run: (damage(run), bless(run))
+
+
+def config(old: str, new: str) -> Damage:
+    """Another text in the configuration, for which the weights vouch."""
+
+    def change(text: bytes) -> bytes:
+        assert old.encode() in text
+        return text.replace(old.encode(), new.encode())
+
+    return blessed(rewritten(CONFIG, change))
+
+
+def tensors(change: Callable[[Tensors], object], name: str = MODEL) -> Damage:
+    """Other tensors in a file, those of the weights with the sums of the other files."""
+
+    def damage(folder: Path) -> None:
+        found = safetensors.torch.load((folder / name).read_bytes())
+        change(found)
+        run = folder.parent.parent if folder.parent.name == "checkpoints" else folder
+        vouched = None if name == STATE else sums(run, CONFIG, TOKENIZER) | {"tensors": digest(found)}
+        (folder / name).write_bytes(pack(found, vouched))
+
+    return damage
+
+
+def in_checkpoints(damage: Damage, *, sealed: bool = True) -> Damage:
+    """A damage to every complete checkpoint, with the right sums unless something else is asked for."""
+
+    def damaged(run: Path) -> None:
+        for checkpoint in sorted(path.parent for path in (run / "checkpoints").glob(f"step-*/{STATE}")):
+            damage(checkpoint)
+            if sealed:
+                seal(checkpoint)
+
+    return damaged
 
 
 def instead(name: str, make: Damage) -> Damage:
     """Something else at the place of a file or directory, which is moved out of the run, to `outside` beside it."""
 
-    def damage(run: Path) -> None:
-        path = run / name
-        moved = run.parent / "outside" / path.name
-        path.rename(moved)
+    def damage(folder: Path) -> None:
+        path = folder / name
+        run = next(parent for parent in path.parents if parent.name == "run")
+        path.rename(run.parent / "outside" / f"{folder.name}-{path.name}")
         make(path)
 
     return damage
@@ -54,12 +95,7 @@ def instead(name: str, make: Damage) -> Damage:
 def link(path: Path) -> None:
     """A link to what was moved."""
     run = next(parent for parent in path.parents if parent.name == "run")
-    path.symlink_to(run.parent / "outside" / path.name)
-
-
-def link_to(target: str) -> Damage:
-    """A link to this."""
-    return lambda path: path.symlink_to(target)
+    path.symlink_to(run.parent / "outside" / f"{path.parent.name}-{path.name}")
 
 
 def sparse(path: Path) -> None:
@@ -68,154 +104,19 @@ def sparse(path: Path) -> None:
         file.truncate(10**10)
 
 
-def config(old: str, new: str) -> Damage:
-    """Another text in the configuration, for which the weights vouch."""
-
-    def damage(run: Path) -> None:
-        text = (run / CONFIG).read_text("utf-8")
-        assert old in text
-        (run / CONFIG).write_text(text.replace(old, new), "utf-8")
-        bless(run)
-
-    return damage
-
-
-def content(name: str, new: bytes) -> Damage:
-    """Other bytes in the configuration or the vocabulary, for which the weights vouch."""
-
-    def damage(run: Path) -> None:
-        (run / name).write_bytes(new)
-        bless(run)
-
-    return damage
-
-
-def raw(header: dict[str, Any] | bytes, body: bytes = b"", *, length: int | None = None) -> bytes:
-    """A file in the safetensors format with any header, which may lie about its length."""
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    return struct.pack("<Q", len(text) if length is None else length) + text + body
-
-
-def header(change: Callable[[dict[str, Any]], object]) -> Damage:
-    """Another header before the same tensors."""
-
-    def damage(run: Path) -> None:
-        whole = (run / MODEL).read_bytes()
-        end = 8 + int.from_bytes(whole[:8], "little")
-        entries = json.loads(whole[8:end])
-        change(entries)
-        (run / MODEL).write_bytes(raw(entries, whole[end:]))
-
-    return damage
-
-
-def tensors(change: Callable[[dict[str, Tensor]], object]) -> Damage:
-    """Other weights to use, with the right sums."""
-
-    def damage(run: Path) -> None:
-        found = safetensors.torch.load((run / MODEL).read_bytes())
-        change(found)
-        (run / MODEL).write_bytes(safetensors.torch.save(found))
-        bless(run)
-
-    return damage
-
-
-def state(part: str, change: Callable[[dict[str, Tensor]], object]) -> Damage:
-    """Another part of every complete checkpoint, `weights` or one of its state, with the right sums."""
-
-    def damage(run: Path) -> None:
-        sums = {name: hashlib.sha256((run / name).read_bytes()).hexdigest() for name in (CONFIG, TOKENIZER)}
-        for checkpoint in checkpoints(run):
-            path = checkpoint / (MODEL if part == "weights" else STATE)
-            tensors = safetensors.torch.load(path.read_bytes())
-            prefix = "" if part == "weights" else f"{part}."
-            own = {name.removeprefix(prefix): tensors.pop(name) for name in [*tensors] if name.startswith(prefix)}
-            change(own)
-            tensors |= {f"{prefix}{name}": tensor for name, tensor in own.items()}
-            path.write_bytes(pack(tensors, None if prefix else sums | {"tensors": digest(tensors)}))
-            seal(checkpoint)
-
-    return damage
-
-
-def progress(change: Callable[[dict[str, Any]], object]) -> Damage:
-    """Another progress in every checkpoint, with the right sums."""
-
-    def edited(text: bytes) -> bytes:
-        record = json.loads(text)
-        change(record)
-        return json.dumps(record).encode()
-
-    return progress_text(edited)
-
-
-def progress_text(change: Callable[[bytes], bytes]) -> Damage:
-    """The same, as text."""
-
-    def damage(run: Path) -> None:
-        for checkpoint in checkpoints(run):
-            path = checkpoint / "progress.json"
-            path.write_bytes(change(path.read_bytes()))
-            seal(checkpoint)
-
-    return damage
-
-
-def manifest(change: Callable[[dict[str, Any]], object]) -> Damage:
-    """Another manifest in every checkpoint."""
-
-    def damage(run: Path) -> None:
-        for checkpoint in checkpoints(run):
-            sums = json.loads((checkpoint / MANIFEST).read_text())
-            change(sums)
-            (checkpoint / MANIFEST).write_text(json.dumps(sums))
-
-    return damage
-
-
-def in_checkpoints(name: str, make: Damage) -> Damage:
-    """Something else at the place of a file of every checkpoint."""
-
-    def damage(run: Path) -> None:
-        for checkpoint in checkpoints(run):
-            (checkpoint / name).unlink()
-            make(checkpoint / name)
-
-    return damage
-
-
-def put(name: str, value: Tensor) -> Callable[[dict[str, Tensor]], object]:
+def put(name: str, value: Tensor) -> Callable[[Tensors], object]:
     """A change that puts a tensor under a name."""
     return lambda found: found.update({name: value})
 
 
-def largest(change: Callable[[Tensor], Tensor]) -> Callable[[dict[str, Tensor]], object]:
+def largest(change: Callable[[Tensor], Tensor]) -> Callable[[Tensors], object]:
     """A change of the largest tensor, the embeddings."""
 
-    def apply(found: dict[str, Tensor]) -> None:
+    def apply(found: Tensors) -> None:
         name = max(sorted(found), key=lambda name: found[name].numel())
         found[name] = change(found[name]).contiguous()
 
     return apply
-
-
-def varint(number: int) -> bytes:
-    """A number as protobuf writes it."""
-    return bytes([number & 127 | 128]) + varint(number >> 7) if number > 127 else bytes([number])
-
-
-def field(number: int, value: bytes | int) -> bytes:
-    """A field of a message as protobuf writes it."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def piece(text: bytes, score: float = -1.0, kind: int | None = None) -> bytes:
-    """A piece of a vocabulary."""
-    written = field(1, text) + varint(2 << 3 | 5) + struct.pack("<f", score)
-    return field(1, written if kind is None else written + field(3, kind))
 
 
 def pieces_of(model: bytes) -> Iterator[bytes]:
@@ -225,23 +126,6 @@ def pieces_of(model: bytes) -> Iterator[bytes]:
         end = place + 2 + model[place + 1]
         yield model[place:end]
         place = end
-
-
-def vocabulary(change: Callable[[list[bytes], bytes], bytes]) -> Damage:
-    """Another vocabulary, made from the pieces and the settings of this one, for which the weights vouch."""
-
-    def damage(run: Path) -> None:
-        whole = (run / TOKENIZER).read_bytes()
-        pieces = list(pieces_of(whole))
-        (run / TOKENIZER).write_bytes(change(pieces, whole[sum(map(len, pieces)) :]))
-        bless(run)
-
-    return damage
-
-
-def last_piece(new: bytes) -> Damage:
-    """Another last piece."""
-    return vocabulary(lambda pieces, rest: b"".join([*pieces[:-1], new]) + rest)
 
 
 def snapshot(root: Path) -> dict[str, object]:

@@ -110,14 +110,13 @@ def _chosen(run: "OpenedRun", layer: str | None, head: str | None, *, quiet: boo
     names = cross_heads(run.translator.model)
     if layer is None or not names:
         return alignment_heads(run, quiet=quiet)
-    chosen = [name for name in names if layer in ("all", str(name.layer))]
-    if not chosen:
+    of_layer = [name for name in names if layer in ("all", str(name.layer))]
+    chosen = [name for name in of_layer if head in (None, "all", "mean", str(name.head))]
+    if not of_layer:
         raise InputError(f"--layer: there is no {layer!r}; give a number from 1 to {names[-1].layer} or all")
-    if head not in (None, "all", "mean"):
-        numbers = ", ".join(dict.fromkeys(str(name.head) for name in chosen))
-        chosen = [name for name in chosen if str(name.head) == head]
-        if not chosen:
-            raise InputError(f"--head: there is no {head!r}; layer {layer} has {numbers}, mean and all")
+    if not chosen:
+        numbers = ", ".join(dict.fromkeys(str(name.head) for name in of_layer))
+        raise InputError(f"--head: there is no {head!r}; layer {layer} has {numbers}, mean and all")
     return AlignmentHeads(heads=tuple(chosen), chosen_by="given")
 
 

@@ -13,10 +13,9 @@ from transformer_mt.cli.search_options import SearchOptions, with_search_options
 from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
+    from transformer_mt.config.sections import DataConfig
+    from transformer_mt.corpus.load import Corpus
     from transformer_mt.evaluation import Scores
-
-# The run's own names for splits are not those of other data.
-USUAL = {"train_split": "", "validation_split": "", "test_split": ""}
 
 
 @with_search_options("beam", "length_penalty")
@@ -61,16 +60,12 @@ def evaluate(
     from transformer_mt.cli.align import alignment_heads
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.terminal import note, result
-    from transformer_mt.corpus.load import load_corpus
     from transformer_mt.corpus.pharaoh import with_links
     from transformer_mt.evaluation import evaluate as score
     from transformer_mt.views.align import cross_heads
 
     run = open_run(model, search, device=device)
-    source, translator = run.config.data, run.translator
-    corpus = load_corpus(source.model_copy(update={"corpus": data, **USUAL}) if data else source, need=split)
-    if data:
-        note(*corpus.notes)
+    translator, corpus = run.translator, corpus_to_measure(run.config.data, data, split=split)
     pairs = lookup(corpus.splits, split, key="--split")
     note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {translator.search.beam}")
     if links is not None:
@@ -78,6 +73,22 @@ def evaluate(
     can_align = cross_heads(translator.model) and any(pair.links for pair in pairs)
     scores = score(translator, pairs, alignment=alignment_heads(run) if can_align else None, by_length=by_length)
     result(*([json.dumps(dataclasses.asdict(scores))] if as_json else _lines(scores)))
+
+
+def corpus_to_measure(
+    own: "DataConfig", data: str | None, *, split: str, structure: bool = False, quiet: bool = False
+) -> "Corpus":
+    """The run's corpus, or the one that `--data` names, described on stderr."""
+    from transformer_mt.cli.terminal import note
+    from transformer_mt.corpus.load import load_corpus
+
+    # The run's own names for splits are not those of other data.
+    usual = {"train_split": "", "validation_split": "", "test_split": ""}
+    source = own.model_copy(update={"corpus": data, **usual}) if data else own
+    corpus = load_corpus(source, need=split, structure=structure)
+    if data and not quiet:
+        note(*corpus.notes)
+    return corpus
 
 
 def _lines(scores: "Scores") -> Iterator[str]:

@@ -69,7 +69,8 @@ def heads(
     word is linked with. Of at least 20 cases in the text, all in --json.
 
     What is lost without a head is the rise of the loss when it is switched off; beside it stands its importance by the
-    gradient of the loss in the head mask, which one pass gives for all heads, normalised in every layer.
+    gradient of the loss in the head mask, which one pass gives for all heads, normalised in every layer; Kendall's tau
+    tells how far the two agree on the order of heads.
 
     --prune writes a run in which the least important heads are masked (Michel et al. 2019; model.attention.head_mask in
     its configuration), and shows loss and BLEU on the same sentences before and after. Every command takes such a run,
@@ -132,16 +133,9 @@ def _pairs(
 ) -> "tuple[list[SentencePair], str]":
     """The pairs to measure on, and the name of their corpus."""
     from transformer_mt.batching.encoded_pairs import fitting
-    from transformer_mt.cli.evaluate import USUAL
-    from transformer_mt.cli.terminal import note
-    from transformer_mt.corpus.load import load_corpus
+    from transformer_mt.cli.evaluate import corpus_to_measure
 
-    source = run.config.data
-    corpus = load_corpus(
-        source.model_copy(update={"corpus": data, **USUAL}) if data else source, need=split, structure=True
-    )
-    if data and not quiet:
-        note(*corpus.notes)
+    corpus = corpus_to_measure(run.config.data, data, split=split, structure=True, quiet=quiet)
     pairs = lookup(corpus.splits, split, key="--split")
     limit = run.translator.model.max_length
     kept = fitting(pairs[:most], run.translator.tokenizer, max_length=limit)
@@ -152,9 +146,10 @@ def _pairs(
 
 def parse_amount(text: str, *, heads: int) -> int:
     """The number of heads of a count, or of a share such as 0.33 or 33%. Raises `InputError` for anything else."""
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return int(text)
-    if found := re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,9})?)%|(0?\.[0-9]{1,9})", text):
-        share = float(found[1]) / 100 if found[1] else float(found[2])
-        return round(share * heads)
-    raise InputError(f"--prune: {text!r} is no number of heads; give one such as 12, or a share such as 0.33 or 33%")
+    found = re.fullmatch(r"(\d{1,9})|(0?\.\d{1,9})|(\d{1,3}(?:\.\d{1,9})?)%", text, re.ASCII)
+    if not found:
+        raise InputError(
+            f"--prune: {text!r} is no number of heads; give one such as 12, or a share such as 0.33 or 33%"
+        )
+    count, share, percent = found.groups()
+    return int(count) if count else round(heads * (float(share) if share else float(percent) / 100))

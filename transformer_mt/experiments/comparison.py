@@ -52,24 +52,25 @@ def compare(experiments: Sequence[Experiment], runner: Runner, *, stem: Path) ->
 
 def measure_all(experiments: Sequence[Experiment], runner: Runner) -> tuple[list[Measurement], list[str]]:
     """The measurements in the order of the experiments, and the names of those that failed; prints a line for each."""
-
-    def attempt(experiment: Experiment) -> Measurement | None:
-        try:
-            measurement = measure(experiment, runner)
-        except TmtError as error:
-            print(f"{experiment.name}: failed: {error}", flush=True)
-            return None
-        bleu = ", ".join(f"{measurement.scores[split]['bleu']:.1f} {split}" for split in SPLITS)
-        print(f"{experiment.name}: BLEU {bleu}; {measurement.trained.target_tokens:,} target tokens", flush=True)
-        return measurement
-
     pool = ThreadPoolExecutor(runner.jobs)
     try:
-        measurements = list(pool.map(attempt, experiments))
+        measurements = list(pool.map(lambda experiment: attempt(experiment, runner), experiments))
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing new is begun
     failed = [experiment.name for experiment, one in zip(experiments, measurements, strict=True) if one is None]
     return [one for one in measurements if one is not None], sorted(failed)
+
+
+def attempt(experiment: Experiment, runner: Runner) -> Measurement | None:
+    """The measurement, None where the experiment fails; prints a line about either."""
+    try:
+        measurement = measure(experiment, runner)
+    except TmtError as error:
+        print(f"{experiment.name}: failed: {error}", flush=True)
+        return None
+    bleu = ", ".join(f"{measurement.scores[split]['bleu']:.1f} {split}" for split in SPLITS)
+    print(f"{experiment.name}: BLEU {bleu}; {measurement.trained.target_tokens:,} target tokens", flush=True)
+    return measurement
 
 
 def measure(experiment: Experiment, runner: Runner) -> Measurement:

@@ -28,7 +28,7 @@ from transformer_mt.views.head_importance import (
 )
 from transformer_mt.views.recording import record_attention
 from transformer_mt.views.relations import Kind, instances
-from transformer_mt.views.text import rendered, table, wrapped
+from transformer_mt.views.text import rendered, table
 from transformer_mt.views.words import is_word, membership, over_words
 
 # The fields of `HeadFigures` that say where a head looks, with their headings in the text.
@@ -274,12 +274,10 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
             yield from ("", f"{title}: where each head looks", *_lines(_look_rows(of_stack), width=width, gap=1))
     yield from ("", "what is lost without each head, the most important first")
     yield from _lines(_loss_rows(heads), width=width, left=(0, 3))
-    agreements = [
-        f"{title} {agreement:.2f}"
-        for title, group in {"all heads": heads.heads, **by_stack}.items()
-        if not np.isnan(agreement := _agreement(group))
-    ]
-    yield from wrapped(f"tau of the gradient with the loss (0 is chance): {', '.join(agreements)}", width=width)
+    groups = {"all": list(heads.heads)}
+    for head in heads.heads:
+        groups.setdefault(head.head.stack, []).append(head)
+    yield f"tau of gradient and loss: {', '.join(f'{name} {_agreement(group):.2f}' for name, group in groups.items())}"
     for stack, title in STACKS.items():
         relations = [one for one in heads.relations if one.stack == stack and one.count >= CASES]
         if relations:
