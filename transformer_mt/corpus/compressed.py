@@ -107,6 +107,8 @@ def _xz(raw: io.BufferedReader) -> Iterator[bytes]:
 class _Pieces(io.RawIOBase):
     """Pieces of bytes as a file."""
 
+    mode = "rb"
+
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces, self._rest = pieces, b""
 
