@@ -169,6 +169,13 @@ def test_masked_cells_are_known() -> None:
     assert not layer_matrices(maps_of(torch.rand(1, 1, 2, 3)))[0].masked
 
 
+def test_a_mean_over_layers_is_masked_where_none_of_them_may_attend() -> None:
+    mask = torch.tensor([[[True, True, False]] * 2, [[True, False, False]] * 2])
+    heads = [HeadName("cross", layer, 1) for layer in (1, 2)]
+    row, _ = explaining_matrix(maps_of(torch.rand(2, 2, 2, 3), mask=mask), heads=heads).numbers
+    assert [number is None for number in row] == [False, False, True]
+
+
 SOURCE, TARGET = "Der alte Mann.", "The man."
 
 
