@@ -177,19 +177,20 @@ def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_what_is_saved_after_damaged_checkpoints_stays(tmp_path: Path) -> None:
+def test_damaged_later_checkpoints_do_not_push_out_what_is_saved_now(tmp_path: Path) -> None:
     overrides = ("training.checkpoint_every=1", "training.validate_every=8")
     go_on(opened(tmp_path, *overrides), until=6)
     checkpoints = tmp_path / "checkpoints"
     shutil.copytree(checkpoints / "step-4", tmp_path / "step-4")
-    go_on(opened(tmp_path, *overrides), until=7)
-    for step in (5, 6):
+    go_on(opened(tmp_path, *overrides), until=8)
+    for step in (6, 7):
         damage(checkpoints / f"step-{step}")
-    shutil.copytree(tmp_path / "step-4", checkpoints / "step-4")
+    shutil.move(tmp_path / "step-4", checkpoints / "step-4")
     again = opened(tmp_path, *overrides)
     assert again.trainer.progress.step == 4
     again.trainer.step()
     again.trainer.save()
+    assert again.trainer.checkpoints.steps() == [4, 5]
     assert opened(tmp_path, *overrides).trainer.progress.step == 5
 
 
