@@ -56,17 +56,18 @@ class HistoryStep:
 def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> Matrix:
     """The one matrix that explains a translation best: the mean over these heads of the cross-attention.
 
-    Heads that the model does not have are left out. Without any they are all of the last layer but one, a guess. For a
-    method that has one matrix for the whole model it is that one.
+    Heads that the model does not have are left out. Without any they are all of the last layer but one, a guess, or
+    where that has none, all that are left. For a method that has one matrix for the whole model it is that one.
     """
     stack = lookup(maps.stacks, "cross", key="--stack")
     if METHODS[maps.method].whole:
         return layer_matrices(maps)[0]
     layers = len(stack.weights)
     every = [HeadName("cross", layer + 1, head + 1) for layer in range(layers) for head in stack.heads(layer)]
-    heads = [head for head in heads if head in every]
-    if not heads:
-        return layer_matrices(maps, layer=str(max(1, layers - 1)))[0]
+    heads, guess = [head for head in heads if head in every], max(1, layers - 1)
+    if not heads and (not every or any(head.layer == guess for head in every)):
+        return layer_matrices(maps, layer=str(guess))[0]
+    heads = heads or every
     if len(heads) == 1:
         name = f"head {heads[0]}"
     else:
