@@ -426,11 +426,15 @@ def download(cache: Path, configuration: str) -> None:
 def test_without_a_network_an_earlier_download_is_used(
     cache: Path, monkeypatch: pytest.MonkeyPatch, configurations: list[str]
 ) -> None:
+    import datasets
+
     cache.mkdir()
     for configuration in configurations:
         download(cache, configuration)
     monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
     assert list(load("owner/name").splits["train"]) == [SentencePair("ja", "yes")]
+    assert datasets.config.HF_HUB_OFFLINE is False
 
 
 def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:

@@ -148,6 +148,7 @@ def test_a_mistake_in_data_is_one_line_with_its_place(tmp_path: Path, name: str)
             {"source_language": "de", "target_language": "fr"},
             "{x}/a.tsv: needs the columns de and fr and has de, en",
         ),
+        ({"source_language": "fr"}, "{x}/a.tsv: has de and en, but not fr; set data.source_language and"),
         ({"source_column": "1"}, "data.source_column, data.target_column: only one is given; give both"),
         ({"validation_split": "tune"}, "data.validation_split: {x}/d has no tune, but train; choose one"),
     ],
@@ -202,13 +203,13 @@ def test_quotes_in_a_tsv_are_text(tmp_path: Path, quoted: bytes) -> None:
 def test_what_unpacks_without_bound_is_refused_on_the_way(
     tmp_path: Path, name: str, line: bytes, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compressed, "_ALWAYS_ALLOWED", 2**12)
     path = write(tmp_path / f"{name}{suffix}", line * (2**18 // len(line)))
-    limit = 2**12 + 100 * path.stat().st_size
+    monkeypatch.setattr(compressed, "_MOST_GROWTH", 0)
+    monkeypatch.setattr(compressed, "_ALWAYS_ALLOWED", limit := 2**18 - 2**8)
     with pytest.raises(InputError) as caught:
         load(path, need="test", source_language="de", target_language="en")
     assert str(caught.value) == (
-        f"{path}: unpacks to more than {limit:,} bytes, 100 times its size and more, so no text; unpack it by hand if "
+        f"{path}: unpacks to more than {limit:,} bytes, 0 times its size and more, so no text; unpack it by hand if "
         "it is"
     )
 
