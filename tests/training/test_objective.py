@@ -11,7 +11,7 @@ from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import CHOSEN, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
-from transformer_mt.models.extra_losses import add_loss
+from transformer_mt.models.extra_losses import add_loss, collecting_losses
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -107,6 +107,13 @@ def test_padding_does_not_change_the_loss(name: str) -> None:
     wider = {part: F.pad(getattr(batch, part), (0, 3), value=PAD) for part in ("source", "decoder_input", "labels")}
     found = objective(name)(model, replace(batch, **wider))
     torch.testing.assert_close(found, objective(name)(model, batch))
+
+
+def test_a_term_that_nobody_collects_goes_nowhere() -> None:
+    with collecting_losses() as terms:
+        add_loss(torch.tensor(3.0))
+    add_loss(torch.tensor(5.0))
+    assert [term.item() for term in terms] == [3.0]
 
 
 class TwoPasses(Seq2Seq):

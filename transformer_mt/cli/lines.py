@@ -104,7 +104,7 @@ class OutputFormat:
         if self.as_json:
             yield escaped_json(self._object(record, ranked, fields))
             return
-        for shown in ranked[:1] if record.problem else ranked:
+        for shown in ranked:
             columns = [str(number)] if self.n_best > 1 else []
             if self.scores:
                 columns.append("" if record.problem else f"{shown.translation.score:.4f}")
