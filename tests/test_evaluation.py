@@ -17,7 +17,7 @@ from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.align import link_counts
+from transformer_mt.views.align import LinkCounts, link_counts
 
 PAIRS = [
     SentencePair("Der Hund schläft.", "The dog is sleeping.", ((0, 0), (1, 1), (2, 2), (2, 3), (3, 4))),
@@ -168,6 +168,12 @@ def test_links_are_scored_with_the_heads_that_are_given(translator: Translator) 
         counts.recall,
     )
     assert (scores.aer_heads, scores.aer_chosen_by) == (("cross.2.1",), "links")
+
+
+def test_precision_and_recall_are_not_exchanged(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.evaluation.link_counts", lambda *_: LinkCounts(right=1, predicted=2, gold=4))
+    scores = evaluate(translator, PAIRS, SEARCH)
+    assert (scores.aer_precision, scores.aer_recall) == (0.5, 0.25)
 
 
 def test_without_chosen_heads_all_heads_are_a_guess(translator: Translator) -> None:

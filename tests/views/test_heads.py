@@ -23,6 +23,7 @@ from transformer_mt.views.heads import (
     HeadFigures,
     HeadTable,
     RelationFigures,
+    _commonest,
     head_lines,
     measure_heads,
 )
@@ -114,6 +115,11 @@ def test_the_baseline_is_the_commonest_offset(measured: tuple[Seq2Seq, HeadTable
     offsets = {(one.relation, one.looked_for): (one.offset, one.baseline.value) for one in encoder}
     assert offsets["nsubj", "head"] == (1, 1.0)
     assert offsets["det", "dependent"] == (-1, 1.0)
+
+
+def test_of_equally_frequent_offsets_the_nearest_is_the_baseline() -> None:
+    assert _commonest([-2, 1, -1]) == -1
+    assert _commonest([3, 3, 1]) == 3
 
 
 def test_a_head_that_is_switched_off_costs_what_the_table_says(
