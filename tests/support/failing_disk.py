@@ -69,7 +69,8 @@ def failing(disk: FailingDisk) -> Iterator[FailingDisk]:
 
 def _watched(name: str, plain: Callable[..., Any], disk: FailingDisk) -> Callable[..., Any]:
     def call(target: Any, *arguments: Any, **named: Any) -> Any:
-        if name != "open" or disk.writes(arguments[0] if arguments else named.get("flags", 0)):
+        changes = name != "open" or disk.writes(arguments[0] if arguments else named.get("flags", 0))
+        if changes and not (name == "mkdir" and os.path.isdir(target)):  # filelock makes sure of its directory
             disk.meet(target)
         return plain(target, *arguments, **named)
 
