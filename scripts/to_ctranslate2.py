@@ -128,7 +128,7 @@ def weights(model: Transformer) -> dict[str, Tensor]:
 
 def _weights(model: Transformer) -> Weights:
     source, target = model.source_embedding.table.weight, model.target_embedding.table.weight
-    positions = sinusoids(0, model.max_length, width=source.shape[1], device=torch.device("cpu"))
+    positions = sinusoids(model.max_length, source.shape[1], torch.device("cpu"), torch.float64)
     yield "encoder/embeddings_0/weight", source
     yield "decoder/embeddings/weight", target
     for stack in ("encoder", "decoder"):

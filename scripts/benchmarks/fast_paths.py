@@ -12,7 +12,7 @@ from benchmarks.contest import in_turn, markdown
 from benchmarks.our_translation import recomputed_greedy
 from benchmarks.reference import Sizes, describe
 from benchmarks.scaling import seconds
-from transformer_mt.attention.build import SoftmaxFactory
+from transformer_mt.attention.build import softmax_attention
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.device import choose_device, choose_precision, compute_in
 from transformer_mt.models.build import build_model
@@ -98,7 +98,7 @@ def attention_comparison(
 ) -> Comparison:
     """The fused kernel against the readable form."""
     config = AttentionConfig(dropout=0.0, heads=sizes.heads)
-    attention = SoftmaxFactory(config, width=sizes.width).self_attention(causal=True).to(device)
+    attention = softmax_attention(config, sizes.width, "decoder").to(device)
     states = torch.randn(*shape, sizes.width, device=device)
 
     def run(compute: Callable[..., torch.Tensor]) -> None:

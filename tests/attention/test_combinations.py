@@ -1,5 +1,6 @@
 """Every combination of the choices that make an attention either works or is refused with a reason."""
 
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES
 from torch import Tensor
 
-from transformer_mt.attention.build import ATTENTION, AttentionFactory, build_attention
+from transformer_mt.attention.build import ATTENTION, build_attention
 from transformer_mt.attention.multihead import Attention
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition
 from transformer_mt.attention.scores import SCORES
@@ -40,8 +41,8 @@ def refusal(kind: str, score: str, sharing: str, position: str, graph: str) -> s
     return None
 
 
-def layers(factory: AttentionFactory) -> list[Attention]:
-    return [factory.self_attention(causal=True), factory.self_attention(causal=False), factory.cross_attention()]
+def layers(make: Callable[[str], Attention]) -> list[Attention]:
+    return [make("decoder"), make("encoder"), make("cross")]
 
 
 def run(config: AttentionConfig) -> list[Tensor]:

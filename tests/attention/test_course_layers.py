@@ -86,7 +86,7 @@ Pairs = list[tuple[nn.Parameter, nn.Parameter]]
 def ours_like(theirs: nn.Module, *, heads: int, causal: bool) -> tuple[MultiHeadAttention, Pairs]:
     """Our attention with the weights of theirs, and which parameter is which."""
     config = AttentionConfig(heads=heads, position="none", dropout=0.0)
-    ours = build_attention(config, width=WIDTH).self_attention(causal=causal)
+    ours = build_attention(config, width=WIDTH)("decoder" if causal else "encoder")
     assert isinstance(ours, MultiHeadAttention)
     projections = ours.projections
     pairs = [

@@ -22,7 +22,9 @@ any_chunk = pytest.mark.parametrize("chunk", [1, 2, 3, 100])
 
 
 def build(*, causal: bool) -> LinearAttention:
-    attention = build_attention(AttentionConfig(kind="linear", heads=HEADS), width=WIDTH).self_attention(causal=causal)
+    attention = build_attention(AttentionConfig(kind="linear", heads=HEADS), width=WIDTH)(
+        "decoder" if causal else "encoder"
+    )
     assert isinstance(attention, LinearAttention)
     return attention
 
@@ -84,7 +86,7 @@ def test_linear_attention_follows_the_formula(causal: bool, chunk: int, monkeypa
 
 @torch.no_grad()
 def test_linear_attention_to_a_memory_follows_the_formula() -> None:
-    attention = build_attention(AttentionConfig(kind="linear", heads=HEADS), width=WIDTH).cross_attention()
+    attention = build_attention(AttentionConfig(kind="linear", heads=HEADS), width=WIDTH)("cross")
     assert isinstance(attention, LinearAttention)
     states, memory, real = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
     output = attention(states, attention.key_values(memory, real))

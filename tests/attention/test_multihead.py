@@ -38,7 +38,7 @@ def build(
     config = AttentionConfig(
         heads=HEADS, score=score, graph=graph, position=position, qk_projection=qk_projection, dropout=dropout
     )
-    attention = build_attention(config, width=WIDTH).self_attention(causal=causal)
+    attention = build_attention(config, width=WIDTH)("decoder" if causal else "encoder")
     assert isinstance(attention, MultiHeadAttention)
     return attention
 
@@ -291,7 +291,7 @@ def test_a_causal_attention_sees_nothing_of_the_future(variant: Variant) -> None
 @pytest.mark.parametrize("position", POSITION_EXAMPLES.values())
 def test_attention_to_a_memory_is_bipartite_and_without_positions(score: str, position: str) -> None:
     config = AttentionConfig(heads=HEADS, score=score, graph="band(1)", position=position, dropout=0.0)
-    attention = build_attention(config, width=WIDTH).cross_attention()
+    attention = build_attention(config, width=WIDTH)("cross")
     states, memory, order = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH), torch.randperm(7)
     expected = attention(states, attention.key_values(memory))
     torch.testing.assert_close(attention(states, attention.key_values(memory[:, order])), expected, **TOLERANCE)

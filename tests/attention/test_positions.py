@@ -47,7 +47,7 @@ every_position = pytest.mark.parametrize("name", POSITIONS)
 
 def attention_with(position: str, *, score: str = "scaled_dot", graph: str = "complete") -> MultiHeadAttention:
     config = AttentionConfig(heads=HEADS, score=score, position=position, graph=graph, dropout=0.0)
-    attention = build_attention(config, width=WIDTH).self_attention(causal=False)
+    attention = build_attention(config, width=WIDTH)("encoder")
     assert isinstance(attention, MultiHeadAttention)
     return attention
 
@@ -68,13 +68,13 @@ def test_every_position_has_an_example_and_a_formula() -> None:
 @pytest.mark.parametrize("width", [6, 7])
 @pytest.mark.parametrize("start", [0, 3, 1_009])
 def test_sinusoids_follow_the_formula(width: int, start: int) -> None:
-    encoding = sinusoids(start, 5, width=width, device=CPU)
+    encoding = sinusoids(start + 5, width, CPU, torch.float64)[start:]
     expected = [[sinusoid(start + n, c, width) for c in range(width)] for n in range(5)]
     torch.testing.assert_close(encoding, torch.tensor(expected), **TOLERANCE)
 
 
 def test_sinusoids_of_a_shift_are_a_rotation_that_does_not_depend_on_the_position() -> None:
-    pairs = sinusoids(0, 29, width=6, device=CPU).unflatten(-1, (3, 2))  # N D/2 2: sine, cosine
+    pairs = sinusoids(29, 6, CPU, torch.float64).unflatten(-1, (3, 2))  # N D/2 2: sine, cosine
     products = torch.einsum("itc,jtc->ijt", pairs, pairs)
     for shift in range(-28, 29):
         diagonal = products.diagonal(shift)  # D/2 N

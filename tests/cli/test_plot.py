@@ -72,7 +72,7 @@ def test_schedules_of_several_files_stand_in_one_chart(tmt: Tmt) -> None:
 def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
     outcome = tmt("plot", "--positions", "--set", "model.width=12", "--json", "--npz", "p.npz", "--figure", "p.pdf")
     rows = np.array(json.loads(outcome.out)["rows"])
-    expected = sinusoids(0, len(rows), width=12, device=torch.device("cpu")).numpy()
+    expected = sinusoids(len(rows), 12, torch.device("cpu"), torch.float64).numpy()
     np.testing.assert_allclose(rows, expected, rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(np.load("p.npz")["rows"], expected)
     assert Path("p.pdf").read_bytes().startswith(b"%PDF")

@@ -7,7 +7,6 @@ import torch
 from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
 from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 
-from transformer_mt.attention.build import ATTENTION, AttentionFactory
 from transformer_mt.attention.graphs import GRAPHS, Graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
@@ -114,7 +113,6 @@ def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, n
         (Projections, QK_PROJECTIONS.values()),
         (Score, SCORES.values()),
         (AttentionPosition, [entry for entry in POSITIONS.values() if issubclass(entry, AttentionPosition)]),
-        (AttentionFactory, ATTENTION.values()),
         (Attention, [MultiHeadAttention, LinearAttention]),
         (Norm, NORMS.values()),
         (Residual, RESIDUALS.values()),

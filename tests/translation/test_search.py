@@ -17,7 +17,7 @@ from transformer_mt.translation.search import (
     length_penalty,
     sample,
 )
-from transformer_mt.translation.trace import recording_search
+from transformer_mt.translation.trace import ENDED, recording_search
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
@@ -186,13 +186,12 @@ def test_what_cannot_win_within_the_limit_of_its_sentence_leaves_at_once(
         beam_search(table(seed), SOURCE, beam=beam, alpha=alpha, limits=limits, n_best=n_best)
     scores: list[list[float]] = [[] for _ in limits]
     for step in steps:
-        rows = list(zip(*(column.tolist() for column in (step.origin, step.ended, step.score)), strict=True))
-        for origin, ended, score in rows:
-            scores[origin] += [score] * ended
-        for (origin, ended, _), goes_on, total in zip(rows, step.goes_on, step.log_probability, strict=True):
-            to_beat = sorted(scores[origin], reverse=True)[n_best - 1 : n_best] or [-math.inf]
-            best_possible = float(total) / length_penalty(limits[origin], alpha)
-            assert bool(goes_on) == (not ended and best_possible > to_beat[0])
+        for kept in step:
+            scores[kept.origin] += [kept.score] * (kept.end == ENDED)
+        for kept in step:
+            to_beat = sorted(scores[kept.origin], reverse=True)[n_best - 1 : n_best] or [-math.inf]
+            best_possible = kept.log_probability / length_penalty(limits[kept.origin], alpha)
+            assert (kept.end is None) == (kept.end != ENDED and best_possible > to_beat[0])
 
 
 @pytest.mark.parametrize("beam", [1, 4])

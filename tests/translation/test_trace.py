@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.table_model import TableModel, log_probability
 
-from transformer_mt.tokenizer.symbols import EOS, PAD
+from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.search import Hypothesis, beam_search, length_penalty
 from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamTrace, beam_trace, recording_search
 
@@ -35,9 +35,15 @@ def traced(
     return trace, found
 
 
+def path(trace: BeamTrace, number: int) -> list[int]:
+    """The nodes from the beginning to this one."""
+    parent = trace.nodes[number].parent
+    return [*(path(trace, parent) if parent is not None else []), number]
+
+
 def written(trace: BeamTrace, number: int) -> tuple[int, ...]:
     """The tokens of the hypothesis that a node ends."""
-    return tuple(int(piece) for piece in [*trace.prefix, *(trace.nodes[node].piece for node in trace.path(number))])
+    return tuple(int(piece) for piece in [*trace.prefix, *(trace.nodes[node].piece for node in path(trace, number))])
 
 
 @given(seed=seeds, beam=st.integers(1, 5), prefix=st.sampled_from([(), (4,), (5, 6)]))
@@ -63,7 +69,7 @@ def test_a_step_keeps_as_many_as_the_beam_is_wide_and_their_numbers_are_the_mode
     for step in {node.step for node in trace.nodes}:
         assert 1 <= sum(node.step == step for node in trace.nodes) <= beam
     for number, node in enumerate(trace.nodes):
-        assert len(trace.path(number)) == node.step
+        assert len(path(trace, number)) == node.step
         tokens = written(trace, number)
         assert node.score == pytest.approx(node.log_probability / length_penalty(len(tokens), 1.0))
         if node.end == ENDED:
@@ -107,14 +113,6 @@ def test_nothing_is_recorded_outside_and_observing_changes_nothing() -> None:
     outside = beam_search(model, SOURCE, beam=3, alpha=1.0, limits=[7] * len(SOURCE), n_best=1)
     assert beam_trace(steps, as_text) is None
     assert [traced(3)[1]] == outside
-
-
-def test_a_batch_shows_which_sentence_a_hypothesis_belongs_to() -> None:
-    sources = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD]])
-    with recording_search() as steps:
-        beam_search(TableModel(vocabulary=7, seed=3), sources, beam=2, alpha=1.0, limits=[7] * len(sources), n_best=1)
-    assert steps[0].origin.tolist() == [0, 0, 1, 1]
-    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
 
 
 def test_json_names_parents() -> None:

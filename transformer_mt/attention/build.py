@@ -1,13 +1,9 @@
 """From the configuration to the attention layers of a model: the one place where score, position and graph meet."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
 
-from typing_extensions import override
-
-from transformer_mt.attention.graphs import Causal, Complete, Graph, build_graph
+from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Position
@@ -19,77 +15,48 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
 POSITION = "model.attention.position"
+# The only value of each key that linear attention admits, and why.
+LINEAR_ONLY = {
+    "score": ("scaled_dot", "linear attention has a score of its own, φ(q)·φ(k)"),
+    "qk_projection": ("independent", "linear attention sums up each head's own keys"),
+    "graph": ("complete", "linear attention sums over all positions and has no edges to leave out"),
+}
 
 
-class AttentionFactory(ABC):
-    """Makes the attention layers of a model, each with weights of its own.
-
-    Choices that do not go together raise `InputError` with the reason, at the latest with the first layer.
-    """
-
-    def __init__(self, config: AttentionConfig, *, width: int) -> None:
-        self.config, self.width = config, width
-
-    @abstractmethod
-    def self_attention(self, *, causal: bool) -> Attention:
-        """A layer whose queries are among its keys; a causal one sees nothing of the future."""
-
-    @abstractmethod
-    def cross_attention(self) -> Attention:
-        """A layer from the decoder to the memory: a bipartite graph, without positions."""
+def softmax_attention(config: AttentionConfig, width: int, stack: str) -> MultiHeadAttention:
+    """Multi-head attention with the configured score; position and graph act where a stack attends to itself."""
+    projections, score = build_score(config, width=width)
+    if stack == "cross":
+        return MultiHeadAttention(projections, score, Position(), Complete(), dropout=config.dropout)
+    position, graph = build_position(config.position, score), build_graph(config.graph)
+    graph = graph & Causal() if stack == "decoder" else graph
+    return MultiHeadAttention(projections, score, position, graph, dropout=config.dropout)
 
 
-class SoftmaxFactory(AttentionFactory):
-    """Multi-head attention with the configured score, position and graph; the memory's graph is complete."""
-
-    @override
-    def self_attention(self, *, causal: bool) -> MultiHeadAttention:
-        graph = build_graph(self.config.graph)
-        return self._layer(self.config.position, graph & Causal() if causal else graph)
-
-    @override
-    def cross_attention(self) -> MultiHeadAttention:
-        return self._layer("none", Complete())
-
-    def _layer(self, position: str, graph: Graph) -> MultiHeadAttention:
-        projections, score = build_score(self.config, width=self.width)
-        dropout = self.config.dropout
-        return MultiHeadAttention(projections, score, build_position(position, score), graph, dropout=dropout)
-
-
-class LinearFactory(AttentionFactory):
+def linear_attention(config: AttentionConfig, width: int, stack: str) -> LinearAttention:
     """Linear attention, which has no scores for a position or a graph to act on."""
-
-    # The only value of each key that linear attention admits, and why.
-    FIXED: ClassVar = {
-        "score": ("scaled_dot", "linear attention has a score of its own, φ(q)·φ(k)"),
-        "qk_projection": ("independent", "linear attention sums up each head's own keys"),
-        "graph": ("complete", "linear attention sums over all positions and has no edges to leave out"),
-    }
-
-    def __init__(self, config: AttentionConfig, *, width: int) -> None:
-        super().__init__(config, width=width)
-        refused = [(name, *fixed) for name, fixed in self.FIXED.items() if getattr(config, name) != fixed[0]]
-        if issubclass(_position_class(config.position), AttentionPosition):
-            refused.append(("position", "sinusoidal or none", "linear attention has no scores for it to act on"))
-        for name, value, reason in refused:
-            raise InputError(f"model.attention.{name}: {reason}; set it to {value}, or model.attention.kind to softmax")
-
-    @override
-    def self_attention(self, *, causal: bool) -> LinearAttention:
-        return LinearAttention(width=self.width, heads=self.config.heads, causal=causal)
-
-    @override
-    def cross_attention(self) -> LinearAttention:
-        return self.self_attention(causal=False)
+    refused = [(name, *only) for name, only in LINEAR_ONLY.items() if getattr(config, name) != only[0]]
+    if issubclass(_position_class(config.position), AttentionPosition):
+        refused.append(("position", "sinusoidal or none", "linear attention has no scores for it to act on"))
+    for name, value, reason in refused:
+        raise InputError(f"model.attention.{name}: {reason}; set it to {value}, or model.attention.kind to softmax")
+    return LinearAttention(width=width, heads=config.heads, causal=stack == "decoder")
 
 
-ATTENTION: dict[str, type[AttentionFactory]] = {"softmax": SoftmaxFactory, "linear": LinearFactory}
+ATTENTION: dict[str, Callable[[AttentionConfig, int, str], Attention]] = {
+    "softmax": softmax_attention,
+    "linear": linear_attention,
+}
 
 
-def build_attention(config: AttentionConfig, *, width: int) -> AttentionFactory:
-    """The factory of the attention layers that the configuration describes, for a model of that width."""
-    return lookup(ATTENTION, config.kind, key="model.attention.kind")(config, width=width)
+def build_attention(config: AttentionConfig, *, width: int) -> Callable[[str], Attention]:
+    """Makes a layer for one of the `STACKS`, each time with weights of its own, for a model of that width.
+
+    In `encoder` and `decoder` the queries are among the keys, and a decoder's see nothing of the future; `cross` leads
+    from the decoder to the memory: a bipartite graph, without positions. Choices that do not go together raise
+    `InputError` with the reason, at the latest with the first layer.
+    """
+    return partial(lookup(ATTENTION, config.kind, key="model.attention.kind"), config, width)
 
 
 def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Score]:

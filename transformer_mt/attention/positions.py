@@ -62,7 +62,7 @@ class Sinusoidal(Position):
     def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
         _, length, width = embeddings.shape
         size = 2 ** (start + length - 1).bit_length()
-        encoding = _cached_sinusoids(size, width, embeddings.device, embeddings.dtype)[start : start + length]
+        encoding = sinusoids(size, width, embeddings.device, embeddings.dtype)[start : start + length]
         return embeddings + show(self, "pe", encoding, "Q D")
 
 
@@ -166,17 +166,13 @@ class Alibi(AttentionPosition):
         return show(self, "e′_j", scores + term.to(scores.dtype), "B H Q K")
 
 
-def sinusoids(start: int, length: int, *, width: int, device: torch.device) -> Float[Tensor, "N D"]:
-    """sin and cos of the angles of `length` positions from `start` on, in turn."""
-    turns = angles(start, length, width=width, device=device)
-    return torch.stack((turns.sin(), turns.cos()), dim=-1).flatten(1)[:, :width]  # N D/2 2 -> N D
-
-
 @lru_cache(maxsize=8)
-def _cached_sinusoids(length: int, width: int, device: torch.device, dtype: torch.dtype) -> Float[Tensor, "N D"]:
-    """The sinusoids of the first `length` positions."""
+def sinusoids(length: int, width: int, device: torch.device, dtype: torch.dtype) -> Float[Tensor, "N D"]:
+    """sin and cos of the angles of the first `length` positions, in turn."""
     with torch.inference_mode(False):  # usable in training, too
-        return sinusoids(0, length, width=width, device=device).to(dtype)
+        turns = angles(0, length, width=width, device=device)
+        pairs = torch.stack((turns.sin(), turns.cos()), dim=-1)  # N D/2 2
+        return pairs.flatten(1)[:, :width].to(dtype)
 
 
 def rotated(x: Float[Tensor, "B H N d"], *, start: int) -> Float[Tensor, "B H N d"]:

@@ -30,15 +30,7 @@ def spelled(
     name and arguments that the entry refuses with `ValueError`.
     """
     example = " or ".join(usage(name, entry) for name, entry in list(table.items())[-2:])
-    malformed = InputError(f"{key}: {text[:_LONGEST]!r} is not a name or a call such as {example}; correct it")
-    if len(text) > _LONGEST:
-        raise InputError(f"{key}: {len(text)} characters; write it in at most {_LONGEST}")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's own remarks on a text that is refused below
-            tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise malformed from None
+    malformed = InputError(f"{key}: {text[:80]!r} is not a name or a call such as {example}; correct it")
 
     def read(tree: ast.expr) -> Choice:
         match tree:
@@ -67,6 +59,13 @@ def spelled(
                 return value
         raise InputError(f"{key}: {text!r}: the arguments must be whole numbers from 0 to {_LIMIT - 1}; correct it")
 
+    if len(text) > _LONGEST:
+        raise malformed
+    try:
+        with warnings.catch_warnings(action="ignore"):  # Python's own remarks on a text that is refused below
+            tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise malformed from None
     return read(tree)
 
 

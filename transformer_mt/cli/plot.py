@@ -117,4 +117,4 @@ def _encoding(configs: "dict[str, Config]") -> Any:
     if len(configs) > 1:
         raise InputError("--positions: takes one configuration; give one of them")
     (config,) = configs.values()
-    return sinusoids(0, POSITIONS, width=config.model.width, device=torch.device("cpu")).numpy()
+    return sinusoids(POSITIONS, config.model.width, torch.device("cpu"), torch.float64).numpy()

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from transformer_mt.attention.build import AttentionFactory
-from transformer_mt.attention.multihead import KeyValues
+from transformer_mt.attention.multihead import Attention, KeyValues
 from transformer_mt.models.blocks import Norm, Residual
 from transformer_mt.models.cache import Hypotheses
 from transformer_mt.models.positionwise import FeedForward
@@ -18,7 +17,7 @@ from transformer_mt.models.seq2seq import Mask, Memory, States
 class LayerFactory:
     """Makes what every layer consists of, each time with weights of its own."""
 
-    attention: AttentionFactory
+    attention: Callable[[str], Attention]
     feed_forward: Callable[[], FeedForward]
     residual: Callable[[], Residual]
     norm: Callable[[], Norm]
@@ -29,7 +28,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, factory: LayerFactory) -> None:
         super().__init__()
-        self.self_attention = factory.attention.self_attention(causal=False)
+        self.self_attention = factory.attention("encoder")
         self.feed_forward = factory.feed_forward()
         self.self_residual, self.feed_forward_residual = factory.residual(), factory.residual()
 
@@ -43,17 +42,15 @@ class EncoderLayer(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class LayerState:
-    """What a decoder layer attends to: the target tokens each hypothesis has read (None: none yet), and the memory of
-    each sentence."""
+    """What a decoder layer attends to: target tokens of each hypothesis (None: none yet), memory of each sentence."""
 
     target: KeyValues | None
     memory: KeyValues
 
     def select(self, rows: Int[Tensor, " N"], left: Int[Tensor, " B2"] | None) -> "LayerState":
         """The target of the hypotheses `rows`, the memory of the sentences `left` (None: all)."""
-        return LayerState(
-            self.target and self.target.select(rows), self.memory if left is None else self.memory.select(left)
-        )
+        memory = self.memory if left is None else self.memory.select(left)
+        return LayerState(self.target and self.target.select(rows), memory)
 
 
 class DecoderLayer(nn.Module):
@@ -61,8 +58,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, factory: LayerFactory) -> None:
         super().__init__()
-        self.self_attention = factory.attention.self_attention(causal=True)
-        self.cross_attention = factory.attention.cross_attention()
+        self.self_attention = factory.attention("decoder")
+        self.cross_attention = factory.attention("cross")
         self.feed_forward = factory.feed_forward()
         self.self_residual, self.cross_residual = factory.residual(), factory.residual()
         self.feed_forward_residual = factory.residual()

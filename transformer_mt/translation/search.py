@@ -17,7 +17,7 @@ from torch import Tensor
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
-from transformer_mt.translation.trace import BeamStep, recorded_steps
+from transformer_mt.translation.trace import BEATEN, ENDED, Kept, recorded_steps
 
 Source = Int[Tensor, "B S"]
 Prefix = tuple[int, ...]
@@ -72,7 +72,7 @@ def beam_search(
             for origin, token, log_probability in rows
         ]
         if (steps := recorded_steps()) is not None:
-            steps.append(_recorded(live, candidates, length - len(prefix), penalty, goes_on))
+            steps.append(_kept(live, candidates, goes_on, step=length - len(prefix), penalty=penalty))
         if not any(goes_on):
             break
         live = live.extend(model, candidates.select(goes_on))
@@ -216,16 +216,14 @@ def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, s
     return _Candidates(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
 
 
-def _recorded(live: _Live, candidates: _Candidates, number: int, penalty: float, goes_on: Sequence[bool]) -> BeamStep:
-    return BeamStep(
-        number,
-        candidates.origin,
-        torch.cat((live.tokens[candidates.parent, 1:], candidates.token[:, None]), dim=1),
-        candidates.log_probability,
-        candidates.log_probability / penalty,
-        candidates.token == EOS,
-        torch.tensor(goes_on, device=live.tokens.device),
-    )
+def _kept(live: _Live, candidates: _Candidates, goes_on: Sequence[bool], *, step: int, penalty: float) -> list[Kept]:
+    """The candidates with all of their tokens."""
+    tokens = torch.cat((live.tokens[candidates.parent, 1:], candidates.token[:, None]), dim=1).tolist()
+    kept = []
+    for hypothesis, (origin, token, log_probability), on in zip(tokens, candidates.rows(), goes_on, strict=True):
+        end = ENDED if token == EOS else None if on else BEATEN
+        kept.append(Kept(origin, step, tuple(hypothesis), log_probability, log_probability / penalty, end))
+    return kept
 
 
 def _finish(
@@ -241,12 +239,9 @@ def _finish(
     for row, (origin, token, log_probability) in enumerate(rows):
         if token == EOS and log_probability > -math.inf:
             tokens = tuple(live.tokens[candidates.parent[row], 1:].tolist())
-            insort(finished[origin], Hypothesis(tokens, log_probability, log_probability / penalty), key=_worst_last)
+            hypothesis = Hypothesis(tokens, log_probability, log_probability / penalty)
+            insort(finished[origin], hypothesis, key=lambda hypothesis: -hypothesis.score)
             del finished[origin][n_best:]
-
-
-def _worst_last(hypothesis: Hypothesis) -> float:
-    return -hypothesis.score
 
 
 def _without_symbols(following: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:

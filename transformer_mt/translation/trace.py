@@ -3,37 +3,34 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
-from jaxtyping import Bool, Float, Int
-from torch import Tensor
+ENDED, BEATEN, DROPPED = "ended", "beaten", "dropped"
 
 
-@dataclass(frozen=True, slots=True)
-class BeamStep:
-    """The C candidates that a beam search kept at a step, of all its sentences.
+class Kept(NamedTuple):
+    """A candidate that a beam search kept for the sentence `origin`: the tokens of the whole hypothesis without `BOS`.
 
-    `number` counts steps from 1, where a search begins; `tokens` are those of whole hypotheses, without `BOS`; `ended`
-    are those that end here, and `goes_on` those that will be continued: the rest cannot win any more.
+    Steps count from 1, where a search begins. `end` is None for a candidate that will be continued.
     """
 
-    number: int
-    origin: Int[Tensor, " C"]
-    tokens: Int[Tensor, "C T"]
-    log_probability: Float[Tensor, " C"]
-    score: Float[Tensor, " C"]
-    ended: Bool[Tensor, " C"]
-    goes_on: Bool[Tensor, " C"]
+    origin: int
+    step: int
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+    end: str | None
 
 
-_recorded: ContextVar[list[BeamStep] | None] = ContextVar("recorded_steps", default=None)
+Steps = list[list[Kept]]
+_recorded: ContextVar[Steps | None] = ContextVar("recorded_steps", default=None)
 
 
 @contextmanager
-def recording_search() -> Iterator[list[BeamStep]]:
-    """A context in which every beam search adds its steps to a list."""
-    steps: list[BeamStep] = []
+def recording_search() -> Iterator[Steps]:
+    """A context in which every beam search adds the candidates of its steps to a list."""
+    steps: Steps = []
     token = _recorded.set(steps)
     try:
         yield steps
@@ -41,12 +38,9 @@ def recording_search() -> Iterator[list[BeamStep]]:
         _recorded.reset(token)
 
 
-def recorded_steps() -> list[BeamStep] | None:
+def recorded_steps() -> Steps | None:
     """The list that the surrounding `recording_search` fills; None outside of one."""
     return _recorded.get()
-
-
-ENDED, BEATEN, DROPPED = "ended", "beaten", "dropped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +62,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class BeamTrace:
-    """The tree of a beam search for one sentence; nodes stand after their parents, and after what all begin with."""
+    """The tree of a beam search for one sentence; nodes stand after their parents, and after the common prefix."""
 
     prefix: tuple[str, ...]
     nodes: tuple[Node, ...]
@@ -78,13 +72,6 @@ class BeamTrace:
         """The node in which the best hypothesis ends."""
         ended = [number for number, node in enumerate(self.nodes) if node.end == ENDED]
         return max(ended, key=lambda number: self.nodes[number].score)
-
-    def path(self, number: int) -> list[int]:
-        """The nodes from the beginning to this one."""
-        path = [number]
-        while (parent := self.nodes[path[-1]].parent) is not None:
-            path.append(parent)
-        return path[::-1]
 
     def children(self) -> dict[int | None, list[int]]:
         """The nodes that follow each node, and the beginning, the likeliest first."""
@@ -98,27 +85,19 @@ class BeamTrace:
         return {"prefix": list(self.prefix), "nodes": [asdict(node) for node in self.nodes], "best": self.best}
 
 
-def beam_trace(steps: Sequence[BeamStep], pieces: Callable[[list[int]], list[str]]) -> BeamTrace | None:
-    """The tree of the last search for a single sentence that was recorded, with a tokenizer's pieces for ids.
+def beam_trace(steps: Sequence[Sequence[Kept]], pieces: Callable[[list[int]], list[str]]) -> BeamTrace | None:
+    """The tree of the last search that was recorded, for one sentence, with a tokenizer's pieces for ids.
 
     None where nothing was searched.
     """
     if not steps:
         return None
-    first = max(index for index, step in enumerate(steps) if step.number == 1)
-    rows = [row for step in steps[first:] for row in _rows(step)]
-    index = {tokens: number for number, (tokens, _) in enumerate(rows)}
-    continued = {tokens[:-1] for tokens, _ in rows}
+    first = max(index for index, step in enumerate(steps) if step[0].step == 1)
+    kept = [candidate for step in steps[first:] for candidate in step]
+    index = {candidate.tokens: number for number, candidate in enumerate(kept)}
+    continued = {candidate.tokens[:-1] for candidate in kept}
     nodes = []
-    for tokens, node in rows:
-        end = node.end or (None if tokens in continued else DROPPED)
-        nodes.append(replace(node, parent=index.get(tokens[:-1]), piece=pieces([tokens[-1]])[0], end=end))
-    return BeamTrace(tuple(pieces(list(rows[0][0][:-1]))), tuple(nodes))
-
-
-def _rows(step: BeamStep) -> Iterator[tuple[tuple[int, ...], Node]]:
-    """The candidates of a step: all tokens of each, and its node without parent and piece."""
-    columns = (step.tokens, step.log_probability, step.score, step.ended, step.goes_on)
-    for tokens, log_probability, score, ended, goes_on in zip(*(column.tolist() for column in columns), strict=True):
-        end = ENDED if ended else None if goes_on else BEATEN
-        yield tuple(tokens), Node(step.number, None, "", log_probability, score, end)
+    for _, step, tokens, log_probability, score, end in kept:
+        end = end or (None if tokens in continued else DROPPED)
+        nodes.append(Node(step, index.get(tokens[:-1]), pieces([tokens[-1]])[0], log_probability, score, end))
+    return BeamTrace(tuple(pieces(list(kept[0].tokens[:-1]))), tuple(nodes))
