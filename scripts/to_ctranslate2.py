@@ -20,9 +20,9 @@ from transformer_mt.attention.positions import sinusoids
 from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import ModelConfig, TransformerConfig
 from transformer_mt.errors import InputError, MachineError, TmtError
-from transformer_mt.models.blocks import LayerNorm, Norm
+from transformer_mt.models.blocks import LayerNorm, Norm, Residual
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer
-from transformer_mt.models.positionwise import FeedForward, ReLU
+from transformer_mt.models.positionwise import ReLU
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import find_run
 from transformer_mt.tokenizer.symbols import BOS, EOS, UNK
@@ -134,56 +134,37 @@ def _weights(model: Transformer) -> Weights:
     for stack in ("encoder", "decoder"):
         yield f"{stack}/position_encodings/encodings", positions
     for number, layer in enumerate(model.encoder):
-        yield from _encoder_layer(layer, f"encoder/layer_{number}")
+        yield from _attention(layer.self_attention, layer.self_residual, f"encoder/layer_{number}/self_attention")
+        yield from _feed_forward(layer, f"encoder/layer_{number}/ffn")
     for number, layer in enumerate(model.decoder):
-        yield from _decoder_layer(layer, f"decoder/layer_{number}")
+        place = f"decoder/layer_{number}"
+        yield from _attention(layer.self_attention, layer.self_residual, f"{place}/self_attention")
+        yield from _attention(layer.cross_attention, layer.cross_residual, f"{place}/attention", crosses=True)
+        yield from _feed_forward(layer, f"{place}/ffn")
     yield from _norm(model.encoder_norm, "encoder/layer_norm")
     yield from _norm(model.decoder_norm, "decoder/layer_norm")
     yield from _linear(model.output, "decoder/projection")
 
 
-def _encoder_layer(layer: EncoderLayer, place: str) -> Weights:
-    yield from _self_attention(layer.self_attention, layer.self_residual.norm, f"{place}/self_attention")
-    yield from _feed_forward(layer.feed_forward, layer.feed_forward_residual.norm, f"{place}/ffn")
-
-
-def _decoder_layer(layer: DecoderLayer, place: str) -> Weights:
-    yield from _self_attention(layer.self_attention, layer.self_residual.norm, f"{place}/self_attention")
-    yield from _cross_attention(layer.cross_attention, layer.cross_residual.norm, f"{place}/attention")
-    yield from _feed_forward(layer.feed_forward, layer.feed_forward_residual.norm, f"{place}/ffn")
-
-
-def _self_attention(attention: nn.Module, norm: Norm, place: str) -> Weights:
-    """Queries, keys and values are one matrix there."""
-    queries, keys, values = _projections(attention)
-    yield from _norm(norm, f"{place}/layer_norm")
-    yield f"{place}/linear_0/weight", torch.cat((queries, keys, values))
-    yield from _linear(attention.output_projection, f"{place}/linear_1")
-
-
-def _cross_attention(attention: nn.Module, norm: Norm, place: str) -> Weights:
-    """Keys and values, which the memory gives, are one matrix there."""
-    queries, keys, values = _projections(attention)
-    yield from _norm(norm, f"{place}/layer_norm")
-    yield f"{place}/linear_0/weight", queries
-    yield f"{place}/linear_1/weight", torch.cat((keys, values))
-    yield from _linear(attention.output_projection, f"{place}/linear_2")
-
-
-def _projections(attention: nn.Module) -> tuple[Tensor, Tensor, Tensor]:
+def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses: bool = False) -> Weights:
+    """Projections of the same states are one matrix there: all three or, of a memory, those of keys and values."""
     assert isinstance(attention, MultiHeadAttention)
-    projections = attention.projections
-    assert isinstance(projections, Independent)
+    assert isinstance(attention.projections, Independent)
+    queries, keys = attention.projections.query_projection.weight, attention.projections.key_projection.weight
     values = attention.value_projection.weight
-    return projections.query_projection.weight, projections.key_projection.weight, values
+    matrices = [queries, torch.cat((keys, values))] if crosses else [torch.cat((queries, keys, values))]
+    yield from _norm(residual.norm, f"{place}/layer_norm")
+    for number, matrix in enumerate(matrices):
+        yield f"{place}/linear_{number}/weight", matrix
+    yield from _linear(attention.output_projection, f"{place}/linear_{len(matrices)}")
 
 
-def _feed_forward(network: FeedForward, norm: Norm, place: str) -> Weights:
+def _feed_forward(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
     """ReLU and GELU networks have the same parts."""
-    assert isinstance(network, ReLU)
-    yield from _norm(norm, f"{place}/layer_norm")
-    yield from _linear(network.hidden, f"{place}/linear_0")
-    yield from _linear(network.output, f"{place}/linear_1")
+    assert isinstance(layer.feed_forward, ReLU)
+    yield from _norm(layer.feed_forward_residual.norm, f"{place}/layer_norm")
+    yield from _linear(layer.feed_forward.hidden, f"{place}/linear_0")
+    yield from _linear(layer.feed_forward.output, f"{place}/linear_1")
 
 
 def _linear(layer: nn.Module, place: str) -> Weights:

@@ -11,11 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from benchmarks import ENVIRONMENT
 from transformer_mt.errors import MachineError
@@ -55,8 +54,10 @@ class Contestant:
             raise MachineError(f"{self.name}: ended with {self.process.wait()}: {self._last_words()}")
         return json.loads(answer)
 
-    def close(self) -> None:
-        """End the process."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.communicate()
         self._errors.close()
@@ -71,18 +72,6 @@ def environment() -> dict[str, str]:
     """The environment that we were started in, and where the modules of this package are found."""
     paths = filter(None, (str(SCRIPTS), ENVIRONMENT.get("PYTHONPATH")))
     return ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(paths)}
-
-
-@contextmanager
-def ended_afterwards() -> Iterator[Callable[[Contestant], Contestant]]:
-    """Contestants that are entered here end with the block."""
-    with ExitStack() as stack:
-
-        def enter(contestant: Contestant) -> Contestant:
-            stack.callback(contestant.close)
-            return contestant
-
-        yield enter
 
 
 def in_turn(turns: Sequence[Callable[[], T]], *, rounds: int, warmups: int = 1, pause: float = PAUSE) -> list[list[T]]:

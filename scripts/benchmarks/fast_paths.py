@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional as F
 
 from benchmarks.contest import in_turn, markdown
-from benchmarks.our_translation import recomputed_greedy
 from benchmarks.reference import Sizes, describe
 from benchmarks.scaling import seconds
 from transformer_mt.attention.build import softmax_attention
@@ -17,8 +16,8 @@ from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.device import choose_device, choose_precision, compute_in
 from transformer_mt.models.build import build_model
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
 from transformer_mt.training.objective import cross_entropy
 from transformer_mt.translation.search import beam_search
@@ -123,3 +122,18 @@ def training_step(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, pr
         loss = model(source, target, head)
     loss.backward()
     model.zero_grad(set_to_none=True)
+
+
+def recomputed_greedy(model: Seq2Seq, source: torch.Tensor, *, length: int) -> torch.Tensor:
+    """Greedy search that reads the whole prefix again for every token, until all sentences have ended."""
+    tokens = torch.full((len(source), 1), BOS, device=source.device)
+    ended = torch.zeros(len(source), dtype=torch.bool, device=source.device)
+    with evaluating(model):
+        start = model.start(source)
+        while tokens.shape[1] < length and not ended.all():
+            logits = model.decode(tokens, start)[0][:, -1]
+            logits[:, list(NEVER_GENERATED)] = -torch.inf
+            chosen = logits.argmax(dim=-1)
+            ended |= chosen == EOS
+            tokens = torch.cat((tokens, chosen[:, None]), dim=1)
+    return tokens

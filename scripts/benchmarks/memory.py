@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -35,7 +35,7 @@ def memory_table(sizes: Sizes, task: Task, folder: Path, *, rounds: int = 3, ste
     if not Path("/proc/self/status").exists():
         raise MachineError("memory: this system does not tell it in /proc; measure on Linux")
     saved = save(list(islice(reference_batches(sizes), steps)), folder / "batches.pt")
-    settings, device = json.dumps(sizes.as_arguments()), choose_device("auto")
+    settings, device = json.dumps(asdict(sizes)), choose_device("auto")
     auto = str(choose_precision("auto", device)).removeprefix("torch.")
     training: dict[str, Callable[[], Contestant]] = {
         f"training, ours, {name}": partial(Contestant, "ours", "our_training", settings, name)
@@ -81,13 +81,9 @@ def said(sizes: Sizes, task: Task, *, steps: int, rounds: int) -> str:
 
 def peak(start: Callable[[], Contestant], turns: Sequence[dict[str, Any]]) -> Peak:
     """The most memory that a program takes for these turns, which end it."""
-    contestant = start()
-    try:
-        with watched(contestant.process.pid) as found:
-            for arguments in turns:
-                contestant.turn(**arguments)
-    finally:
-        contestant.close()
+    with start() as contestant, watched(contestant.process.pid) as found:
+        for arguments in turns:
+            contestant.turn(**arguments)
     return found
 
 

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -69,10 +69,6 @@ class Sizes:
             f"{self.vocabulary:,}, dropout {self.dropout}, {self.batch_tokens:,} tokens a side"
         )
 
-    def as_arguments(self) -> dict[str, float]:
-        """To make the same sizes in another process."""
-        return asdict(self)
-
 
 class Numbers(Tokenizer):
     """A vocabulary whose subwords are the numbers that stand in a sentence: `17 4 23`."""
@@ -125,13 +121,10 @@ def generated_corpora(sizes: Sizes) -> TrainingCorpora:
     return TrainingCorpora(Corpus.from_pairs(splits, max_words=10**6))
 
 
-def reference_trainer(
-    sizes: Sizes, folder: Path, *, precision: str = "auto", distributed: Distributed | None = None
-) -> Trainer:
+def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto") -> Trainer:
     """A trainer as `tmt train` makes it, at its first step."""
     corpora, tokenizer = generated_corpora(sizes), Numbers(sizes.vocabulary)
-    session = build_session(sizes.config(precision), Run(folder), corpora, tokenizer=tokenizer, distributed=distributed)
-    return session.trainer
+    return build_session(sizes.config(precision), Run(folder), corpora, tokenizer=tokenizer).trainer
 
 
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:
@@ -140,11 +133,6 @@ def reference_batches(sizes: Sizes) -> Iterator[Batch]:
     stream = BatchStream(data, sizes.config().training, distributed=Distributed())
     while True:
         yield stream.take()
-
-
-def real_tokens(batch: Batch) -> int:
-    """Source and target tokens together, padding not counted."""
-    return batch.source_tokens + batch.target_tokens
 
 
 def describe() -> str:

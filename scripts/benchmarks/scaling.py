@@ -1,4 +1,4 @@
-"""How the cost of training and of translation grows with length, width, vocabulary and batch; and with processes.
+"""How the cost of training and of translation grows with length, width, vocabulary and batch.
 
 Each is varied alone around the reference. On a log–log scale the cost over a size is a curve whose slope says what
 the time goes to: where it is a sum of powers of the size, the slope is their mean, weighted with their shares of the
@@ -6,23 +6,19 @@ cost. So a slope of 1.3 between what grows with the width (1) and the products o
 these take 30 % of the time.
 """
 
-import json
 import math
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from benchmarks.contest import Spread, environment, in_turn, markdown
+from benchmarks.contest import Spread, in_turn, markdown
 from benchmarks.reference import Sizes, describe, reference_trainer
 from transformer_mt.device import choose_device
-from transformer_mt.errors import MachineError
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
@@ -94,7 +90,6 @@ def scaling_table(
     tables = [
         axis_table("training: ms a step", training, steps),
         axis_table("translation: ms a batch", translation, searches),
-        processes_table(reference, most=places()),
     ]
     return "\n\n".join((f"{describe()}; {words}", *tables))
 
@@ -195,42 +190,3 @@ def seconds(work: Callable[[], object]) -> float:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter() - start
-
-
-def places() -> int:
-    """How many processes can train side by side."""
-    return torch.cuda.device_count() if choose_device("auto").type == "cuda" else torch.get_num_threads()
-
-
-def processes_table(reference: Sizes, *, most: int, steps: int = 8) -> str:
-    """Training by one process with all threads, by two with half of them each, and so on."""
-    rows = []
-    speeds = {count: Spread.of(by_processes(reference, count, steps=steps)) for count in doublings(most)}
-    for count, speed in speeds.items():
-        rows.append([str(count), speed.shown(0), f"{speed.median / speeds[1].median:.2f}"])
-    return markdown(["processes", "target tokens/s", "× one process"], rows)
-
-
-def doublings(most: int) -> Iterator[int]:
-    """1, 2, 4, … up to `most`, at least 1."""
-    count = 1
-    while count <= max(1, most):
-        yield count
-        count *= 2
-
-
-def by_processes(sizes: Sizes, count: int, *, steps: int) -> list[float]:
-    """Target tokens a second of every step but the first ones, by all of so many processes together."""
-    threads = max(1, torch.get_num_threads() // count)
-    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
-    arguments = [json.dumps(sizes.as_arguments()), str(steps + 2), str(threads)]
-    process = subprocess.run(
-        [sys.executable, *launcher, "-m", "benchmarks.several_processes", *arguments],
-        capture_output=True,
-        env=environment() | {"OMP_NUM_THREADS": str(threads)},
-        encoding="utf-8",
-    )
-    if process.returncode:
-        last = process.stderr.strip().rpartition("\n")[2]
-        raise MachineError(f"{count} processes: ended with {process.returncode}: {last}")
-    return json.loads(process.stdout)[2:]

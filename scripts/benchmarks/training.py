@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
 import torch
 
-from benchmarks.contest import Contestant, Spread, ended_afterwards, in_turn, markdown, ratio
+from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio
 from benchmarks.matrix_products import SIDE, training_flops
 from benchmarks.reference import Sizes, describe, generated_text, reference_batches
 from transformer_mt.batching.batches import Batch
@@ -47,8 +48,9 @@ def measured(sizes: Sizes, folder: Path, *, rounds: int, joeynmt: Path | None) -
     device = choose_device("auto")
     auto = str(choose_precision("auto", device)).removeprefix("torch.")
     formats = list(dict.fromkeys((auto, "float32")))
-    settings, saved = json.dumps(sizes.as_arguments()), save(batches, folder / "batches.pt")
-    with ended_afterwards() as enter:
+    settings, saved = json.dumps(asdict(sizes)), save(batches, folder / "batches.pt")
+    with ExitStack() as stack:
+        enter = stack.enter_context
         programs = [enter(Contestant(f"ours, {name}", "our_training", settings, name)) for name in formats]
         for name, places in ((PLAIN, "everywhere"), (PLAIN_AS_OURS, "as_ours")):
             programs.append(enter(Contestant(name, "plain_training", settings, saved, device.type, places)))

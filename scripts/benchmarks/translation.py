@@ -1,8 +1,9 @@
-"""How fast translation is: ours against CTranslate2 on the same weights, and against a decoder that keeps nothing."""
+"""How fast translation is: ours against CTranslate2 on the same weights."""
 
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import torch
 from to_ctranslate2 import write
 
-from benchmarks.contest import Contestant, Spread, ended_afterwards, in_turn, markdown, ratio
+from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio
 from benchmarks.fresh_run import write_fresh_run
 from benchmarks.reference import Sizes, describe, generated_text
 from transformer_mt.config.sections import SearchConfig
@@ -54,7 +55,6 @@ SETTINGS = (
     Setting("greedy, one at a time", 1, 1),
     Setting("beam 4, one at a time", 4, 1),
 )
-REREAD = "greedy, batches of 64, nothing kept"
 
 # By setting: of ours and of each number format of CTranslate2, what every round has measured.
 Measured = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
@@ -73,17 +73,14 @@ def translation_table(task: Task, folder: Path, *, rounds: int = 5) -> str:
 
 
 def row(setting: str, results: Mapping[str, Sequence[Mapping[str, Any]]], formats: Sequence[str]) -> list[str]:
-    """A row of the table; what has no CTranslate2 to compare with has no numbers of it."""
+    """A row of the table."""
     ours = results["ours"]
     cells = [setting, Spread.of(speeds(ours)).shown(1)]
     for name in formats:
-        if name in results:
-            texts = list(zip(ours[0]["texts"], results[name][0]["texts"], strict=True))
-            same = f"{sum(one == other for one, other in texts)} of {len(texts)}"
-            others = speeds(results[name])
-            cells += [Spread.of(others).shown(1), ratio(speeds(ours), others).shown(2), same]
-        else:
-            cells += ["", "", ""]
+        texts = list(zip(ours[0]["texts"], results[name][0]["texts"], strict=True))
+        same = f"{sum(own == other for own, other in texts)} of {len(texts)}"
+        others = speeds(results[name])
+        cells += [Spread.of(others).shown(1), ratio(speeds(ours), others).shown(2), same]
     return cells
 
 
@@ -94,7 +91,8 @@ def speeds(turns: Sequence[Mapping[str, Any]]) -> list[float]:
 
 def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
     """Start every program and let them take turns."""
-    with ended_afterwards() as enter:
+    with ExitStack() as stack:
+        enter = stack.enter_context
         programs = {"ours": enter(ours(task))}
         programs |= {name: enter(start()) for name, start in ctranslate2(task, folder).items()}
         turns = {}
@@ -103,8 +101,6 @@ def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
             for name, program in programs.items():
                 limits = {"longest": task.longest} | ({} if name == "ours" else {"shortest": task.shortest})
                 turns[setting.name, name] = partial(program.turn, **arguments, **limits)
-        nothing_kept = {"beam": 1, "batch": 64, "every": 1, "longest": task.longest, "cached": False}
-        turns[REREAD, "ours"] = partial(programs["ours"].turn, **nothing_kept)
         results = dict(zip(turns, in_turn(list(turns.values()), rounds=rounds), strict=True))
     settings = dict.fromkeys(setting for setting, _ in results)
     return {setting: {name: found for (own, name), found in results.items() if own == setting} for setting in settings}
