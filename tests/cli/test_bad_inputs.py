@@ -86,6 +86,7 @@ MISTAKES = [
     (f"{TRANSLATE} --prefix '{LONG}' Ja", "--prefix"),
     (f"{ATTEND} --layer 2 Ja", "--layer"),
     (f"{ATTEND} --head 0 Ja", "--head"),
+    (f"{ATTEND} --threshold 2 Ja", "--threshold"),
     (f"{ATTEND} ''", "SENTENCE"),
     (f"{ATTEND} '{LONG}'", "SENTENCE"),
 ]

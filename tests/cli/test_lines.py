@@ -21,14 +21,15 @@ def any_length(sentence: str, place: str) -> None:
 @pytest.mark.parametrize("end", [b"\n", b"\nafter\n"])
 def test_a_line_that_is_too_long_is_named_and_skipped(length: int, end: bytes, workplace: Path) -> None:
     (workplace / "in").write_bytes(b"before\n" + b"a" * length + end)
-    before, problem, *after = read_lines(Path("in")).lines
-    assert (before, after) == ("before", ["after"] if len(end) > 1 else [])
+    before, (place, problem), *after = read_lines(Path("in"))
+    assert (before, place) == (("in:1", "before"), "in:2")
+    assert after == ([("in:3", "after")] if len(end) > 1 else [])
     assert str(problem) == f"in:2: more than {LONGEST_SENTENCE:,} bytes in one line; split it"
 
 
 def test_the_longest_line_is_one(workplace: Path) -> None:
     (workplace / "in").write_bytes(b"a" * (LONGEST_SENTENCE - 1) + b"\n")
-    (line,) = read_lines(Path("in")).lines
+    ((_, line),) = read_lines(Path("in"))
     assert line == "a" * (LONGEST_SENTENCE - 1)
 
 

@@ -22,8 +22,8 @@ PROGRAM = """
 from transformer_mt.cli.signals import leave_on_signals
 from transformer_mt.cli.lines import prompted
 leave_on_signals()
-for source in prompted("de> "):
-    print("got", list(source.lines), flush=True)
+for line in prompted("de> "):
+    print("got", repr(line), flush=True)
 print("end", flush=True)
 """
 LONGEST = 100
@@ -84,14 +84,14 @@ def test_lines_are_edited_called_back_and_remembered(remembered: Path) -> None:
     person = Person()
     person.types("abc\x02X\n", "\x1b[A\n", ":quit\n")
     code, screen = person.ends()
-    assert (code, re.findall("got.*|end", screen)) == (0, ["got ['abXc']", "got ['abXc']", "end"])
+    assert (code, re.findall("got.*|end", screen)) == (0, ["got 'abXc'", "got 'abXc'", "end"])
     assert person.echoes
     assert remembered.read_text().splitlines()[-1] == ":quit"
     assert [stat.S_IMODE(path.stat().st_mode) for path in (remembered, remembered.parent)] == [0o600, 0o700]
     again = Person()
     again.types("\x1b[A\x1b[A\n", "\x04")
     code, screen = again.ends()
-    assert (code, re.findall("got.*|end", screen)) == (0, ["got ['abXc']", "end"])
+    assert (code, re.findall("got.*|end", screen)) == (0, ["got 'abXc'", "end"])
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -114,7 +114,7 @@ def test_off_a_terminal_nothing_is_remembered(
 ) -> None:
     typed = iter(["ja", " :quit "])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
-    assert [list(source.lines) for source in prompted("\x1b> ")] == [["ja"]]
+    assert [*prompted("\x1b> ")] == ["ja"]
     assert not remembered.exists()
 
 

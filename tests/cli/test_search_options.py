@@ -1,23 +1,25 @@
 import inspect
+from dataclasses import fields
+from typing import Any
 
 import pytest
 from support.command_line import Tmt
 
-from transformer_mt.cli.search_options import OPTIONS, SearchOptions, with_search_options
+from transformer_mt.cli.search_options import SearchOptions, with_options
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 
 
 def test_what_is_given_changes_the_run_and_nothing_else_does() -> None:
     configured = SearchConfig(beam=7, top_k=3)
-    assert SearchOptions({}).applied_to(configured) == configured
-    changed = SearchOptions({"beam": 10, "n_best": 5}).applied_to(configured)
+    assert SearchOptions().applied_to(configured) == configured
+    changed = SearchOptions(beam=10, n_best=5).applied_to(configured)
     assert changed == SearchConfig(beam=10, top_k=3, n_best=5)
 
 
 def test_a_wrong_value_names_its_option() -> None:
     with pytest.raises(InputError) as caught:
-        SearchOptions({"length_penalty": -1.0}).applied_to(SearchConfig())
+        SearchOptions(length_penalty=-1.0).applied_to(SearchConfig())
     expected = "--length-penalty: input should be greater than or equal to 0, not -1.0; correct it"
     assert str(caught.value) == expected
 
@@ -34,10 +36,10 @@ def test_a_wrong_value_names_its_option() -> None:
     ],
 )
 def test_an_option_without_effect_is_refused(
-    given: dict[str, object], configured: dict[str, object], message: str
+    given: dict[str, Any], configured: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        SearchOptions(given).applied_to(SearchConfig.model_validate(configured))
+        SearchOptions(**given).applied_to(SearchConfig.model_validate(configured))
     assert str(caught.value) == message
 
 
@@ -51,8 +53,11 @@ def test_an_option_without_effect_is_refused(
         ({"beam": 1, "length_penalty": 0.5}, {"top_k": 5}),
     ],
 )
-def test_an_option_with_an_effect_is_not(given: dict[str, object], configured: dict[str, object]) -> None:
-    SearchOptions(given).applied_to(SearchConfig.model_validate(configured))
+def test_an_option_with_an_effect_is_not(given: dict[str, Any], configured: dict[str, object]) -> None:
+    SearchOptions(**given).applied_to(SearchConfig.model_validate(configured))
+
+
+OPTIONS = [field.name for field in fields(SearchOptions)]
 
 
 def test_every_option_is_a_key_of_the_search() -> None:
@@ -73,10 +78,10 @@ def test_a_command_has_the_options_that_it_uses(tmt: Tmt, command: str, absent: 
 def test_what_is_given_arrives_as_one_argument_zeros_included() -> None:
     seen: dict[str, object] = {}
 
-    @with_search_options("beam", "top_k", "length_penalty")
+    @with_options("search", SearchOptions, but=("sample", "temperature", "top_p", "seed", "n_best"))
     def command(device: str, *, search: SearchOptions, quiet: bool = False) -> None:
         seen.update(device=device, search=search, quiet=quiet)
 
-    assert list(inspect.signature(command).parameters) == ["device", "beam", "top_k", "length_penalty", "quiet"]
+    assert list(inspect.signature(command).parameters) == ["device", "beam", "length_penalty", "top_k", "quiet"]
     command(device="cpu", beam=None, top_k=0, length_penalty=0.0, quiet=True)
-    assert seen == {"device": "cpu", "search": SearchOptions({"top_k": 0, "length_penalty": 0.0}), "quiet": True}
+    assert seen == {"device": "cpu", "search": SearchOptions(top_k=0, length_penalty=0.0), "quiet": True}

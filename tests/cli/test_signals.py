@@ -199,7 +199,7 @@ def test_a_command_ends_at_once_and_quietly(
 @pytest.mark.slow
 def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: Path) -> None:
     (workplace / "letters.en").write_text("old")
-    program = hanging_in("transformer_mt.cli.lines", "OutputFormat.lines")
+    program = hanging_in("transformer_mt.cli.lines", "Output.lines")
     code, _, err = stopped(
         ["translate", "--model", trained, "--output", "letters.en", "Ja"],
         signal.SIGTERM,

@@ -70,7 +70,7 @@ def align(
             raise InputError("--input, --target-file: each needs the other; give both")
         if sentence is not None or options.npz is not None:
             raise InputError("--input: reads files of pairs and prints lines; leave SENTENCE and --npz out")
-        run = open_run(model, options.search, device=options.device, quiet=options.quiet)
+        run = open_run(model, options, device=options.device, quiet=options.quiet)
         chosen = _chosen(run, layer, head, quiet=options.quiet)
         with closing(_pairs(input, target_file, run.translator)) as pairs:
             while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
@@ -124,13 +124,13 @@ def _pairs(source: Path, target: Path, translator: "Translator") -> Generator[Se
     """The pairs of two files, each checked before it is linked."""
     from transformer_mt.cli.lines import read_lines
 
-    files = (read_lines(source), read_lines(target))
-    with closing(files[0]), closing(files[1]):
-        for index, lines in enumerate(zip_longest(*(file.lines for file in files))):
-            for path, file, line in zip((source, target), files, lines, strict=True):
-                if line is None:
-                    raise InputError(f"{path}: ends after {index} lines, the other file goes on; give as many of both")
-                if isinstance(line, InputError):
-                    raise line
-                translator.require_fitting(line, file.place(index))
-            yield SentencePair(str(lines[0]), str(lines[1]))
+    for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
+        for path, line in zip((source, target), lines, strict=True):
+            if line is None:
+                raise InputError(f"{path}: ends after {index} lines, the other file goes on; give as many of both")
+            place, text = line
+            if isinstance(text, InputError):
+                raise text
+            translator.require_fitting(text, place)
+        (_, source_text), (_, target_text) = lines
+        yield SentencePair(str(source_text), str(target_text))

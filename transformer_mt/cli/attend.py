@@ -1,14 +1,16 @@
 """`tmt attend`: the attention matrices of a sentence, as text, as graphs and as a picture."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from transformer_mt.cli.options import Figure, Head, Layer, LookedAt, Stack, Target, Without, Words
+from transformer_mt.cli.search_options import with_options
 from transformer_mt.cli.sentence import LoadedSentence, SentenceOptions, emit, load_sentence, with_sentence_options
+from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.registry import lookup
@@ -23,45 +25,48 @@ if TYPE_CHECKING:
 DEFAULT_METHOD, REFERENCE = "weights", "erasure"
 DEFAULT_THRESHOLD = 0.1
 
-Models = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--model",
-        metavar="DIR",
-        help="The run to use; several are shown beside each other. [the newest one under runs/]",
-    ),
-]
-MethodName = Annotated[
-    str, typer.Option("--method", metavar="NAME", help="weights, values, gradient or erasure. [weights]")
-]
-Compact = Annotated[bool, typer.Option("--compact", help="Shades without numbers: more fits on a screen.")]
-Graph = Annotated[bool, typer.Option("--graph", help="The matrix as a graph: edges and degrees.")]
-Threshold = Annotated[
-    float,
-    typer.Option("--threshold", metavar="X", help=f"The least share of its row for an edge. [{DEFAULT_THRESHOLD}]"),
-]
-History = Annotated[
-    bool, typer.Option("--history", help="How it developed: the attention by the weights of every validation.")
-]
+
+@dataclass(frozen=True)
+class MatrixOptions:
+    """Options that say which matrices are shown, and how."""
+
+    stack: Stack = None
+    layer: Layer = None
+    head: Head = None
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="weights, values, gradient or erasure. [weights]")
+    ] = DEFAULT_METHOD
+    words: Words = True
+    compact: Annotated[bool, typer.Option("--compact", help="Shades without numbers: more fits on a screen.")] = False
+    graph: Annotated[bool, typer.Option("--graph", help="The matrix as a graph: edges and degrees.")] = False
+    threshold: Annotated[
+        float,
+        typer.Option("--threshold", metavar="X", min=0.0, max=1.0, help="The least share of its row for an edge."),
+    ] = 0.1
+    figure: Figure = None
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The options that choose matrices, of those that were given."""
+        given = {"stack": self.stack, "layer": self.layer, "head": self.head}
+        return {option: value for option, value in given.items() if value is not None}
 
 
 @with_sentence_options
+@with_options("shown", MatrixOptions)
 def attend(
     sentence: LookedAt = None,
-    model: Models = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option("--model", metavar="DIR", help="The run to use, or several. [the newest one under runs/]"),
+    ] = None,
     target: Target = None,
-    stack: Stack = None,
-    layer: Layer = None,
-    head: Head = None,
-    method: MethodName = DEFAULT_METHOD,
-    words: Words = True,
-    compact: Compact = False,
-    graph: Graph = False,
-    threshold: Threshold = DEFAULT_THRESHOLD,
-    figure: Figure = None,
-    without: Without = None,
-    history: History = False,
     *,
+    shown: MatrixOptions,
+    without: Without = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="How it developed: the attention by the weights of every validation.")
+    ] = False,
     options: SentenceOptions,
 ) -> None:
     """Translate a sentence and print where the model looked: target words down the side, source words across.
@@ -102,101 +107,100 @@ def attend(
     and usual (null beside --target). Of several runs it has runs, each with its run and these; with --history steps,
     each with step, loss, translation and stacks.
     """
-    from transformer_mt.cli.terminal import literal_console, note
-    from transformer_mt.views import attend as view
+    from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.figure import check_figure, matrix_figure
     from transformer_mt.views.matrix import Scale, shading_for
     from transformer_mt.views.methods import METHODS
 
-    given = {"stack": stack, "layer": layer, "head": head}
-    chosen = {option: value for option, value in given.items() if value is not None}
-    if options.as_json and chosen:
-        raise InputError(f"--{next(iter(chosen))}: --json prints all numbers of all heads; leave one of the two out")
-    if not 0.0 < threshold <= 1.0:
-        raise InputError(f"--threshold: a share of a row is above 0 and at most 1, not {threshold:g}; correct it")
-    if history and len(model or []) > 1:
-        raise InputError("--model: --history goes through one run; give one")
-    if figure is not None:
-        check_figure(figure)
-    applies_to = lookup(METHODS, method, key="--method")().applies_to
+    method = lookup(METHODS, shown.method, key="--method")
+    if shown.figure is not None:
+        check_figure(shown.figure)
     loaded: list[LoadedSentence] = []
     for path in model or (None,):
         text = loaded[0].source if loaded else sentence  # the first run's sentence is that of all
         loaded.append(load_sentence(text, target, model=path, without=without or (), options=options))
-        if not applies_to(loaded[-1].model):
+        if not method().applies_to(loaded[-1].model):
             loaded[-1].require_attention()
-    intro = [loaded[0].source, *(f"{one.name}: {one.target}" if len(loaded) > 1 else one.target for one in loaded)]
-    views: list[Any]
-    remarks: list[dict[str, Any]] = [{} for _ in loaded]
-    erased = None
-    if history:
-        steps, maps = _history(loaded[0], method=method, words=words, options=options)
-        intro += [f"{step.name}: {step.translation}" for step in steps]
-        views = [{"source": loaded[0].source, "target": loaded[0].target, "method": method, "steps": steps}]
-        titles = [{"name": step.name} for step in steps]
-        owners = loaded * len(steps)
-    else:
-        views = maps = [_maps(one, method=method, words=words) for one in loaded]
-        titles, owners = [{"place": f"{one.name}: "} if len(loaded) > 1 else {} for one in loaded], loaded
-        for one, shown, remark in zip(loaded, maps, remarks, strict=True):
-            if graph:
-                remark["graph"] = view.graphs(shown, threshold=threshold)
-            if method not in (DEFAULT_METHOD, REFERENCE):
-                erased = _maps(one, method=REFERENCE, words=words)
-                remark["agreement"] = view.agreements(shown, erased)
-    matrices = []
-    if figure is not None or not options.as_json:
-        for owner, shown, title in zip(owners, maps, titles, strict=True):
-            matrices.append([_titled(matrix, **title) for matrix in _matrices(owner, shown, chosen)])
-    rows = view.rows_of_matrices(matrices)
-    if figure is not None:
-        write_output(figure, matrix_figure(rows, meaning=f"A number is {METHODS[method].meaning}.", path=figure))
+    intro = [loaded[0].source]
+    views: list[Any] = []
+    matrices: list[list[Matrix]] = []
+    for one in loaded:
+        name = f"{one.name}: " if len(loaded) > 1 else ""
+        intro.append(f"{name}{one.target}")
+        if history:
+            steps = _history(one, shown, options)
+            intro += [f"{name}{step.name}: {step.translation}" for step, _ in steps]
+            columns = [(f"{name}step {step.step}: ", maps) for step, maps in steps]
+            pair = {"source": one.source, "target": one.target, "method": shown.method}
+            views.append(pair | {"steps": [step for step, _ in steps]})
+        else:
+            columns = [(name, _maps(one, shown))]
+            views += [maps for _, maps in columns]
+        for title, maps in columns:
+            matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, shown)])
+    rows = rows_of_matrices(matrices)
+    if shown.figure is not None:
+        content = matrix_figure(rows, meaning=f"A number is {method.meaning}.", path=shown.figure)
+        write_output(shown.figure, content)
 
     def lines(width: int) -> "Iterator[str | Text]":
-        shading = shading_for(literal_console(), Scale.of(matrix.numbers for row in rows for matrix in row))
-        least = threshold if graph else None
         yield from intro
-        yield from view.attention_lines(
-            rows, method=method, width=width, shading=shading, compact=compact, threshold=least
+        yield from attention_lines(
+            rows,
+            method=shown.method,
+            width=width,
+            shading=shading_for(literal_console(), Scale.of(matrix.numbers for row in rows for matrix in row)),
+            compact=shown.compact,
+            threshold=shown.threshold if shown.graph else None,
         )
-        if erased is not None and len(loaded) == 1:
-            yield from view.agreement_lines(matrices[0], erased)
+        if len(views) == 1 and not history and shown.method not in (DEFAULT_METHOD, REFERENCE):
+            yield from agreement_lines(matrices[0], _maps(loaded[0], replace(shown, method=REFERENCE)))
 
+    remarks: list[dict[str, Any]] = []
+    if options.as_json and not history:
+        remarks = [_remarks(one, maps, shown) for one, maps in zip(loaded, views, strict=True)]
     emit(views, lines, sentences=loaded, options=options, remarks=remarks)
-    if not (chosen or options.as_json or options.quiet or history):
-        others = ["--stack NAME"] if METHODS[method].whole else ["--layer N", "--head all", "--stack NAME"]
-        others += [] if compact or graph else ["--compact"]
+    if not (shown.chosen or options.as_json or options.quiet or history):
+        others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
+        others += [] if shown.compact or shown.graph else ["--compact"]
         elsewhere = "links of words: tmt align; one word step by step: tmt explain"
         note(f"one matrix of many; others: {', '.join(others)}; {elsewhere}")
 
 
-def _maps(sentence: LoadedSentence, *, method: str, words: bool) -> "AttentionMaps":
+def _maps(sentence: LoadedSentence, shown: MatrixOptions) -> "AttentionMaps":
     from transformer_mt.views.attend import view_attention
 
     with sentence.switched_off():
         pair = sentence.model, sentence.tokenizer, sentence.source, sentence.target
-        return view_attention(*pair, method=method, words=words)
+        return view_attention(*pair, method=shown.method, words=shown.words)
 
 
-def _matrices(sentence: LoadedSentence, maps: "AttentionMaps", chosen: dict[str, str]) -> "list[Matrix]":
+def _matrices(sentence: LoadedSentence, maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":
     """The chosen matrices, or the one that explains best: the mean over the heads that validation chose."""
     from transformer_mt.runs.directory import Run
     from transformer_mt.views.attend import explaining_matrix, layer_matrices
 
-    if chosen:
-        return layer_matrices(maps, **chosen)
+    if shown.chosen:
+        return layer_matrices(maps, **shown.chosen)
     alignment = Run(sentence.run.path).alignment()
     return [explaining_matrix(maps, heads=alignment.heads if alignment else ())]
 
 
-def _titled(matrix: "Matrix", *, name: str | None = None, place: str = "") -> "Matrix":
-    """With another name, or with something before its place."""
-    return replace(matrix, name=name or matrix.name, place=f"{place}{matrix.place}")
+def _remarks(sentence: LoadedSentence, maps: "AttentionMaps", shown: MatrixOptions) -> dict[str, Any]:
+    """Further keys of `--json`: the graph, and for another method than the weights its agreement with erasure."""
+    from transformer_mt.views.attend import agreements, graphs
+
+    remarks: dict[str, Any] = {}
+    if shown.graph:
+        remarks["graph"] = graphs(maps, threshold=shown.threshold)
+    if shown.method not in (DEFAULT_METHOD, REFERENCE):
+        remarks["agreement"] = agreements(maps, _maps(sentence, replace(shown, method=REFERENCE)))
+    return remarks
 
 
 def _history(
-    final: LoadedSentence, *, method: str, words: bool, options: SentenceOptions
-) -> "tuple[list[HistoryStep], list[AttentionMaps]]":
+    final: LoadedSentence, shown: MatrixOptions, options: SentenceOptions
+) -> "list[tuple[HistoryStep, AttentionMaps]]":
     """The maps by the weights of every checkpoint, all for the final translation."""
     from transformer_mt.runs.directory import CHECKPOINTS, Run, saved_steps
     from transformer_mt.views.attend import HistoryStep
@@ -204,13 +208,11 @@ def _history(
 
     checkpoints = final.run.path / CHECKPOINTS
     losses = dict(read_curves(Run(final.run.path))["validation_loss"])
-    steps, maps = [], []
+    steps = []
     for step in saved_steps(checkpoints):
         then = load_sentence(final.source, None, model=checkpoints / f"step-{step}", options=options)
-        maps.append(_maps(replace(then, target=final.target, without=final.without), method=method, words=words))
-        steps.append(HistoryStep(step, losses.get(step), then.target, maps[-1].stacks))
+        maps = _maps(replace(then, target=final.target, without=final.without), shown)
+        steps.append((HistoryStep(step, losses.get(step), then.target, maps.stacks), maps))
     if not steps:
-        raise InputError(
-            f"--history: {final.run.path} has no checkpoints; training keeps the weights of every validation"
-        )
-    return steps, maps
+        raise InputError(f"--history: {final.name} has no checkpoints; give a run that keeps them")
+    return steps

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model
-from transformer_mt.cli.search_options import SearchOptions, with_search_options
+from transformer_mt.cli.search_options import OF_DRAWS, SearchOptions, with_options
 from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transformer_mt.evaluation import Scores
 
 
-@with_search_options("beam", "length_penalty")
+@with_options("search", SearchOptions, but=("sample", *OF_DRAWS, "n_best"))
 def evaluate(
     model: Model = None,
     data: DataToMeasure = None,

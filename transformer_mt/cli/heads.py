@@ -97,7 +97,7 @@ def heads(
     if (prune is None) != (run_dir is None):
         raise InputError("--prune, --run-dir: the one says how many heads, the other where the run goes; give both")
     lookup(IMPORTANCE, importance, key="--importance")
-    run = open_run(model, SearchOptions({}), device=device, quiet=quiet)
+    run = open_run(model, SearchOptions(), device=device, quiet=quiet)
     if not run.translator.model.attention_stacks():
         raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
     pairs, corpus = _pairs(run, data=data, split=split, most=sentences, quiet=quiet)

@@ -1,19 +1,24 @@
-"""Lines in and lines out of `tmt translate`: arguments, files, pipes, the prompt; plain text and JSON."""
+"""Lines in and lines out of `tmt translate`: files, pipes, the prompt; plain text and JSON."""
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from itertools import tee
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from transformer_mt.cli.signals import cleanups
+from transformer_mt.cli.terminal import literal_console
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
-from transformer_mt.translation.translator import Translation
+from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
+from transformer_mt.translation.trace import BeamTrace, beam_trace, recording_search
+from transformer_mt.translation.translator import Translation, Translator
+from transformer_mt.views.search import alternatives_lines, trace_lines
 from transformer_mt.views.text import escape_controls, escaped_json
 
 STDIN = Path("-")
@@ -21,52 +26,55 @@ STDIN = Path("-")
 LONGEST_SENTENCE = 100_000
 # Ends the prompt; lines of it that are remembered from one session to the next.
 QUIT, REMEMBERED = ":quit", 1_000
+# Other subwords that are shown at each position.
+ALTERNATIVES = 4
 
-# Raises `InputError` that names the place, its second argument, for a sentence that cannot be translated.
-Check = Callable[[str, str], None]
+# The place of a line in messages, and its text without the line's end, or its error.
+Line = tuple[str, str | InputError]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Lines of text without their ends, or the error of one, and the name of a line, counted from 0, in messages."""
-
-    lines: Iterable[str | InputError]
-    place: Callable[[int], str]
-    close: Callable[[], None] = lambda: None
+def read_lines(path: Path | None) -> Iterator[Line]:
+    """The lines of a file, or of stdin for `-` and None; an `InputError` for one that is too long or not UTF-8."""
+    if path is None or path == STDIN:
+        name, file = "stdin", sys.stdin.buffer
+    else:
+        name = str(path)
+        try:
+            file = path.open("rb")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    with file:
+        for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
+            place = f"{name}:{number}"
+            try:
+                yield place, line if isinstance(line, InputError) else line.decode().rstrip("\n").removesuffix("\r")
+            except UnicodeDecodeError as error:
+                yield place, InputError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The text of a line to translate, the JSON object that it came in, if it did, and its problem, if there is one.
+    """A line to translate: its place, its text, the JSON object that it came in, if it did, and its problem, if any.
 
     A line with a problem has no text: its translation is empty.
     """
 
+    place: str
     text: str
-    fields: dict[str, Any] | None = None
+    fields: dict[str, Any] | None
     problem: InputError | None = None
 
 
-def read_lines(path: Path | None) -> Source:
-    """The lines of a file, or of stdin for `-` and None; an `InputError` for one that is too long or not UTF-8."""
-    if path is None or path == STDIN:
-        return Source(_decoded(sys.stdin.buffer, "stdin"), lambda number: f"stdin:{number + 1}")
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    return Source(_decoded(file, str(path)), lambda number: f"{path}:{number + 1}", file.close)
+def read_records(
+    lines: Iterable[Line], require_fitting: Callable[[str, str], None], *, as_json: bool, language: str
+) -> Iterator[Record]:
+    """The records of lines. With `as_json`, a line that begins with `{` is a JSON object.
 
-
-def read_records(source: Source, require_fitting: Check, *, as_json: bool, language: str) -> Iterator[Record]:
-    """The records of a source. With `as_json`, a line that begins with `{` is a JSON object.
-
-    What the check raises for a text is its record's problem.
+    `require_fitting` raises `InputError` for a text, with its place, that cannot be translated: the record's problem.
     """
-    for number, line in enumerate(source.lines):
-        place = source.place(number)
+    for place, line in lines:
         if isinstance(line, InputError):
-            yield Record("", problem=line)
+            yield Record(place, "", {}, line)
             continue
         text, fields = line, None
         try:
@@ -75,76 +83,9 @@ def read_records(source: Source, require_fitting: Check, *, as_json: bool, langu
                 text = _text(fields, language, place=place)
             require_fitting(text, place)
         except InputError as problem:
-            yield Record("", {"source": line} if fields is None else fields, problem)
+            yield Record(place, "", {"source": line} if fields is None else fields, problem)
         else:
-            yield Record(text, fields)
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A translation with the further keys of its JSON object, and further lines below it."""
-
-    translation: Translation
-    fields: dict[str, Any] = field(default_factory=dict)
-    lines: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFormat:
-    """Translations as JSON objects, or as text with tab-separated columns before it where asked for."""
-
-    as_json: bool
-    scores: bool
-    n_best: int
-
-    def lines(
-        self, record: Record, ranked: Sequence[Shown], *, number: int, fields: Mapping[str, Any], below: Iterable[str]
-    ) -> Iterator[str]:
-        """The lines for the `number`-th record, from 1: its translations, best first, with more keys or lines below."""
-        if self.as_json:
-            yield escaped_json(self._object(record, ranked, fields))
-            return
-        for shown in ranked:
-            columns = [str(number)] if self.n_best > 1 else []
-            if self.scores:
-                columns.append("" if record.problem else f"{shown.translation.score:.4f}")
-            yield "\t".join([*columns, escape_controls(shown.translation.text)])
-            yield from map(escape_controls, shown.lines)
-        yield from map(escape_controls, below)
-
-    def _object(self, record: Record, ranked: Sequence[Shown], fields: Mapping[str, Any]) -> dict[str, Any]:
-        if record.problem:
-            return (record.fields or {}) | {"error": str(record.problem)}
-        best = ranked[0].translation
-        whole: dict[str, Any] = {"source": record.text} if record.fields is None else dict(record.fields)
-        whole |= {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
-        whole["never_seen"] = fields["never_seen"]  # before n_best
-        if self.n_best > 1:
-            several = ((one.translation, one.fields) for one in ranked)
-            whole["n_best"] = [{"text": each.text, "score": each.score, **own} for each, own in several]
-        return whole | ranked[0].fields | dict(fields)
-
-
-def _decoded(file: BinaryIO, name: str) -> Iterator[str | InputError]:
-    with file:
-        for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
-            if isinstance(line, InputError):
-                yield line
-                continue
-            try:
-                yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-            except UnicodeDecodeError as error:
-                yield InputError(f"{name}:{number}: not UTF-8 at byte {error.start}; save it as UTF-8")
-
-
-@contextmanager
-def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """A function that writes a line to stdout, or to the file that the user named."""
-    if path is None:
-        yield lambda line: print(line, flush=True)  # a signal ends the process without another chance
-        return
-    with output_file(path) as file:
-        yield lambda line: file.writelines((f"{line}\n".encode(),))
+            yield Record(place, text, fields)
 
 
 def _json_object(line: str, *, place: str) -> dict[str, Any]:
@@ -161,8 +102,91 @@ def _text(fields: dict[str, Any], language: str, *, place: str) -> str:
     raise InputError(f"{place}: no text under source or {language}; name the sentence so")
 
 
-def prompted(prompt: str) -> Iterator[Source]:
-    """The lines that a person types, one by one, until `:quit` or the end of input."""
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A record and its translations, best first; where asked for, the alternatives of each and the tree of the beam."""
+
+    record: Record
+    translations: list[Translation]
+    alternatives: list[list[ChosenAmong]]
+    trace: BeamTrace | None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The contents of the output besides translations, and its form: JSON objects, or text."""
+
+    as_json: bool
+    scores: bool
+    alternatives: bool
+    trace: bool
+    n_best: int
+
+    def translate(self, translator: Translator, records: Iterable[Record], *, prefix: str) -> Iterator[Translated]:
+        """Every record with its translations; where the tree of the beam is asked for, searched one at a time."""
+        given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
+        texts = (record.text for record in given)
+        found: Iterable[tuple[list[Translation], BeamTrace | None]]
+        if self.trace:
+            found = (_traced(translator, text, prefix) for text in texts)
+        else:
+            found = ((ranked, None) for ranked in translator.translate_stream(texts, prefix=prefix))
+        for record, (ranked, trace) in zip(waiting, found, strict=False):
+            others: list[list[ChosenAmong]] = [[] for _ in ranked]
+            if self.alternatives:
+                others = [find_alternatives(translator, record.text, one, count=ALTERNATIVES) for one in ranked]
+            yield Translated(record, ranked, others, trace)
+
+    def lines(self, one: Translated, *, number: int, never_seen: list[str] | None) -> Iterator[str]:
+        """The lines for the `number`-th record, from 1: tab-separated columns, or an object with further keys."""
+        if self.as_json:
+            yield escaped_json(self._object(one, never_seen))
+            return
+        for translation, others in zip(one.translations, one.alternatives, strict=True):
+            columns = [str(number)] if self.n_best > 1 else []
+            if self.scores:
+                columns.append("" if one.record.problem else f"{translation.score:.4f}")
+            yield "\t".join([*columns, escape_controls(translation.text)])
+            yield from (f"  {line}" for line in alternatives_lines(others))
+        if one.trace:
+            yield from (f"  {line}" for line in trace_lines(one.trace, width=literal_console().width - 2))
+
+    def _object(self, one: Translated, never_seen: list[str] | None) -> dict[str, Any]:
+        record, best = one.record, one.translations[0]
+        if record.problem:
+            return (record.fields or {}) | {"error": str(record.problem)}
+        added: dict[str, Any] = {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
+        added["never_seen"] = never_seen
+        ranked: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in one.translations]
+        if self.n_best > 1:
+            added["n_best"] = ranked
+        if self.alternatives:
+            for each, others in zip(ranked, one.alternatives, strict=True):
+                each["alternatives"] = [position.to_json() for position in others]
+            added["alternatives"] = ranked[0]["alternatives"]
+        if self.trace:
+            added["trace"] = one.trace and one.trace.to_json()
+        return ({"source": record.text} if record.fields is None else record.fields) | added
+
+
+def _traced(translator: Translator, text: str, prefix: str) -> tuple[list[Translation], BeamTrace | None]:
+    with recording_search() as steps:
+        (found,) = translator.translate([text], prefix=prefix)
+    return found, beam_trace(steps, translator.tokenizer.pieces)
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """A function that writes a line to stdout, or to the file that the user named."""
+    if path is None:
+        yield lambda line: print(line, flush=True)  # a signal ends the process without another chance
+        return
+    with output_file(path) as file:
+        yield lambda line: file.writelines((f"{line}\n".encode(),))
+
+
+def prompted(prompt: str) -> Iterator[str]:
+    """The lines that a person types, until `:quit` or the end of input."""
     with _line_editing() as remember:
         while True:
             try:
@@ -173,7 +197,7 @@ def prompted(prompt: str) -> Iterator[Source]:
             remember()
             if line.strip() == QUIT:
                 return
-            yield Source([line], lambda _: "the line")
+            yield line
 
 
 def history_path() -> Path:

@@ -3,7 +3,6 @@
 Nothing here imports torch before a command runs.
 """
 
-import inspect
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Npz, Quiet
-from transformer_mt.cli.search_options import SearchOptions, search_parameters, with_options
-from transformer_mt.cli.terminal import literal_console, result, result_lines
+from transformer_mt.cli.search_options import SearchOptions, with_options
+from transformer_mt.cli.terminal import literal_console, result
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.files import write_output
@@ -31,30 +30,19 @@ if TYPE_CHECKING:
 MODERATE = range(5, 13)
 _USUAL = "as usual:"
 
-_SEARCH = search_parameters("beam", "length_penalty", "sample", "temperature", "top_k", "top_p", "seed")
-
 
 @dataclass(frozen=True)
-class SentenceOptions:
-    """How the sentence is translated, and where the view of it goes; all but `search` are options themselves."""
+class SentenceOptions(SearchOptions):
+    """The options of search of a sentence, and where the view of it goes."""
 
-    search: SearchOptions
     device: Device = DEFAULT_DEVICE
     as_json: Json = False
     npz: Npz = None
     quiet: Quiet = False
 
 
-def _options(values: dict[str, Any]) -> SentenceOptions:
-    search = SearchOptions.of({parameter.name: values.pop(parameter.name) for parameter in _SEARCH})
-    return SentenceOptions(search, **values)
-
-
-_OTHERS = [*inspect.signature(SentenceOptions).parameters.values()][1:]
-_PARAMETERS = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*_SEARCH, *_OTHERS)]
-
 # Gives a command these options where its signature has the parameter `options`.
-with_sentence_options = with_options("options", _PARAMETERS, _options)
+with_sentence_options = with_options("options", SentenceOptions, but=("n_best",))
 
 
 @dataclass(frozen=True)
@@ -122,8 +110,8 @@ def load_sentence(
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     names = tuple(dict.fromkeys(heads))
     if target is not None:
-        options.search.refuse("--target gives the translation, so none is searched for; leave one of the two out")
-    run = open_run(model, options.search, device=options.device, quiet=options.quiet)
+        options.refuse("--target gives the translation, so none is searched for; leave one of the two out")
+    run = open_run(model, options, device=options.device, quiet=options.quiet)
     text = sentence if sentence is not None else example(run.config.data)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
@@ -172,7 +160,7 @@ def emit(
     else:
         for sentence in sentences:
             result(*sentence.comparison(named=several))
-        result_lines(lines(literal_console().width))
+        result(*lines(literal_console().width))
     if not options.quiet:
         for words in unseen:
             words.report()

@@ -1,7 +1,6 @@
 """Where the commands write: results to stdout, everything else to stderr."""
 
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,16 +25,10 @@ def note(*lines: str) -> None:
             print(f"tmt: {escape_controls(line)}", file=sys.stderr)
 
 
-def result(*lines: str) -> None:
-    """Lines of results on stdout, with nothing in them that could command a terminal."""
+def result(*lines: "str | Text") -> None:
+    """Lines of results on stdout: styled ones in the terminal's colours, plain ones with nothing to command it."""
     for line in lines:
-        print(escape_controls(line))
-
-
-def result_lines(lines: Iterable["str | Text"]) -> None:
-    """Lines of results on stdout: plain ones as `result` prints them, styled ones in the terminal's colours."""
-    from rich.text import Text
-
-    console = literal_console()
-    for line in lines:
-        console.print(Text(escape_controls(line)) if isinstance(line, str) else line)
+        if isinstance(line, str):
+            print(escape_controls(line))
+        else:
+            literal_console().print(line)
