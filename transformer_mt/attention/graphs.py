@@ -30,7 +30,7 @@ class Graph(ABC):
         """True where the query position may attend to the key position."""
 
     def is_complete(self, queries: int) -> bool:
-        """Whether the last `queries` of any number of positions all have every position for a neighbour."""
+        """True if each of the last `queries` positions has every position as a neighbour, however many there are."""
         return False
 
     def mask(self, queries: int, keys: int, *, device: torch.device) -> Bool[Tensor, "Q K"]:

@@ -65,12 +65,12 @@ class MaskedHeads(nn.Module):
         return heads if self.head_mask is None else heads * self.head_mask[:, :, None, None].to(heads.dtype)
 
     def parts(self, heads: Heads) -> Float[Tensor, "B H Q D"]:
-        """What each head adds to the output."""
+        """The term that each head adds to the output."""
         return self.masked(heads)
 
 
 class Attention(MaskedHeads, ABC):
-    """What the layers of a model know of attention: values and heads are projected here, the rest is the variant's.
+    """Attention as the layers of a model use it: values and heads are projected here, the rest is a variant's.
 
     Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be other
     than zero.

@@ -1,4 +1,4 @@
-"""How a model knows the order of its tokens, which attention alone does not see.
+"""The order of the tokens, which attention alone does not see.
 
 To add a position, subclass `Position` for one that acts on the embeddings, or `AttentionPosition` for one that acts
 inside every self-attention, and enter it in `POSITIONS`.

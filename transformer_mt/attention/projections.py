@@ -1,4 +1,4 @@
-"""Where the heads' queries and keys come from: each head its own projections, or all heads shared ones.
+"""Projections that make queries and keys: each head its own, or all heads shared ones.
 
 To add a way, subclass `Projections` and enter it in `QK_PROJECTIONS`.
 """

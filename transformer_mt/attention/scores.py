@@ -1,4 +1,4 @@
-"""How well a query fits a key: e(q, k), before the softmax.
+"""Scores e(q, k), before the softmax: a measure of how well a query fits a key.
 
 To add a score, subclass `Score` and enter it in `SCORES`; `formulas` names e_j and what else it shows.
 """

@@ -1,4 +1,4 @@
-"""How intermediate values are seen: a module shows a named value and goes on with it; whoever watches gets it too.
+"""Looking at intermediate values: a module shows a named value and goes on with it; whoever watches gets it too.
 
 No flag travels through the layers and nothing stays on the modules. A class names its symbols in `formulas`, a formula
 for each symbol, so what `tmt explain` prints comes out of the computation itself.
@@ -37,7 +37,7 @@ def show(module: nn.Module, symbol: str, value: Tensor, axes: str) -> Tensor:
 
 
 def is_watched() -> bool:
-    """Whether somebody watches, so that attention has to compute the readable way."""
+    """True if somebody watches, so that attention has to compute the readable way."""
     return bool(_watchers.get())
 
 

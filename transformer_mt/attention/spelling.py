@@ -1,4 +1,4 @@
-"""How a configuration spells a choice: a name, or a name with numbers, `band(3)`; graphs also with `&` and `|`.
+"""The spelling of a choice in a configuration: a name, or one with numbers, `band(3)`; graphs also with `&` and `|`.
 
 Python's own grammar, read with `ast`, of which we take names, calls, whole numbers and two operators: nothing executes.
 """
@@ -70,7 +70,7 @@ def spelled(
 
 
 def usage(name: str, entry: Callable[..., object], *, given: int = 0) -> str:
-    """How an entry is written, as in `fixed(block, last)`; the program itself gives the first `given` arguments."""
+    """The spelling of an entry, as in `fixed(block, last)`; the program itself gives the first `given` arguments."""
     parameters = list(inspect.signature(entry).parameters.values())[given:]
     words = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
     return f"{name}({', '.join(words)})" if words else name

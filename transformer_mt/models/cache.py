@@ -1,4 +1,4 @@
-"""What a decoder has read: per sentence what it knows of the source, per hypothesis what it knows of the target."""
+"""A decoder's cache: the source is kept once a sentence, the target once a hypothesis."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Hypotheses:
-    """Which sentence each of N hypotheses translates, so that what belongs to a sentence is kept once for all of them.
+    """The sentences that N hypotheses translate, so that the source is kept once for all hypotheses of a sentence.
 
     Of each of the B sentences there are at most W hypotheses. Cross-attention sees them side by side, as queries of one
     sentence. `seat` is sentence · W + the number of the hypothesis among those of its sentence; None where every

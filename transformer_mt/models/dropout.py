@@ -23,7 +23,7 @@ class Dropout(nn.Module):
 
     @override
     def forward(self, x: Float[Tensor, "..."], onto: Float[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
-        """What is left of `x`, added to `onto` if that is given; `x` itself in evaluation mode.
+        """`x` after dropout, added to `onto` if that is given; `x` itself in evaluation mode.
 
         Random numbers come from torch's default generator.
         """

@@ -42,7 +42,7 @@ class EncoderLayer(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class LayerState:
-    """What a decoder layer attends to: target tokens of each hypothesis (None: none yet), memory of each sentence."""
+    """A decoder layer's keys and values: target tokens of each hypothesis (None: none yet), memory of each sentence."""
 
     target: KeyValues | None
     memory: KeyValues

@@ -92,7 +92,7 @@ class Seq2Seq(nn.Module, ABC):
 
 
 def require_finite(x: Tensor) -> Tensor:
-    """The same numbers. Raises `MachineError` where one is not finite: a stranger's weights can be that large."""
+    """Return x, or raise `MachineError` where a number is not finite: a stranger's weights can be that large."""
     if not x.isfinite().all():
         raise MachineError(NOT_FINITE)
     return x

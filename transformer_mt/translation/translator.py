@@ -48,7 +48,7 @@ Encoded = dict[int, list[int]]
 
 
 def numbered(number: int) -> str:
-    """How messages name a sentence that has no better place: `sentence 3`, counted from 1; `number` is from 0."""
+    """The place of a sentence in messages that have no better one: `sentence 3`, counted from 1; `number` is from 0."""
     return f"sentence {number + 1}"
 
 
@@ -103,7 +103,7 @@ class Translator:
     def translate_stream(
         self, sentences: Iterable[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
     ) -> Iterator[list[Translation]]:
-        """As `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time."""
+        """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time."""
         search = search or self.search
         pending = enumerate(sentences)
         while chunk := list(islice(pending, BATCHES_READ * search.batch_size)):
