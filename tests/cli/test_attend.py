@@ -423,12 +423,12 @@ def test_the_help_names_every_method(tmt: Tmt) -> None:
         (["--method", "waits"], "--method: there is no 'waits'; did you mean weights?"),
         (
             ["--method", "signed", "--layer", "1"],
-            "--layer: signed has one matrix for the whole model; leave one of the two out",
+            "--layer, --head: signed has one matrix for the whole model; leave them out",
         ),
         (["--json", "--stack", "crass"], "--stack: there is no 'crass'; did you mean cross?"),
         (["--figure", "a.txt"], "--figure a.txt: the name says no format; end it in .png, .pdf or .svg"),
         (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
-        (["--layer", "2"], "--layer: there is no '2'; give a number from 1 to 1 or all"),
+        (["--layer", "2"], "--layer: there is no '2'; choose one of all, 1"),
     ],
 )
 def test_what_cannot_be_shown_is_one_line(options: list[str], message: str, trained: str, tmt: Tmt) -> None:

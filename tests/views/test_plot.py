@@ -19,6 +19,7 @@ from transformer_mt.views.plot import (
     Series,
     chart_lines,
     heat_map_lines,
+    plot_positions,
     plot_runs,
     plot_schedules,
     read_curves,
@@ -119,10 +120,12 @@ def test_panels_follow_each_other_after_an_empty_line() -> None:
 
 
 def test_a_matrix_is_shades_from_minus_one_to_one() -> None:
-    lines = [*heat_map_lines(np.array([[-1.0, 0.0, 1.0], [1.0, 0.5, -0.5]]), width=60)]
-    title = "sinusoidal encoding: 2 positions down, 3 features across; blank -1, full 1"
-    assert lines == [title, "0  ▒█", "1 █▓░"]
-    assert [*heat_map_lines(np.ones((2, 99)), width=20)][1:] == [f"{i} " + "█" * 18 for i in range(2)]
+    lines = [*heat_map_lines(np.array([[-1.0, 0.0, 1.0], [1.0, 0.5, -0.5]]), title="t", width=60)]
+    assert lines == ["t; blank -1, full 1", "0  ▒█", "1 █▓░"]
+    assert [*heat_map_lines(np.ones((2, 99)), title="t", width=20)][1:] == [f"{i} " + "█" * 18 for i in range(2)]
+    title, *rows = plot_positions(12).lines(width=60)
+    assert title == "sinusoidal encoding: 24 positions down, 12 features across; blank -1, full 1"
+    assert len(rows) == 24
 
 
 def test_an_extent_always_has_a_length() -> None:
@@ -149,15 +152,21 @@ OTHER = curves(((1, 6.0),), ((1, 6.5),), ((1, 0.3),), ())
 BOTH = {"one": ONE, "other": OTHER}
 
 
+def panels_of(runs: dict[str, Curves]) -> list[Panel]:
+    """The panels that are drawn of runs."""
+    (panels,) = plot_runs(runs).lines.args  # type: ignore[attr-defined]
+    return panels
+
+
 def test_of_a_single_run_curves_have_no_name_but_what_they_are() -> None:
-    panels = plot_runs({"one": ONE}).panels
+    panels = panels_of({"one": ONE})
     assert [panel.title for panel in panels] == ["loss, nats a target token", "learning rate", "BLEU on validation"]
     assert [[series.name for series in panel.series] for panel in panels] == [["training", "validation"], [""], [""]]
     assert [series.points for panel in panels for series in panel.series] == [*ONE.values()]
 
 
 def test_of_several_runs_the_curves_of_each_stand_together_in_its_colour() -> None:
-    loss, rate, bleu = plot_runs(BOTH).panels
+    loss, rate, bleu = panels_of(BOTH)
     assert [(series.name, series.group, series.dashed) for series in loss.series] == [
         ("one training", 0, True),
         ("one validation", 0, False),
@@ -169,7 +178,7 @@ def test_of_several_runs_the_curves_of_each_stand_together_in_its_colour() -> No
 
 
 def test_what_no_run_has_measured_has_no_panel() -> None:
-    assert [panel.title for panel in plot_runs({"other": OTHER}).panels] == [
+    assert [panel.title for panel in panels_of({"other": OTHER})] == [
         "loss, nats a target token",
         "learning rate",
     ]
@@ -192,7 +201,7 @@ def test_schedules_have_their_names_and_points() -> None:
     assert {name: array.tolist() for name, array in to_arrays(plot.arrays).items()} == {
         "names": ["a", "b"], "0": [[1, 0.5], [2, 0.25]], "1": [[1, 0.1]],
     }  # fmt: skip
-    assert [curve.group for curve in plot.panels[0].series] == [0, 1]
+    assert [*plot.lines(width=60)][-1].split() == ["a", "a", "b", "b"]
 
 
 LINES: list[dict[str, object]] = [

@@ -1,13 +1,12 @@
 """`tmt plot`: the curves of training, a schedule, and the encoding of positions."""
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transformer_mt.cli.options import RUNS, Figure, Json, Npz, Quiet, Set
+from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.views.text import escaped_json
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from transformer_mt.config.sections import Config
     from transformer_mt.views.plot import Points
 
-# Positions that are shown on a screen.
-POSITIONS = 24
 # Steps at which a schedule is measured, besides its ends and the end of its warm-up.
 STEPS = 300
 
@@ -54,11 +51,10 @@ def plot(
     pairs each; or rows, one for each position.
     """
     from transformer_mt.cli.sentence import save_arrays
-    from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.runs.directory import Run, newest_run
-    from transformer_mt.views import plot as view
     from transformer_mt.views.data import to_json
-    from transformer_mt.views.figure import check_figure, curves_figure, positions_figure
+    from transformer_mt.views.figure import check_figure
+    from transformer_mt.views.plot import plot_positions, plot_runs, plot_schedules, read_curves
 
     if schedule and positions:
         raise InputError("--positions: --schedule plots something else; give one of them")
@@ -66,37 +62,32 @@ def plot(
         raise InputError("--set: changes the configuration of --schedule or --positions; give one of them, or leave it")
     if figure is not None:
         check_figure(figure)
-    width = literal_console().width
-    data: Mapping[str, Any]
-    arrays: Mapping[str, Any]
+    paths = subjects or []
     if positions:
-        encoding = _encoding(_configs(subjects or [], set or []))
-        data = arrays = {"rows": encoding}
-        lines, draw = view.heat_map_lines(encoding, width=width), partial(positions_figure, encoding)
+        if len(paths) > 1:
+            raise InputError("--positions: takes one configuration; give one of them")
+        (config,) = _configs(paths, set).values()
+        shown = plot_positions(config.model.width)
+    elif schedule:
+        shown = plot_schedules({name: _learning_rates(config) for name, config in _configs(paths, set).items()})
     else:
-        if schedule:
-            configs = _configs(subjects or [], set or [])
-            curves = view.plot_schedules({name: _learning_rates(config) for name, config in configs.items()})
-        else:
-            runs = [Run.open(path) for path in subjects or []] or [newest_run(RUNS)]
-            if not (subjects or quiet):
-                note(f"using {runs[0].path}")
-            curves = view.plot_runs({str(run.path): view.read_curves(run) for run in runs})
-        data, arrays = curves.data, curves.arrays
-        lines, draw = view.chart_lines(curves.panels, width=width), partial(curves_figure, curves.panels)
+        runs = [Run.open(path) for path in paths] or [newest_run(RUNS)]
+        if not (paths or quiet):
+            note(f"using {runs[0].path}")
+        shown = plot_runs({str(run.path): read_curves(run) for run in runs})
     if figure is not None:
-        write_output(figure, draw(path=figure))
+        write_output(figure, shown.picture(path=figure))
     if npz is not None:
-        save_arrays(arrays, npz)
-    result(*([escaped_json(to_json(data))] if as_json else lines))
+        save_arrays(shown.arrays, npz)
+    result(*([escaped_json(to_json(shown.data))] if as_json else shown.lines(width=literal_console().width)))
 
 
-def _configs(paths: list[Path], overrides: list[str]) -> "dict[str, Config]":
+def _configs(paths: list[Path], overrides: list[str] | None) -> "dict[str, Config]":
     """The configurations of files by their names; without any, the one that training has by default."""
     from transformer_mt.config.toml import load_config
 
     files: dict[str, Path | None] = {str(path): path for path in paths}
-    return {name: load_config(path, overrides) for name, path in (files or {"default": None}).items()}
+    return {name: load_config(path, overrides or []) for name, path in (files or {"default": None}).items()}
 
 
 def _learning_rates(config: "Config") -> "Points":
@@ -106,15 +97,3 @@ def _learning_rates(config: "Config") -> "Points":
     schedule, last = build_schedule(config), config.training.steps
     steps = {1, min(config.schedule.warmup, last), last, *range(1, last, -(-last // STEPS))}
     return [(step, schedule(step)) for step in sorted(steps)]
-
-
-def _encoding(configs: "dict[str, Config]") -> Any:
-    """The sinusoidal encoding (Vaswani et al. 2017, §3.5) of the first positions."""
-    import torch
-
-    from transformer_mt.attention.positions import sinusoids
-
-    if len(configs) > 1:
-        raise InputError("--positions: takes one configuration; give one of them")
-    (config,) = configs.values()
-    return sinusoids(POSITIONS, config.model.width, torch.device("cpu"), torch.float64).numpy()

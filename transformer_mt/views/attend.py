@@ -1,9 +1,10 @@
 """`tmt attend`: the matrices of a sentence pair by a method, chosen and drawn, or as graphs."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from rich.text import Text
@@ -16,7 +17,7 @@ from transformer_mt.views.faithfulness import Scores, compare
 from transformer_mt.views.maps import AttentionMaps, StackMaps
 from transformer_mt.views.matrix import Blocks, Matrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
-from transformer_mt.views.text import clean, rendered, table, wrapped
+from transformer_mt.views.text import rendered, table, wrapped
 
 ALL, MEAN = "all", "mean"
 # The sides of a stack's matrices.
@@ -68,12 +69,9 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
     if not heads and (not every or any(head.layer == guess for head in every)):
         return layer_matrices(maps, layer=str(guess))[0]
     heads = heads or every
-    if len(heads) == 1:
-        name = f"head {heads[0]}"
-    else:
-        name = f"mean of {f'all {len(every)} heads' if set(heads) == set(every) else ', '.join(map(str, heads))}"
+    names = f"all {len(every)} heads" if len(heads) == len(every) else ", ".join(map(str, heads))
     numbers = stack.mean([(head.layer - 1, head.head - 1) for head in heads])
-    return _matrix(maps, "cross", numbers, key="cross", place=STACKS["cross"], name=name)
+    return _matrix(maps, "cross", numbers, key="cross", place=STACKS["cross"], name=f"mean of {names}")
 
 
 def layer_matrices(
@@ -86,25 +84,24 @@ def layer_matrices(
     """
     chosen = lookup(maps.stacks, stack, key="--stack")
     if METHODS[maps.method].whole:
-        for option, value in {"--layer": layer, "--head": head}.items():
-            if value is not None:
-                raise InputError(
-                    f"{option}: {maps.method} has one matrix for the whole model; leave one of the two out"
-                )
+        if layer is not None or head is not None:
+            raise InputError(f"--layer, --head: {maps.method} has one matrix for the whole model; leave them out")
         return [Matrix(stack, maps.method, SIDES[stack], chosen.matrix(0, 0), chosen.rows, chosen.columns)]
     layers, heads = chosen.weights.shape[:2]
+    every = range(1, layers + 1)
     matrices = []
-    for i in _numbers(layer or ALL, range(1, layers + 1), option="--layer", words=(ALL,)):
+    for i in lookup({ALL: every, **{str(i): [i] for i in every}}, layer or ALL, key="--layer"):
         place, present = f"{STACKS[stack]}, layer {i} of {layers}", [j + 1 for j in chosen.heads(i - 1)]
         if not present:
             continue
-        if head in (None, MEAN):
-            named: dict[int | None, tuple[str, str]] = {None: (f"{stack}.{i}", f"mean of {len(present)} heads")}
-        else:
-            numbers = _numbers(head or ALL, present, option="--head", words=(MEAN, ALL))
-            named = {j - 1: (str(HeadName(stack, i, j)), f"head {j} of {heads}") for j in numbers}
-        for j, (key, name) in named.items():
-            matrices.append(_matrix(maps, stack, chosen.matrix(i - 1, j), key=key, place=place, name=name))
+        choices: dict[str, Sequence[int | None]] = {MEAN: [None], ALL: present, **{str(j): [j] for j in present}}
+        for j in lookup(choices, head or MEAN, key="--head"):
+            if j is None:
+                key, name = f"{stack}.{i}", f"mean of {len(present)} heads"
+            else:
+                key, name = f"{stack}.{i}.{j}", f"head {j} of {heads}"
+            numbers = chosen.matrix(i - 1, j and j - 1)
+            matrices.append(_matrix(maps, stack, numbers, key=key, place=place, name=name))
     if not matrices:
         raise InputError("--layer: no head is left there; give another")
     return matrices
@@ -115,17 +112,6 @@ def _matrix(
 ) -> Matrix:
     prefix = "" if maps.method == "weights" else f"{maps.method}, "
     return Matrix(key, f"{prefix}{place}", name, numbers, maps.stacks[stack].rows, maps.stacks[stack].columns)
-
-
-def _numbers(text: str, present: Sequence[int], *, option: str, words: tuple[str, ...]) -> Sequence[int]:
-    """The numbers that an option asks for. Raises `InputError` that names those that are present."""
-    if text == ALL:
-        return present
-    if text.isdecimal() and int(text) in present:
-        return [int(text)]
-    without_gap = list(present) == list(range(1, len(present) + 1))
-    numbers = f"a number from 1 to {len(present)}" if without_gap else ", ".join(map(str, present))
-    raise InputError(f"{option}: there is no {text!r}; give {' or '.join([numbers, *words])}")
 
 
 def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:
@@ -165,42 +151,34 @@ def agreement_lines(matrices: Sequence[Matrix], erased: AttentionMaps) -> Iterat
 # A matrix as a graph
 
 
-class Edge(NamedTuple):
-    """The row's token attends to the column's with this weight; both count from 0."""
-
-    row: int
-    column: int
-    weight: float
-
-
 @dataclass(frozen=True, slots=True)
 class Adjacency:
     """The graph of a matrix: an edge from row i to column j where |α_ij| / Σ_k |α_ik| reaches a threshold.
 
-    So the share of its row counts, whatever the unit of the numbers; an attention weight is that share itself.
-    `out_degrees` has for each row, `in_degrees` for each column, the number of its edges. The output of a row is a
-    convex combination of the columns' values where no number is negative and they sum to 1: `convex` says whether that
-    holds for every row that may attend at all.
+    So the share of its row counts, whatever the unit of the numbers; an attention weight is that share itself. An edge
+    is a row, a column, both from 0, and the weight. The output of a row is a convex combination of the columns' values
+    where no number is negative and they sum to 1: `convex` is true if that holds for every row that may attend at all.
     """
 
-    edges: tuple[Edge, ...]
-    out_degrees: tuple[int, ...]
-    in_degrees: tuple[int, ...]
+    edges: list[tuple[int, int, float]]
+    out_degrees: list[int]
+    in_degrees: list[int]
     convex: bool
 
 
 def adjacency(matrix: Matrix, *, threshold: float) -> Adjacency:
-    """The graph of a matrix. The threshold, above 0, is the least share of its row that an edge has."""
-    edges = tuple(
-        Edge(i, j, float(f"{weight:.5g}"))
+    """The graph of a matrix. The threshold is the least share of its row that an edge has."""
+    edges = [
+        (i, j, float(f"{weight:.5g}"))
         for i, row in enumerate(matrix.numbers)
         for j, weight in enumerate(row)
         if weight and abs(weight) >= threshold * sum(abs(number or 0.0) for number in row)
-    )
+    ]
+    rows, columns = Counter(row for row, _, _ in edges), Counter(column for _, column, _ in edges)
     return Adjacency(
         edges,
-        out_degrees=tuple(sum(edge.row == i for edge in edges) for i in range(len(matrix.rows))),
-        in_degrees=tuple(sum(edge.column == j for edge in edges) for j in range(len(matrix.columns))),
+        out_degrees=[rows[i] for i in range(len(matrix.rows))],
+        in_degrees=[columns[j] for j in range(len(matrix.columns))],
         convex=all(is_convex(row) for row in matrix.numbers if any(weight is not None for weight in row)),
     )
 
@@ -213,24 +191,21 @@ def graphs(maps: AttentionMaps, *, threshold: float) -> dict[str, Any]:
 
 def graph_lines(matrix: Matrix, *, threshold: float, width: int, scale: Scale) -> Iterator[str | Text]:
     """The edges and the out-degree of each row, the in-degree of each column, and a sentence about the rows' sums."""
-    graph, columns = adjacency(matrix, threshold=threshold), list(map(clean, matrix.columns))
+    graph = adjacency(matrix, threshold=threshold)
     ends: list[list[str]] = [[] for _ in matrix.rows]
-    for edge in graph.edges:
-        ends[edge.row].append(f"{columns[edge.column]} {scale.printed(edge.weight).strip()}")
+    for row, column, weight in graph.edges:
+        ends[row].append(f"{matrix.columns[column]} {scale.printed(weight).strip()}")
     title = f"{matrix.title}: {len(graph.edges)} edges, each at least {100 * threshold:g} % of its row"
     yield from (*wrapped(title, width=width), "")
-    outgoing = zip(map(clean, matrix.rows), map(str, graph.out_degrees), map(", ".join, ends), strict=True)
+    outgoing = zip(matrix.rows, map(str, graph.out_degrees), map(", ".join, ends), strict=True)
     yield from rendered(table(outgoing, headings=("row", "out-degree", "edges"), right=(0, 1)), width=width)
     yield ""
-    incoming = zip(columns, map(str, graph.in_degrees), strict=True)
+    incoming = zip(matrix.columns, map(str, graph.in_degrees), strict=True)
     yield from rendered(table(incoming, headings=("column", "in-degree"), right=(0, 1)), width=width)
     yield ""
     said = "Every row is a convex combination: no number is negative, and they sum to 1."
     if not graph.convex:
-        sums = [sum(weight or 0.0 for weight in row) for row in matrix.numbers]
-        low, high = (scale.printed(total).strip() for total in (min(sums), max(sums)))
-        negative = ", and some numbers are negative" if matrix.negative else ""
-        said = f"Rows are no convex combinations: they sum to between {low} and {high}{negative}."
+        said = "Rows are no convex combinations: numbers are negative, or do not sum to 1."
     yield from wrapped(said, width=width)
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import Float
 
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.views.matrix import Matrix, Scale
-from transformer_mt.views.plot import Encoding, Panel, encoding_title
 from transformer_mt.views.text import escape_controls
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
+    from transformer_mt.views.plot import Panel
 
 # By ending, what must not be in a file for it to be the same every time.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
@@ -71,7 +72,7 @@ def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path)
         return _content(figure, path)
 
 
-def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
+def curves_figure(panels: "Sequence[Panel]", *, path: Path) -> bytes:
     """Panels of curves, one above the other, as the content of a file."""
     with _drawing(PANEL[0], PANEL[1] * len(panels)) as figure:
         for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
@@ -86,12 +87,12 @@ def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
         return _content(figure, path)
 
 
-def positions_figure(rows: Encoding, *, path: Path) -> bytes:
+def positions_figure(rows: Float[np.ndarray, "N D"], *, title: str, path: Path) -> bytes:
     """Numbers from -1 to 1, positions down and features across, as the content of a file."""
     with _drawing(PANEL[0], max(PANEL[1], 0.12 * len(rows) + 1.0)) as figure:
         axes = figure.subplots()
         image = axes.imshow(rows, cmap="RdBu_r", vmin=-1.0, vmax=1.0, aspect="auto", interpolation="nearest")
-        axes.set(title=encoding_title(rows), xlabel="feature", ylabel="position")
+        axes.set(title=title, xlabel="feature", ylabel="position")
         figure.colorbar(image, ax=axes)
         return _content(figure, path)
 

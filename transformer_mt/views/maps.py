@@ -115,7 +115,7 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
             rows, columns = (side.pieces for side in tokens.sides(name))
             mask = torch.stack([_edges(module, len(rows), len(columns)) for module in modules])
             present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
-            (weights,) = recording.stacked(name).float().cpu()  # 1 L H Q K -> L H Q K
+            weights = torch.cat(recording[name]).float().cpu()  # one sentence: L 1 H Q K -> L H Q K
             if present.any() and not present.all():
                 stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
             else:  # of a stack that is switched off as a whole, the weights are still to be seen

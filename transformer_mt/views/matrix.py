@@ -163,20 +163,19 @@ def matrix_lines(matrices: Sequence[Matrix], *, width: int, shading: Blocks, com
 
 def legend(matrices: Sequence[Matrix], *, width: int, shading: Blocks, compact: bool = False) -> list[Text]:
     """The meaning of the shades, and of the signs for masked cells and numbers below zero where there are any."""
-    parts = [Text("shades from")]
+    parts: list[Text | str] = ["shades from "]
     for level in shading.levels:
-        number = f" {shading.scale.printed(level).strip()}" if compact else ""
-        parts.append(Text.assemble(shading.cell(level, 2 if compact else CELL), number))
+        parts.append(shading.cell(level, 2 if compact else CELL))
+        parts += [f" {shading.scale.printed(level).strip()} "] if compact else []
     if compact and any(matrix.negative for matrix in matrices):
-        parts += [Text("below zero"), *(shading.cell(-level, 2) for level in shading.levels)]
+        parts.append("below zero ")
+        for level in shading.levels:
+            parts += [shading.cell(-level, 2), " "]
     if shading.scale.unit != 1.0:
-        parts.append(Text(f"in units of {shading.scale.unit:g}"))
+        parts.append(f"in units of {shading.scale.unit:g} ")
     if any(matrix.masked for matrix in matrices):
-        parts.append(Text(f"and {MASKED} where nothing may be attended to"))
-    for part in parts:
-        if not part.spans:  # a shade may be a space
-            part.rstrip()
-    return rendered(Text(" ").join(parts), width=max(width, NARROWEST))
+        parts.append(f"and {MASKED} where nothing may be attended to")
+    return rendered(Text.assemble(*parts), width=max(width, NARROWEST))
 
 
 def _block(group: Sequence[Matrix], *, width: int, shading: Blocks, compact: bool) -> Iterator[Text]:
@@ -234,16 +233,16 @@ def _panels(
     size = max(panels[0][0].cell_len, *map(cell_len, captions)) if panels[0] else 0
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(justify="right", width=gutter)
-    for number in range(2 * len(panels) - 1):
-        grid.add_column(width=1 if number % 2 else size, no_wrap=True, overflow="ignore")
+    grid.add_column(no_wrap=True, overflow="ignore")
     for label, *cells in zip(rows, *panels, strict=True):
-        folded = Text("\n".join(chop_cells(label, gutter)) if label else "")
-        grid.add_row(folded, *_between(cells))
+        grid.add_row(Text("\n".join(chop_cells(label, gutter)) if label else ""), _beside(cells, size))
     if any(captions):
-        grid.add_row("", *_between([Text(caption) for caption in captions]))
+        grid.add_row("", _beside([Text(caption) for caption in captions], size))
     return rendered(grid, width=width)
 
 
-def _between(cells: Sequence[Text]) -> list[Text]:
-    """The cells with a line between every two."""
-    return [part for cell in cells for part in (Text(LEADER), cell)][1:]
+def _beside(cells: Sequence[Text], size: int) -> Text:
+    """The cells, filled up to this width, with a line between every two."""
+    for cell in cells:
+        cell.pad_right(size - cell.cell_len)
+    return Text(f" {LEADER} ").join(cells)

@@ -1,18 +1,22 @@
 """`tmt plot`: curves of training, schedules and the encoding of positions, drawn with characters."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from rich.columns import Columns
 from rich.text import Text
 
+from transformer_mt.attention.positions import sinusoids
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
+from transformer_mt.views.figure import curves_figure, positions_figure
 from transformer_mt.views.text import escape_controls, rendered
 
 # Steps are whole numbers.
@@ -20,6 +24,8 @@ Number = int | float
 Points = Sequence[tuple[Number, Number]]
 
 ROWS, NARROWEST = 10, 40
+# Positions that are shown on a screen.
+POSITIONS = 24
 # The dots of a braille character, of 4 rows and 2 columns, as bits.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BRAILLE = 0x2800
@@ -77,63 +83,63 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class CurvesPlot:
-    """Panels of curves, and their numbers: `data` for JSON, `arrays` for numpy, of pairs of step and value."""
+class Plot:
+    """A plot as numbers for JSON and for numpy, as lines of text for a `width`, and as a picture for a `path`."""
 
-    panels: Sequence[Panel]
     data: Mapping[str, Any]
     arrays: Mapping[str, Any]
+    lines: Callable[..., Iterator[str]]
+    picture: Callable[..., bytes]
 
 
-def plot_runs(runs: Mapping[str, Curves]) -> CurvesPlot:
+# The panels of runs: the curves in each, and their names.
+_PANELS = {
+    "loss, nats a target token": {"training_loss": "training", "validation_loss": "validation"},
+    "learning rate": {"learning_rate": ""},
+    "BLEU on validation": {"bleu": ""},
+}
+
+
+def plot_runs(runs: Mapping[str, Curves]) -> Plot:
     """Loss, learning rate and BLEU of runs by their names, as far as they were measured.
 
-    Arrays: `runs`, the names, and of run n, from 0, `n.training_loss` and so on.
+    A curve is named after its run only where there are several. Arrays: `runs`, the names, and of run n, from 0,
+    `n.training_loss` and so on, pairs of step and value.
     """
-
-    def series(curve: str, name: str = "", *, dashed: bool = False) -> list[Series]:
-        """A curve of every run; it is named after the run only where there are several."""
-        return [
-            Series(" ".join(filter(None, (run if len(runs) > 1 else "", name))), curves[curve], group, dashed)
+    panels = []
+    for title, names in _PANELS.items():
+        series = [
+            Series(f"{run if len(runs) > 1 else ''} {name}".strip(), curves[curve], group, curve == "training_loss")
             for group, (run, curves) in enumerate(runs.items())
+            for curve, name in names.items()
+            if curves[curve]
         ]
-
-    losses = zip(series("training_loss", "training", dashed=True), series("validation_loss", "validation"), strict=True)
-    panels = {
-        "loss, nats a target token": [curve for pair in losses for curve in pair],
-        "learning rate": series("learning_rate"),
-        "BLEU on validation": series("bleu"),
-    }
-    measured = {title: [curve for curve in curves if curve.points] for title, curves in panels.items()}
-    arrays = {
-        f"{number}.{name}": np.reshape(points, (-1, 2))
-        for number, curves in enumerate(runs.values())
-        for name, points in curves.items()
-    }
-    return CurvesPlot(
-        [Panel(title, curves) for title, curves in measured.items() if curves],
-        {"runs": [{"run": run, **curves} for run, curves in runs.items()]},
-        {"runs": [*runs], **arrays},
-    )
+        if series:
+            panels.append(Panel(title, series))
+    arrays: dict[str, Any] = {"runs": [*runs]}
+    for number, curves in enumerate(runs.values()):
+        arrays |= {f"{number}.{name}": np.reshape(points, (-1, 2)) for name, points in curves.items()}
+    return _plot_panels(panels, {"runs": [{"run": run, **curves} for run, curves in runs.items()]}, arrays)
 
 
-def plot_schedules(schedules: Mapping[str, Points]) -> CurvesPlot:
+def plot_schedules(schedules: Mapping[str, Points]) -> Plot:
     """Learning rates over the steps of a training by their names; arrays: `names`, and `n` for curve n, from 0."""
-    curves = [Series(name, points, group) for group, (name, points) in enumerate(schedules.items())]
-    return CurvesPlot(
-        [Panel("learning rate", curves)],
-        {"curves": [{"name": name, "points": points} for name, points in schedules.items()]},
-        {"names": [*schedules], **{str(curve.group): np.array(curve.points) for curve in curves}},
-    )
+    series = [Series(name, points, group) for group, (name, points) in enumerate(schedules.items())]
+    data = {"curves": [{"name": name, "points": points} for name, points in schedules.items()]}
+    arrays = {"names": [*schedules], **{str(curve.group): np.array(curve.points) for curve in series}}
+    return _plot_panels([Panel("learning rate", series)], data, arrays)
 
 
-# The sinusoidal encoding: a row for each position, from 0, a column for each feature.
-Encoding = Float[np.ndarray, "N D"]
+def _plot_panels(panels: Sequence[Panel], data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Plot:
+    return Plot(data, arrays, partial(chart_lines, panels), partial(curves_figure, panels))
 
 
-def encoding_title(rows: Encoding) -> str:
-    """For a picture of it."""
-    return f"sinusoidal encoding: {len(rows)} positions down, {rows.shape[1]} features across"
+def plot_positions(features: int) -> Plot:
+    """The sinusoidal encoding (Vaswani et al. 2017, §3.5) of the first positions: a row each, a column a feature."""
+    rows = sinusoids(POSITIONS, features, torch.device("cpu"), torch.float64).numpy()
+    title = f"sinusoidal encoding: {POSITIONS} positions down, {features} features across"
+    draw = partial(heat_map_lines, rows, title=title), partial(positions_figure, rows, title=title)
+    return Plot({"rows": rows}, {"rows": rows}, *draw)
 
 
 def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
@@ -143,9 +149,9 @@ def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
         yield from _panel(panel, width=max(width, NARROWEST))
 
 
-def heat_map_lines(rows: Encoding, *, width: int) -> Iterator[str]:
+def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) -> Iterator[str]:
     """Numbers from -1 (blank) to 1 (full), rows with their number, the columns from the left as far as they fit."""
-    yield f"{encoding_title(rows)}; blank -1, full 1"
+    yield f"{title}; blank -1, full 1"
     gutter = len(str(len(rows) - 1))
     levels = np.rint((rows[:, : width - gutter - 1] + 1) / 2 * (len(_SHADES) - 1)).astype(int)
     for number, row in enumerate(levels.tolist()):

@@ -39,15 +39,11 @@ class Recording(Mapping[str, list[Tensor]]):
         """The layers of a stack, none before the first pass. Raises `ValueError` after more than one pass."""
         if not all(map(self._is_one_pass, self._stacks)):
             raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
-        return [_joined(steps) for steps in self._steps(stack)]
-
-    def stacked(self, stack: str) -> Float[Tensor, "B L H Q K"]:
-        """The weights of a stack in one tensor. Raises `ValueError` after more than one pass."""
-        return torch.stack(self[stack], dim=1)
+        return [_joined(steps) for steps in self._steps(stack, WEIGHTS)]
 
     def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
         """The values that the weights of each layer weigh: those of the last step, which has seen the most."""
-        return [self._shown[module, VALUES][-1] for module in self._stacks[stack] if self._shown[module, VALUES]]
+        return [steps[-1] for steps in self._steps(stack, VALUES)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._stacks)
@@ -55,22 +51,16 @@ class Recording(Mapping[str, list[Tensor]]):
     def __len__(self) -> int:
         return len(self._stacks)
 
-    def _steps(self, stack: str) -> list[list[Tensor]]:
-        """The weights of each step, of every layer that was called."""
-        return [steps for module in self._stacks[stack] if (steps := self._shown[module, WEIGHTS])]
+    def _steps(self, stack: str, symbol: str) -> list[list[Tensor]]:
+        """The values that a symbol had at each step, of every layer that was called."""
+        return [steps for module in self._stacks[stack] if (steps := self._shown[module, symbol])]
 
     def _is_one_pass(self, stack: str) -> bool:
-        """Whether every token of a self-attention was a query once, and the keys of a cross-attention stayed the same.
-
-        A recurrent decoder asks once a token; the tokens of a Transformer are counted in its own stack.
-        """
-        for steps in self._steps(stack):
+        """True if each token of a self-attention was a query once, and the keys of a cross-attention stayed."""
+        for steps in self._steps(stack, WEIGHTS):
             batches, _, queries, keys = zip(*(step.shape for step in steps), strict=True)
-            if stack == "cross":
-                whole = set(keys) == {keys[-1]} and ("decoder" in self._stacks or set(queries) == {1})
-            else:
-                whole = sum(queries) == keys[-1]
-            if not whole or len(set(batches)) > 1:
+            is_whole = len(set(keys)) == 1 if stack == "cross" else sum(queries) == keys[-1]
+            if not is_whole or len(set(batches)) > 1:
                 return False
         return True
 

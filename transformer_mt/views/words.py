@@ -57,20 +57,15 @@ class PairTokens:
         return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
 
 
-def tokenize(tokenizer: Tokenizer, text: str, *, begin: int | None = None, end: int | None = None) -> Tokens:
-    """The most probable pieces of a text and their words, with a special symbol before or after them."""
-    ids = tokenizer.encode(text)
-    labels = words(text)
-    # A piece of no word is a word of its own, with a number that no other has.
-    numbers = [word if word >= 0 else -1 - place for place, word in enumerate(tokenizer.word_of_piece(text))]
-    if begin is not None:
-        ids, numbers = [begin, *ids], [-1 - len(ids), *numbers]
-    if end is not None:
-        ids, numbers = [*ids, end], [*numbers, -1 - len(ids)]
-    pieces = tokenizer.pieces(ids)
-    names = {number: labels[number] if number >= 0 else piece for piece, number in zip(pieces, numbers, strict=True)}
-    place = {number: place for place, number in enumerate(names)}
-    return Tokens(tuple(ids), tuple(pieces), tuple(names.values()), tuple(place[number] for number in numbers))
+def tokenize(tokenizer: Tokenizer, text: str, *, before: Sequence[int] = (), after: Sequence[int] = ()) -> Tokens:
+    """The most probable pieces of a text and their words, with special symbols before or after them."""
+    ids = [*before, *tokenizer.encode(text), *after]
+    pieces, labels = tokenizer.pieces(ids), words(text)
+    numbers = [*(-1 for _ in before), *tokenizer.word_of_piece(text), *(-1 for _ in after)]
+    # A piece of no word is a word of its own, with a key that no other has.
+    keys = [(number, -1 if number >= 0 else place) for place, number in enumerate(numbers)]
+    names = {key: labels[key[0]] if key[0] >= 0 else piece for key, piece in zip(keys, pieces, strict=True)}
+    return Tokens(tuple(ids), tuple(pieces), tuple(names.values()), tuple(map([*names].index, keys)))
 
 
 def tokenize_pair(tokenizer: Tokenizer, source: str, target: str, *, limit: int) -> PairTokens:
@@ -79,9 +74,9 @@ def tokenize_pair(tokenizer: Tokenizer, source: str, target: str, *, limit: int)
     Raises `InputError` for a text of more than `limit` tokens, which counts the end symbol.
     """
     pair = PairTokens(
-        source=tokenize(tokenizer, source, end=EOS),
-        read=tokenize(tokenizer, target, begin=BOS),
-        written=tokenize(tokenizer, target, end=EOS),
+        source=tokenize(tokenizer, source, after=[EOS]),
+        read=tokenize(tokenizer, target, before=[BOS]),
+        written=tokenize(tokenizer, target, after=[EOS]),
     )
     for place, tokens in (("SENTENCE", pair.source), ("--target", pair.written)):
         if len(tokens.ids) > limit:
