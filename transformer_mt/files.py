@@ -19,18 +19,16 @@ from functools import partial
 from io import BufferedIOBase, BufferedReader
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeAlias
+from typing import IO, Any, BinaryIO
 
 from transformer_mt.errors import InputError, MachineError
 
-# No waiting for a FIFO, no following of a link. Not every system has all of these flags.
+# Never wait for a FIFO or follow a link. Some systems lack some of these flags.
 OPEN_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 # Bytes of a line. A sentence has some hundred; the rest is for other fields of a JSON object.
 LONGEST_LINE = 1_000_000
 # Bytes without a line break after which a file is not text.
 LONGEST_SKIPPED = 100_000_000
-
-Readable: TypeAlias = IO[bytes] | BufferedIOBase
 
 # Temporary files being written. Who ends the process without unwinding the stack deletes them first.
 unfinished: set[Path] = set()
@@ -62,6 +60,23 @@ def require_directory(path: Path) -> None:
             raise MachineError(f"{path}: not a directory (links are refused); {_REMEDY}")
 
 
+@contextmanager
+def _read_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise MachineError(f"{path}: missing; {_REMEDY}") from None
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def _require_regular(path: Path, status: os.stat_result, limit: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise MachineError(f"{path}: not a regular file (links are refused); {_REMEDY}")
+    if status.st_size > limit:
+        raise MachineError(f"{path}: {status.st_size} bytes, where at most {limit} are expected; {_REMEDY}")
+
+
 def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
     """The content of a file or pipe that the user named. Raises `InputError` where there is none, or too much."""
     try:
@@ -76,31 +91,45 @@ def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
     return content
 
 
-def bounded_lines(file: Readable, *, name: str, limit: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | InputError]]:
+def bounded_lines(
+    file: IO[bytes] | BufferedIOBase, *, name: str, limit: int = LONGEST_LINE
+) -> Iterator[tuple[int, bytes | InputError]]:
     """The lines of a file with their numbers from 1; an `InputError` in place of a line of more than `limit` bytes.
 
     Raises `InputError` where no line break follows for `LONGEST_SKIPPED` bytes.
     """
-    for number in count(1):
-        line = _read_line(file, limit + 1, name)
-        if not line:
-            return
-        if len(line) <= limit:
-            yield number, line
-            continue
-        skipped, rest = len(line), line
-        while rest and not rest.endswith(b"\n"):
-            if skipped > LONGEST_SKIPPED:
-                raise InputError(f"{name}:{number}: more than {LONGEST_SKIPPED:,} bytes in one line; give a text file")
-            rest = _read_line(file, limit, name)
-            skipped += len(rest)
-        yield number, InputError(f"{name}:{number}: more than {limit:,} bytes in one line; split it")
+    try:
+        for number in count(1):
+            line = rest = file.readline(limit + 1)
+            if not line:
+                return
+            if len(line) <= limit:
+                yield number, line
+                continue
+            skipped = len(line)
+            while rest and not rest.endswith(b"\n"):
+                if skipped > LONGEST_SKIPPED:
+                    raise InputError(f"{name}:{number}: no line break in {LONGEST_SKIPPED:,} bytes; give a text file")
+                rest = file.readline(limit)
+                skipped += len(rest)
+            yield number, InputError(f"{name}:{number}: more than {limit:,} bytes in one line; split it")
+    except OSError as error:
+        raise MachineError(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
 
 
 def parse_json(content: bytes | str) -> Any:
     """JSON without NaN, infinities and duplicate keys. Raises `ValueError` for anything else."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) != len(pairs):
+            raise ValueError("a key comes twice")
+        return dict(pairs)
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is not JSON")
+
     try:
-        return json.loads(content, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+        return json.loads(content, object_pairs_hook=unique, parse_constant=refuse)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -112,14 +141,17 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, permissions: int = 0o666) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, mode: int | None = None) -> Iterator[BinaryIO]:
     """A new file that replaces `path`, or the link there, when the block ends without an error."""
     temporary = temporary_name(path)
-    with write_errors(path, temporary):
-        file = open(temporary, "xb", opener=partial(os.open, mode=permissions))  # noqa: SIM115 - closed below
+    with write_errors(path):
+        opener = partial(os.open, mode=0o666 if mode is None else mode)
+        file = open(temporary, "xb", opener=opener)  # noqa: SIM115 - closed below
         unfinished.add(temporary)
         try:
             with file:
+                if mode is not None:  # of which the umask has taken some bits
+                    temporary.chmod(mode)
                 yield file
                 flush(file)
             temporary.replace(path)
@@ -140,22 +172,16 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise InputError(f"{path}: {path.parent} is not a directory; make it, or write elsewhere")
     with write_errors(path):
-        try:
-            mode = path.stat().st_mode
-        except FileNotFoundError:
-            mode = None
-        target, folder = path.resolve(), path.parent.resolve()
-        if mode is None:
-            with replacing(target) as file:
-                yield file
-        elif not stat.S_ISREG(mode) or folder == Path("/dev") or folder.is_relative_to("/proc"):
+        exists, folder, mode = path.exists(), path.parent.resolve(), None
+        if (exists and not path.is_file()) or folder == Path("/dev") or folder.is_relative_to("/proc"):
             with path.open("ab") as file:
                 yield file
-        else:
-            target.open("r+b").close()  # a file that may not be written is not replaced either
-            with replacing(target, permissions=stat.S_IMODE(mode)) as file:
-                os.chmod(file.fileno() if os.chmod in os.supports_fd else file.name, stat.S_IMODE(mode))
-                yield file
+            return
+        if exists:
+            path.open("r+b").close()  # a file that may not be written is not replaced either
+            mode = stat.S_IMODE(path.stat().st_mode)
+        with replacing(path.resolve(), mode=mode) as file:
+            yield file
 
 
 def write_output(path: Path, content: bytes) -> None:
@@ -191,17 +217,14 @@ def original_name(name: str) -> str:
 
 
 @contextmanager
-def write_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """Turn a failure to write `path`, or its `temporary` stand-in, into a `MachineError` that gives the reason."""
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn a failure to write `path`, or something for it, into a `MachineError` that gives the reason."""
     try:
         yield
     except RecursionError:  # raised by `shutil.rmtree`
         raise MachineError(f"{path}: holds directories too deep to delete; delete it by hand") from None
     except OSError as error:
-        place = error.filename or path
-        if temporary is not None and str(place).startswith(str(temporary)):
-            place = path
-        raise MachineError(f"{place}: cannot be written ({error.strerror}); check disk space and permissions") from None
+        raise MachineError(f"{path}: cannot be written ({error.strerror}); check disk space and permissions") from None
 
 
 def flush(file: BinaryIO) -> None:
@@ -219,37 +242,3 @@ def flush_directory(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-@contextmanager
-def _read_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError:
-        raise MachineError(f"{path}: missing; {_REMEDY}") from None
-    except OSError as error:
-        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
-
-
-def _read_line(file: Readable, size: int, name: str) -> bytes:
-    try:
-        return file.readline(size)
-    except OSError as error:
-        raise MachineError(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
-
-
-def _require_regular(path: Path, status: os.stat_result, limit: int) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise MachineError(f"{path}: not a regular file (links are refused); {_REMEDY}")
-    if status.st_size > limit:
-        raise MachineError(f"{path}: {status.st_size} bytes, where at most {limit} are expected; {_REMEDY}")
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key comes twice")
-    return dict(pairs)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

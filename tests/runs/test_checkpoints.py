@@ -215,7 +215,7 @@ def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tm
     exchanged = b"".join([*pieces[:-2], pieces[-1], pieces[-2]]) + vocabulary.removeprefix(b"".join(pieces))
     for name, own, foreign in ((TOKENIZER, vocabulary, exchanged), (CONFIG, config, config + b"# by hand\n")):
         (tmp_path / name).write_bytes(foreign)
-        with pytest.raises(MachineError, match=rf"step-2: was saved with another {name}; restore that file"):
+        with pytest.raises(MachineError, match=rf"{name}: not the one that model\.safetensors was saved with; restore"):
             opened(tmp_path, "training.checkpoint_every=1")
         (tmp_path / name).write_bytes(own)
     assert opened(tmp_path, "training.checkpoint_every=1").trainer.progress.step == 2

@@ -6,10 +6,8 @@ from support.crashes import crash_everywhere
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.checksummed import (
     MANIFEST,
-    checksummed_names,
     read_checksummed,
-    remove_checksummed,
-    remove_leftovers,
+    restore_set_aside,
     write_checksummed,
 )
 
@@ -33,33 +31,23 @@ def test_crash_while_writing_leaves_the_old_directory_or_the_new(tmp_path: Path)
     write_checksummed(path, OLD)
 
     def check() -> None:
-        assert checksummed_names(tmp_path) == {"kept"}
-        found = path if path.exists() else tmp_path / ".kept.old"
-        files = NEW if (found / "empty.bin").exists() else OLD
+        restore_set_aside(path)
+        assert not (tmp_path / ".kept.old").exists()
+        files = NEW if (path / "empty.bin").exists() else OLD
         assert read_checksummed(path, limits(files)) == files
 
     assert crash_everywhere(lambda: write_checksummed(path, NEW), check) >= 10
     assert read_checksummed(path, limits(NEW)) == NEW
-    (tmp_path / ".mine.0123456789abcdef.new").touch()
-    remove_leftovers(tmp_path, "kept")
-    assert sorted(each.name for each in tmp_path.iterdir()) == [".mine.0123456789abcdef.new", "kept"]
 
 
 def test_crash_while_writing_the_first_time_leaves_nothing_or_the_whole(tmp_path: Path) -> None:
     path = tmp_path / "kept"
 
     def check() -> None:
-        if checksummed_names(tmp_path):
+        if path.exists():
             assert read_checksummed(path, limits(NEW)) == NEW
 
     assert crash_everywhere(lambda: write_checksummed(path, NEW), check) >= 10
-
-
-def test_removing_a_checksummed_directory_removes_what_was_set_aside_too(tmp_path: Path) -> None:
-    for name in ("kept", ".kept.old"):
-        write_checksummed(tmp_path / name, OLD)
-    remove_checksummed(tmp_path / "kept")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["a.bin", "empty.bin", MANIFEST])
@@ -117,30 +105,12 @@ def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch
     assert read_checksummed(tmp_path / "kept", limits(NEW)) == NEW
 
 
-def test_what_was_set_aside_is_no_leftover_while_nothing_has_taken_its_place(tmp_path: Path) -> None:
-    write_checksummed(tmp_path / "kept", OLD)
-    (tmp_path / "kept").rename(tmp_path / ".kept.old")
-    remove_leftovers(tmp_path, "kept")
-    assert read_checksummed(tmp_path / "kept", limits(OLD)) == OLD
-
-
-def test_checksummed_directories_are_neither_written_nor_looked_for_behind_a_link(tmp_path: Path) -> None:
+def test_checksummed_directories_are_not_written_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "elsewhere")
-    for use in (checksummed_names, lambda path: write_checksummed(path / "kept", NEW)):
-        with pytest.raises(MachineError, match="linked: not a directory"):
-            use(tmp_path / "linked")
+    with pytest.raises(MachineError, match="linked: not a directory"):
+        write_checksummed(tmp_path / "linked" / "kept", NEW)
     assert not list((tmp_path / "elsewhere").iterdir())
-
-
-def test_a_directory_that_is_deleted_while_it_is_listed_holds_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def deleted(path: Path) -> list[str]:
-        raise FileNotFoundError(2, "No such file or directory", str(path))
-
-    monkeypatch.setattr("os.listdir", deleted)
-    assert checksummed_names(tmp_path) == set()
 
 
 def test_a_failure_to_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,9 @@ from support.recorded_disk import RecordedDisk
 from support.small_training import TRAIN, corpus_in_memory, small_config
 
 from transformer_mt.corpus.word_counts import count_words
+from transformer_mt.errors import MachineError
 from transformer_mt.files import make_directory, write_atomically
-from transformer_mt.runs.checksummed import MANIFEST, remove_checksummed, write_checksummed
+from transformer_mt.runs.checksummed import MANIFEST, write_checksummed
 from transformer_mt.runs.data import DATA, ROWS, DataRecord
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.words import WORDS
@@ -56,14 +57,6 @@ def test_an_old_sealed_directory_is_removed_only_when_the_new_one_stands(
     assert end == ["rename sealed .sealed.old", "rename .sealed.new sealed", "flush .", "remove .sealed.old"]
 
 
-def test_what_was_set_aside_is_removed_before_what_replaced_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("sealed", ".sealed.old"):
-        write_checksummed(tmp_path / name, OLD)
-    disk = RecordedDisk(tmp_path, monkeypatch)
-    remove_checksummed(tmp_path / "sealed")
-    assert disk.operations == ["remove .sealed.old", "remove sealed"]
-
-
 def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,3 +102,19 @@ def test_steps_are_ordered_as_numbers(tmp_path: Path) -> None:
     for step in (10, 9, 100, 8):
         write_checksummed(tmp_path / f"step-{step}", NEW)
     assert saved_steps(tmp_path) == [8, 9, 10, 100]
+
+
+def test_checkpoints_are_not_looked_for_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path)
+    with pytest.raises(MachineError, match="linked: not a directory"):
+        saved_steps(tmp_path / "linked")
+
+
+def test_checkpoints_that_are_deleted_while_they_are_listed_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deleted(path: Path) -> list[str]:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr("os.listdir", deleted)
+    assert saved_steps(tmp_path) == []

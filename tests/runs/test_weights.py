@@ -1,4 +1,3 @@
-import io
 from pathlib import Path
 
 import pytest
@@ -7,21 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.weights import digest, pack, saved_sums, specs_of, unpack
+from transformer_mt.runs.weights import digest, pack, require_specs, saved_sums, specs_of, unpack
 
 
 def test_packed_tensors_come_back(tmp_path: Path) -> None:
     tensors = {"x": torch.randn(3, 5).T, "steps": torch.tensor(7), "y": torch.tensor([2, 0], dtype=torch.uint8)}
-    unpacked = unpack(pack(tensors), specs_of(tensors), path=tmp_path)
+    unpacked = unpack(pack(tensors), path=tmp_path)
+    require_specs(unpacked, specs_of(tensors), path=tmp_path)
     assert unpacked.keys() == tensors.keys()
     assert all(torch.equal(unpacked[name], tensor) for name, tensor in tensors.items())
-    assert unpack(pack({}), {}, path=tmp_path) == {}
+    assert unpack(pack({}), path=tmp_path) == {}
 
 
 @given(content=st.binary(max_size=50) | st.binary(max_size=50).map(lambda tail: pack({"x": torch.ones(3)})[:40] + tail))
 def test_what_is_no_safetensors_file_is_one_line(content: bytes) -> None:
     with pytest.raises(MachineError, match=r"^model.safetensors: damaged or not a safetensors file; .*anew$"):
-        unpack(content, {}, path=Path("model.safetensors"))
+        unpack(content, path=Path("model.safetensors"))
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_the_same_tensors_and_sums_are_the_same_file(tmp_path: Path) -> None:
     sums = {name: name for name in "abcdefgh"}
     packed = pack({"x": torch.ones(3)}, sums)
     assert {pack({"x": torch.ones(3)}, sums) for _ in range(9)} == {packed}
-    assert saved_sums(io.BytesIO(packed)) == sums
+    assert saved_sums(packed) == sums

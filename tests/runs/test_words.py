@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.words import WORDS, pack_words, read_seen_words, read_words
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.words import WORDS, pack_words
 
 WORD = st.text(st.characters(exclude_characters="\n\t", exclude_categories=("Cs",)), min_size=1)
 COUNTS = st.dictionaries(WORD, st.integers(1, 2**40))
@@ -20,13 +21,14 @@ def test_words_come_back_as_they_were_written(
 ) -> None:
     words = TrainingWords(Counter(source), Counter(target), complete)
     (tmp_path / WORDS).write_bytes(pack_words(words))
-    assert read_words(tmp_path / WORDS) == words
+    assert Run(tmp_path).words() == words
 
 
 def test_only_the_words_of_the_source_are_looked_up_and_casing_does_not_count(tmp_path: Path) -> None:
     words = TrainingWords(Counter({"HUND": 3, "Straße": 1}), Counter(dog=2), complete=False)
     (tmp_path / WORDS).write_bytes(pack_words(words))
-    seen = read_seen_words(tmp_path / WORDS)
+    seen = Run(tmp_path).seen_words()
+    assert seen is not None
     assert not seen.complete
     assert seen.never_seen("hund STRASSE dog Katze") == ["dog", "Katze"]
 
@@ -35,7 +37,9 @@ def test_the_commonest_words_stand_first(tmp_path: Path) -> None:
     words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True)
     (tmp_path / WORDS).write_bytes(pack_words(words))
     assert (tmp_path / WORDS).read_text() == "complete\nsource\t3\tb\nsource\t2\tc\nsource\t1\ta\ntarget\t7\tthe"
-    assert list(read_words(tmp_path / WORDS).source) == ["b", "c", "a"]
+    found = Run(tmp_path).words()
+    assert found is not None
+    assert list(found.source) == ["b", "c", "a"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,7 @@ def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / WORDS
     path.write_bytes(content)
     with pytest.raises(MachineError) as caught:
-        read_words(path)
+        Run(tmp_path).words()
     assert str(caught.value) == f"{path}: damaged; restore it, or delete it to do without"
 
 
@@ -60,4 +64,4 @@ def test_a_file_that_is_far_too_long_is_not_read(tmp_path: Path) -> None:
     (tmp_path / WORDS).touch()
     os.truncate(tmp_path / WORDS, 2**40)
     with pytest.raises(MachineError, match="1099511627776 bytes, where at most"):
-        read_words(tmp_path / WORDS)
+        Run(tmp_path).words()

@@ -38,7 +38,7 @@ LONGEST = 120
 BEGINNINGS, SIGNALS, READING = 1.5, 0.6, 2.5
 # The last line of trainers and of readers that are refused.
 REFUSALS = r"is being trained by|another training has begun|belongs to another configuration"
-NOTHING_TO_READ = r"missing; |no such directory|not a run directory"
+NOTHING_TO_READ = r"missing; |no such directory|not a run directory|not the one that model\.safetensors was saved with"
 
 
 class Undisturbed:
@@ -77,7 +77,7 @@ def keep_reading(*, slowly: bool) -> int:
         return call
 
     if slowly:
-        directory.read_regular, directory.open_regular = later(directory.read_regular), later(directory.open_regular)
+        directory.read_regular = later(directory.read_regular)
     while time.monotonic() < end:
         try:
             print(state(Path("run")))

@@ -59,8 +59,8 @@ def runs(
 def _record(path: Path) -> dict[str, Any]:
     """The fields of `--json` for a run; for a damaged one, its `error`."""
     from transformer_mt.cli.load import corpus_name
-    from transformer_mt.runs.checkpoints import Progress, saved_progress
-    from transformer_mt.runs.directory import CHECKPOINTS, Run, saved_steps
+    from transformer_mt.runs.checkpoints import newest_progress
+    from transformer_mt.runs.directory import Run
     from transformer_mt.runs.lock import is_held
 
     files = list(_files(path))
@@ -68,8 +68,7 @@ def _record(path: Path) -> dict[str, Any]:
     size = {"bytes": sum(file.st_size for file in files), "seconds_since": max(0, round(age))}
     try:
         run = Run(path)
-        config, steps = run.config(), saved_steps(path / CHECKPOINTS)
-        progress = saved_progress(path / CHECKPOINTS, steps[-1]) if steps else Progress()
+        config, progress = run.config(), newest_progress(run)
         # Weights that no step led to are those of another run, less the heads that `tmt heads --prune` masked.
         is_pruned = config.init_from.run and not progress.step and run.has_model() and not run.metrics()
         state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(config.training) else "stopped"

@@ -10,8 +10,8 @@ from typing import Any
 
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.experiments.experiment import Experiment, TrainingSummary
-from transformer_mt.runs.checkpoints import saved_progress
-from transformer_mt.runs.directory import CHECKPOINTS, Run, saved_steps
+from transformer_mt.runs.checkpoints import newest_progress
+from transformer_mt.runs.directory import Run
 
 
 @dataclass
@@ -28,8 +28,7 @@ class Runner:
         settings = [part for setting in experiment.settings for part in ("--set", setting)]
         self._tmt(experiment, "train", str(experiment.file), "--run-dir", str(experiment.run), *settings)
         run, steps = Run.open(experiment.run), experiment.config().training.steps
-        checkpoints = run.path / CHECKPOINTS
-        progress = saved_progress(checkpoints, saved_steps(checkpoints)[-1])
+        progress = newest_progress(run)
         if progress.step != steps:
             raise InputError(f"{run.path}: trained for {progress.step} steps, not {steps}; choose another --runs")
         windows = [line["tokens_per_second"] for line in run.metrics() if line["kind"] == "training"]

@@ -1,16 +1,12 @@
 """alignment.json: the cross-attention heads whose mean links the words of a sentence and its translation."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
 
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.files import read_regular
 from transformer_mt.registry import HeadName
 
 ALIGNMENT = "alignment.json"
-_LIMIT = 2**20
 
 
 def _cross_head(name: object) -> HeadName:
@@ -34,11 +30,3 @@ class AlignmentHeads(BaseModel):
     ]
     chosen_by: Literal["links", "guess", "given"]
     error_rate: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
-
-
-def read_alignment(path: Path) -> AlignmentHeads:
-    """The content of the file. Raises `MachineError` for one that is missing, damaged or of another kind."""
-    try:
-        return AlignmentHeads.model_validate_json(read_regular(path, limit=_LIMIT))
-    except (InputError, ValidationError):
-        raise MachineError(f"{path}: damaged; restore it, or delete it to average all heads") from None

@@ -8,37 +8,28 @@
 A checkpoint is complete, and training can continue from it, as long as it has its state.
 """
 
-import io
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
+from transformer_mt.device import DEVICES
 from transformer_mt.errors import MachineError
-from transformer_mt.files import parse_json, read_regular, remove, require_directory, write_errors
-from transformer_mt.runs.checksummed import (
-    read_checksummed,
-    remove_checksummed,
-    remove_leftovers,
-    write_checksummed,
-)
-from transformer_mt.runs.directory import CHECKPOINT_NAME, CHECKPOINTS, MODEL, Run, saved_steps
-from transformer_mt.runs.weights import TensorSpecs, pack, saved_sums, size_limit, specs_of, unpack
+from transformer_mt.files import parse_json, read_regular, remove, write_errors
+from transformer_mt.runs.checksummed import read_checksummed, write_checksummed
+from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
+from transformer_mt.runs.weights import TensorSpecs, pack, require_specs, size_limit, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 
 PROGRESS, STATE = "progress.json", "state.safetensors"
 _PROGRESS_LIMIT = 2**24
-# Beside the main process's generator of the CPU: those of other devices, and those of the other processes.
-GENERATORS = ("cpu", "cuda", "mps")
-_GENERATOR = re.compile(rf"random\.({'|'.join(GENERATORS)})(\.[1-9][0-9]{{0,5}})?")
 _RANDOM_LIMIT = 2**26  # enough for more than ten thousand processes
 
 
@@ -81,12 +72,18 @@ class Progress(BaseModel):
         self.validated_step = self.step
         return best
 
-    def is_consistent(self) -> bool:
-        """Whether training can lead here."""
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> "Progress":
+        """Refuse numbers to which no training leads."""
         steps = [0, *(step for step, _ in self.history)]
-        rising = all(before < after for before, after in zip(steps, [*steps[1:], self.step + 1], strict=True))
-        validated = (self.validated_step == steps[-1]) and (self.best_step in steps[1:] or not self.history)
-        return rising and validated and (self.best_score is None) == (not self.history)
+        if not (
+            all(before < after for before, after in zip(steps, [*steps[1:], self.step + 1], strict=True))
+            and self.validated_step == steps[-1]
+            and (self.best_step in steps[1:] or not self.history)
+            and (self.best_score is None) == (not self.history)
+        ):
+            raise ValueError
+        return self
 
 
 @dataclass(frozen=True)
@@ -112,11 +109,7 @@ class Checkpoints:
 
     def steps(self) -> list[int]:
         """The steps with a complete checkpoint, the newest last."""
-        return [step for step in saved_steps(self.directory) if self._is_complete(step)]
-
-    def _is_complete(self, step: int) -> bool:
-        """Without a directory, a crash has set it aside, or something else stands there, which `load` refuses."""
-        return os.path.lexists(self.path(step) / STATE) or not self.path(step).is_dir()
+        return [step for step in saved_steps(self.directory) if os.path.lexists(self.path(step) / STATE)]
 
     def save(self, checkpoint: Checkpoint, complete: int | None = None, *, weights: Collection[int] = ()) -> None:
         """Write a checkpoint; it is there whole or not at all. Then delete what is no longer needed of others.
@@ -136,12 +129,10 @@ class Checkpoints:
         with write_errors(self.directory):
             for saved in saved_steps(self.directory):
                 path = self.path(saved)
-                if saved in kept:
-                    continue
                 if saved in weights and not path.is_symlink():
-                    remove(path / STATE)
-                else:
-                    remove_checksummed(path)
+                    path = path / STATE
+                if saved not in kept:
+                    remove(path)
 
     def load(self, step: int) -> Checkpoint:
         """Read a complete checkpoint. Raises `MachineError` that names the damaged or foreign file."""
@@ -152,62 +143,46 @@ class Checkpoints:
             STATE: size_limit(self.state) + _RANDOM_LIMIT,
         }
         files = read_checksummed(path, limits)
-        sums = saved_sums(io.BytesIO(files[MODEL]))
-        if foreign := [name for name, own in self.run.sums.items() if sums.get(name) != own]:
-            raise MachineError(f"{path}: was saved with another {foreign[0]}; restore that file, or train anew")
+        tensors = unpack(files[STATE], path=path / STATE)
         state: dict[str, dict[str, Tensor]] = {}
-        for name, tensor in unpack(files[STATE], self.state, path=path / STATE, free=_GENERATOR).items():
+        for name, tensor in tensors.items():
             part, _, own = name.partition(".")
             state.setdefault(part, {})[own] = tensor
-            if name.startswith("random.cpu"):
-                _require_generator(tensor, path=path / STATE)
+        ours = {name: tensors[name] for name in tensors if name in self.state or not name.startswith("random.")}
+        require_specs(ours, self.state, path=path / STATE)
         progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
-        return Checkpoint(progress, unpack(files[MODEL], self.weights, path=path / MODEL), state)
+        return Checkpoint(progress, self.read_weights(step), state)
 
     def read_weights(self, step: int) -> dict[str, Tensor]:
         return Run(self.run.path, step).read_weights(self.weights)
 
-    def remove_leftovers(self) -> None:
-        """Delete the half-written files that a crash left in the run."""
-        self.run.remove_leftovers()
-        if os.path.lexists(self.directory):
-            require_directory(self.directory)
-            remove_leftovers(self.directory, CHECKPOINT_NAME)
 
-
-def saved_progress(directory: Path, step: int) -> Progress:
-    """Where training stood at the checkpoint of a step; of its other files nothing is read."""
-    path = directory / f"step-{step}" / PROGRESS
-    return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=step, path=path)
+def newest_progress(run: Run) -> Progress:
+    """Where training stood at its last checkpoint, of which nothing else is read; at the start without any."""
+    steps = saved_steps(run.path / CHECKPOINTS)
+    if not steps:
+        return Progress()
+    path = run.path / CHECKPOINTS / f"step-{steps[-1]}" / PROGRESS
+    return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=steps[-1], path=path)
 
 
 def states_by_name(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The states of every process's generators: `cpu` is the main process's, `cpu.1` the next one's."""
-    return {_of_rank(name, rank): state for rank, own in enumerate(states) for name, state in own.items()}
+    return {f"{name}.{rank}" if rank else name: own[name] for rank, own in enumerate(states) for name in own}
 
 
 def states_of(random: Mapping[str, Tensor], rank: int) -> dict[str, Tensor]:
     """The states of one process's generators; none where fewer processes have saved them."""
-    return {name: random[key] for name in GENERATORS if (key := _of_rank(name, rank)) in random}
-
-
-def _of_rank(name: str, rank: int) -> str:
-    return f"{name}.{rank}" if rank else name
+    names = {f"{name}.{rank}" if rank else name: name for name in DEVICES}
+    return {name: random[key] for key, name in names.items() if key in random}
 
 
 def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
     try:
         parse_json(content)  # stricter than pydantic's own parser
         progress = Progress.model_validate_json(content)
+        if progress.step == step and progress.model_fields_set == set(Progress.model_fields):
+            return progress
     except ValueError:
-        progress = Progress()
-    if progress.model_fields_set != set(Progress.model_fields) or progress.step != step or not progress.is_consistent():
-        raise MachineError(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
-    return progress
-
-
-def _require_generator(state: Tensor, *, path: Path) -> None:
-    try:
-        torch.Generator().set_state(state)
-    except RuntimeError:
-        raise MachineError(f"{path}: no state of a generator; restore it") from None
+        pass
+    raise MachineError(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,6 @@ from transformer_mt.files import (
     flush,
     flush_directory,
     make_directory,
-    original_name,
     parse_json,
     read_regular,
     remove,
@@ -24,18 +22,17 @@ from transformer_mt.files import (
 
 MANIFEST = "manifest.json"
 
-_SET_ASIDE = re.compile(r"\.(.+)\.old")
 _MANIFEST_LIMIT = 2**16
 
 
 def write_checksummed(path: Path, files: Mapping[str, bytes]) -> None:
     """Write a directory beside its name, flush it to disk, and rename it into place.
 
-    A crash at any moment leaves the old content or the new one to `read_checksummed`.
+    After a crash at any moment, `restore_set_aside` leaves the old content or the new one.
     """
-    temporary, old = temporary_name(path), _set_aside(path)
-    sums = {name: _sum(content) for name, content in files.items()}
-    with write_errors(path, temporary):
+    temporary, old = temporary_name(path), path.with_name(f".{path.name}.old")
+    sums = {name: sum_of(content) for name, content in files.items()}
+    with write_errors(path):
         make_directory(path.parent)
         require_directory(path.parent)
         temporary.mkdir()
@@ -57,13 +54,20 @@ def write_checksummed(path: Path, files: Mapping[str, bytes]) -> None:
         remove(old)
 
 
+def restore_set_aside(path: Path) -> None:
+    """Give a directory its name back where a crash came before its successor had it; else delete it."""
+    old = path.with_name(f".{path.name}.old")
+    if os.path.lexists(path):
+        remove(old)
+    elif os.path.lexists(old):
+        old.rename(path)
+
+
 def read_checksummed(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:
     """The files named in `limits`, which are all that a directory holds, each of at most this many bytes.
 
     Raises `MachineError` naming the file that is missing, changed, too large, or not a regular file.
     """
-    if not os.path.lexists(path) and os.path.lexists(_set_aside(path)):
-        path = _set_aside(path)  # a crash came between the two renames
     require_directory(path)
     try:
         sums = parse_json(read_regular(path / MANIFEST, limit=_MANIFEST_LIMIT))
@@ -73,43 +77,11 @@ def read_checksummed(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:
         raise MachineError(f"{path / MANIFEST}: damaged; the checkpoint cannot be trusted")
     files = {name: read_regular(path / name, limit=limit) for name, limit in limits.items()}
     for name, content in files.items():
-        if _sum(content) != sums[name]:
+        if sum_of(content) != sums[name]:
             raise MachineError(f"{path / name}: damaged (its SHA-256 is not the one in {MANIFEST})")
     return files
 
 
-def checksummed_names(parent: Path) -> set[str]:
-    """The names below `parent` that `read_checksummed` can try. Raises where `parent` is not a directory."""
-    if not os.path.lexists(parent):
-        return set()
-    require_directory(parent)
-    names: list[str] = []
-    with suppress(FileNotFoundError):  # another process may just have deleted it
-        names = os.listdir(parent)
-    aside = {match[1] for name in names if (match := _SET_ASIDE.fullmatch(name))}
-    return aside | {name for name in names if not name.startswith(".")}
-
-
-def remove_checksummed(path: Path) -> None:
-    """Delete a directory with what a crash may have left of an earlier one."""
-    remove(_set_aside(path))
-    remove(path)
-
-
-def remove_leftovers(directory: Path, names: str) -> None:
-    """Delete what crashes left of writing files and directories whose names match. For the only writer here."""
-    with write_errors(directory):
-        for leftover in os.listdir(directory):
-            replaced = _SET_ASIDE.fullmatch(leftover)
-            name = replaced[1] if replaced and os.path.lexists(directory / replaced[1]) else original_name(leftover)
-            if name != leftover and re.fullmatch(names, name):
-                remove(directory / leftover)
-
-
-def _set_aside(path: Path) -> Path:
-    """Where a directory waits while another takes its name."""
-    return path.with_name(f".{path.name}.old")
-
-
-def _sum(content: bytes) -> str:
+def sum_of(content: bytes) -> str:
+    """The SHA-256 of a file's content."""
     return hashlib.sha256(content).hexdigest()

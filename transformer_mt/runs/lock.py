@@ -23,10 +23,9 @@ def acquire(directory: Path) -> bool:
 
     Raises `InputError` when another process holds it. Readers need no lock.
     """
-    place = directory.resolve()
+    place, path = directory.resolve(), directory / LOCK
     if place in _held:
         return False
-    path = directory / LOCK
     if os.path.lexists(path) and not (stat.S_ISREG((status := path.lstat()).st_mode) and status.st_nlink == 1):
         raise MachineError(f"{path}: is a link or not a regular file; delete it")
     lock = FileLock(path, timeout=_TIMEOUT)
@@ -50,15 +49,14 @@ def release(directory: Path) -> None:
 
 def is_held(directory: Path) -> bool:
     """Whether a process trains in the directory; False where that cannot be found out."""
-    path = directory / LOCK
-    if directory.resolve() in _held:
-        return True
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
+        if not os.path.lexists(directory / LOCK):
             return False
-        with FileLock(path, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError:
+        is_free = acquire(directory)
+    except MachineError:
         return False
+    except InputError:
+        return True
+    if is_free:
+        release(directory)
+    return not is_free

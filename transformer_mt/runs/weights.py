@@ -3,9 +3,7 @@
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping
-from io import BufferedIOBase
 from pathlib import Path
 
 import safetensors
@@ -20,7 +18,6 @@ from transformer_mt.models.seq2seq import Seq2Seq
 # The type and shape of every tensor by its name.
 TensorSpecs = dict[str, tuple[torch.dtype, tuple[int, ...]]]
 
-_LONGEST_HEADER = 2**24
 _SUMS = "sums"
 
 
@@ -31,33 +28,26 @@ def pack(tensors: Mapping[str, Tensor], sums: dict[str, str] | None = None) -> b
     return bytes(safetensors.torch.save(contiguous, sums and {_SUMS: json.dumps(sums)}))
 
 
-def unpack(
-    content: bytes, expected: TensorSpecs | None, *, path: Path, free: re.Pattern[str] | None = None
-) -> dict[str, Tensor]:
+def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
     """The tensors that `pack` packed; `path` names the file in errors. Nothing in the file can execute.
 
-    Raises `MachineError` where they are not those expected (others whose names match `free` aside), are not finite, or
-    are counts below 0.
+    Raises `MachineError` for another kind of file, numbers that are not finite, and counts below 0.
     """
     try:
         tensors = safetensors.torch.load(content)
-    except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type that torch has not
+    except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type unknown to torch
         raise MachineError(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
-    if expected is not None:
-        known = {name for name in tensors if name in expected or not (free and free.fullmatch(name))}
-        if specs_of({name: tensors[name] for name in known}) != expected:
-            raise misfit(path)
     for name, tensor in tensors.items():
         if not tensor.isfinite().all() or (tensor.dtype == torch.int64 and (tensor < 0).any()):
             raise MachineError(f"{path}: the weights are not finite ({name}); restore it or train anew")
     return tensors
 
 
-def saved_sums(file: BufferedIOBase) -> dict[str, str]:
+def saved_sums(content: bytes) -> dict[str, str]:
     """The sums that `pack` wrote, from the head of a file: its length in eight bytes, then JSON. Empty without any."""
     try:
-        length = int.from_bytes(file.read(8), "little")
-        sums = parse_json(parse_json(file.read(min(length, _LONGEST_HEADER)))["__metadata__"][_SUMS])
+        header = content[8 : 8 + int.from_bytes(content[:8], "little")]
+        sums = parse_json(parse_json(header)["__metadata__"][_SUMS])
     except (KeyError, TypeError, ValueError):
         return {}
     return sums if isinstance(sums, dict) else {}
@@ -78,6 +68,12 @@ def specs_of(tensors: Mapping[str, Tensor]) -> TensorSpecs:
     return {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
 
 
+def require_specs(tensors: Mapping[str, Tensor], specs: TensorSpecs, *, path: Path) -> None:
+    """Raise `MachineError` for a file with other tensors than the configuration describes."""
+    if specs_of(tensors) != specs:
+        raise MachineError(f"{path}: the weights do not fit config.toml; restore both files from the same run")
+
+
 def size_limit(specs: TensorSpecs) -> int:
     """More bytes than any file of such tensors has."""
     tensors = sum(dtype.itemsize * math.prod(shape) for dtype, shape in specs.values())
@@ -96,8 +92,3 @@ def load_weights(model: Seq2Seq, weights: Mapping[str, Tensor]) -> None:
     """Fill a model with weights of its specs."""
     for name, tensor in weights_of(model).items():
         tensor.copy_(weights[name])
-
-
-def misfit(path: Path) -> MachineError:
-    """The error of a file with other tensors than the configuration describes."""
-    return MachineError(f"{path}: the weights do not fit config.toml; restore both files from the same run")

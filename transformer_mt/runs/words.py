@@ -6,13 +6,11 @@ The first line says whether they are all (`complete`) or rare ones are missing (
 from collections import Counter
 from pathlib import Path
 
-from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
+from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.errors import MachineError
-from transformer_mt.files import read_regular
 
 WORDS = "words.tsv"
 
-_LIMIT = 2**30
 _LARGEST_COUNT = 2**53
 
 
@@ -22,17 +20,6 @@ def pack_words(words: TrainingWords) -> bytes:
     for side in ("source", "target"):
         lines += [f"{side}\t{count}\t{word}" for word, count in getattr(words, side).most_common()]
     return "\n".join(lines).encode("utf-8", "replace")
-
-
-def read_words(path: Path) -> TrainingWords:
-    """The words in the file of a run. Raises `MachineError` for a missing or damaged one."""
-    return unpack_words(read_regular(path, limit=_LIMIT), path=path)
-
-
-def read_seen_words(path: Path) -> SeenWords:
-    """The words of the sources in the file of a run, to look others up."""
-    words = read_words(path)
-    return SeenWords(frozenset("\n".join(words.source).casefold().split("\n")), words.complete)
 
 
 def unpack_words(content: bytes, *, path: Path) -> TrainingWords:

@@ -99,7 +99,7 @@ def open_training(
         session = build_session(config, run, corpora, tokenizer=tokenizer, distributed=distributed)
         if not continuing:
             on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
-        on_main(session.trainer.checkpoints.remove_leftovers)
+        on_main(run.remove_leftovers)
         notes = (*session.notes, *resume_newest(session.trainer))
         unless_opened.pop_all()
     return replace(session, notes=notes)
