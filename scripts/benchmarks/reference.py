@@ -18,9 +18,8 @@ from transformer_mt.distributed import Distributed
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
-from transformer_mt.training.data import TrainingCorpora, TrainingData
+from transformer_mt.training.data import BatchStream, TrainingCorpora, TrainingData
 from transformer_mt.training.session import build_session
-from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
 
 # The lengths of Multi30k's captions in 6,000 subwords, `EOS` included: ln of a source's and of its target's given it.

@@ -9,7 +9,6 @@ from transformer_mt.training.data import TrainingCorpora
 from transformer_mt.training.sanity_check import (
     largest_batches,
     overfit,
-    peak_memory,
     seconds_per_step,
     shapes,
     try_batch,
@@ -38,7 +37,6 @@ def test_shapes_are_those_of_the_batch(training: TrainingSession) -> None:
 
 def test_the_check_measures_and_writes_nothing(training: TrainingSession, tmp_path: Path) -> None:
     assert seconds_per_step(training.trainer) > 0
-    assert (peak_memory(training.trainer.device) or 1.0) > 0
     assert not list(tmp_path.iterdir())
 
 

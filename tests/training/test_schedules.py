@@ -107,8 +107,7 @@ def test_a_warmup_as_long_as_training_leaves_nothing_to_fall(name: str) -> None:
     with pytest.raises(InputError) as caught:
         build_schedule(configured(name, warmup=7, steps=7))
     assert str(caught.value) == (
-        f"schedule.warmup: 7, but training ends at step 7, before {name} could fall; lower schedule.warmup or raise "
-        "training.steps"
+        "schedule.warmup: 7, but training ends at step 7; lower schedule.warmup or raise training.steps"
     )
     assert build_schedule(configured(name, warmup=6, steps=7))(7) > 0
 
@@ -129,8 +128,8 @@ def test_noam_takes_a_factor_or_a_learning_rate() -> None:
     with pytest.raises(InputError) as caught:
         build_schedule(configured("noam", factor=0.5, learning_rate=0.001))
     assert str(caught.value) == (
-        "schedule.learning_rate: 0.001 is the peak, and so is what schedule.factor 0.5 makes; set that to 1, or leave "
-        "the learning rate out"
+        "schedule.learning_rate: 0.001 is the peak, and schedule.factor 0.5 sets another; set that to 1, or leave the "
+        "learning rate out"
     )
 
 
@@ -143,6 +142,6 @@ def test_with_epochs_a_schedule_that_falls_to_the_last_step_is_refused(name: str
     with pytest.raises(InputError) as caught:
         build_schedule(configured(name, epochs=3))
     assert str(caught.value) == (
-        f"training.epochs: schedule.name {name} falls to the last step, and how many steps 3 epochs have is not known "
-        "beforehand; give training.steps instead, or choose another schedule"
+        f"training.epochs: schedule.name {name} falls to the last step, which epochs leave open; give training.steps "
+        "instead, or choose another schedule"
     )

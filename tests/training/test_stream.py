@@ -9,8 +9,7 @@ from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.distributed import Distributed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.data import TrainingData, WeightedCorpus
-from transformer_mt.training.stream import BatchStream
+from transformer_mt.training.data import BatchStream, TrainingData, WeightedCorpus
 
 SAMPLED = "tokenizer.sampling=subword"
 

@@ -29,18 +29,11 @@ def pack(tensors: Mapping[str, Tensor], sums: dict[str, str] | None = None) -> b
 
 
 def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
-    """The tensors that `pack` packed; `path` names the file in errors. Nothing in the file can execute.
-
-    Raises `MachineError` for another kind of file, numbers that are not finite, and counts below 0.
-    """
+    """The tensors that `pack` packed; `path` names the file in errors. Nothing in the file can execute."""
     try:
-        tensors = safetensors.torch.load(content)
+        return safetensors.torch.load(content)
     except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type unknown to torch
         raise MachineError(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
-    for name, tensor in tensors.items():
-        if not tensor.isfinite().all() or (tensor.dtype == torch.int64 and (tensor < 0).any()):
-            raise MachineError(f"{path}: the weights are not finite ({name}); restore it or train anew")
-    return tensors
 
 
 def saved_sums(content: bytes) -> dict[str, str]:
@@ -69,9 +62,12 @@ def specs_of(tensors: Mapping[str, Tensor]) -> TensorSpecs:
 
 
 def require_specs(tensors: Mapping[str, Tensor], specs: TensorSpecs, *, path: Path) -> None:
-    """Raise `MachineError` for a file with other tensors than the configuration describes."""
+    """Raise `MachineError` for other tensors, numbers that are not finite, and counts below 0 in the file `path`."""
     if specs_of(tensors) != specs:
         raise MachineError(f"{path}: the weights do not fit config.toml; restore both files from the same run")
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all() or (tensor.dtype == torch.int64 and (tensor < 0).any()):
+            raise MachineError(f"{path}: the weights are not finite ({name}); restore it or train anew")
 
 
 def size_limit(specs: TensorSpecs) -> int:

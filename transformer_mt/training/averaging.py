@@ -1,4 +1,4 @@
-"""Which weights come out of training: the best, a running average, or a mean over checkpoints."""
+"""The weights that come out of training: the best, a running average, or a mean over checkpoints."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -34,23 +34,27 @@ class Averaging:
         """The model to validate."""
         return self.model
 
+    def averaged(self, history: History, count: int) -> list[int]:
+        """The validated steps, at most `count`, whose mean is used, in order of training; none to use the best."""
+        return []
+
     def select_weights(self, history: History, *, best: bool, read: ReadWeights) -> dict[str, Tensor] | None:
         """The weights to use after a validation, None where they stay as they were."""
-        del history, read
+        if steps := self.averaged(history, self.config.average_checkpoints):
+            present = history[-1][0]
+            return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
         return weights_of(self.candidate()) if best else None
 
     def steps_to_keep(self, history: History) -> set[int]:
-        """The steps whose weights later averages may need."""
-        del history
-        return set()
+        """The steps whose weights later means may need, and one more, in case the newest checkpoint gets damaged."""
+        return set(self.averaged(history, self.config.average_checkpoints + 1))
 
     def state(self) -> dict[str, Tensor]:
         """The tensors beside the candidate's weights from which training continues."""
         return {}
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
-        """Continue from the candidate's weights and from what `state` gave."""
-        del state
+        """Continue from the candidate's weights and from the tensors of `state`."""
         load_weights(self.candidate(), weights)
 
 
@@ -62,60 +66,48 @@ class ExponentialMovingAverage(Averaging):
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
         super().__init__(model, config)
-        self.averaged = AveragedModel(model, multi_avg_fn=self._average, use_buffers=True)
+        self.average = AveragedModel(model, multi_avg_fn=self._average, use_buffers=True)
 
-    def _average(self, averaged: Any, current: Any, on_device: Tensor | int) -> None:
-        del on_device  # reading the number there would wait for a GPU
-        count = int(self.averaged.n_averaged)
+    def _average(self, averaged: Any, current: Any, _: Tensor | int) -> None:
+        count = int(self.average.n_averaged)  # the third argument lies on the model's device: a GPU would be waited for
         decay = min(self.config.ema_decay, (1 + count) / (10 + count))
         get_ema_multi_avg_fn(decay)(averaged, current, count)  # type: ignore[no-untyped-call]
 
     @override
     def update(self) -> None:
-        self.averaged.update_parameters(self.model)
+        self.average.update_parameters(self.model)
 
     @override
     def candidate(self) -> Seq2Seq:
-        module = self.averaged.module
+        module = self.average.module
         assert isinstance(module, Seq2Seq)
         return module
 
     @override
     def state(self) -> dict[str, Tensor]:
-        return weights_of(self.model) | {"n_averaged": self.averaged.n_averaged}
+        return weights_of(self.model) | {"n_averaged": self.average.n_averaged}
 
     @override
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
         super().load(weights, state)
         load_weights(self.model, state)
-        self.averaged.n_averaged.copy_(state["n_averaged"])
+        self.average.n_averaged.copy_(state["n_averaged"])
 
 
 class LastCheckpoints(Averaging):
     """`last`: the mean of the last validated weights (Vaswani et al. 2017, §6.1)."""
 
-    rank: Callable[[tuple[int, float]], float] = itemgetter(0)
-
-    def chosen(self, history: History, count: int) -> list[int]:
-        """The validated steps of the highest rank, in order of training."""
-        return sorted(step for step, _ in sorted(history, key=self.rank, reverse=True)[:count])
-
     @override
-    def select_weights(self, history: History, *, best: bool, read: ReadWeights) -> dict[str, Tensor] | None:
-        present = history[-1][0]
-        steps = self.chosen(history, self.config.average_checkpoints)
-        return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
-
-    @override
-    def steps_to_keep(self, history: History) -> set[int]:
-        """One step more than is averaged, in case the newest checkpoint gets damaged."""
-        return set(self.chosen(history, self.config.average_checkpoints + 1))
+    def averaged(self, history: History, count: int) -> list[int]:
+        return [step for step, _ in history][-count:]
 
 
-class BestCheckpoints(LastCheckpoints):
+class BestCheckpoints(Averaging):
     """`best`: the mean of the validated weights with the best scores."""
 
-    rank = itemgetter(1)
+    @override
+    def averaged(self, history: History, count: int) -> list[int]:
+        return sorted(step for step, _ in sorted(history, key=itemgetter(1), reverse=True)[:count])
 
 
 AVERAGING: dict[str, type[Averaging]] = {
@@ -133,8 +125,8 @@ def build_averaging(config: TrainingConfig, model: Seq2Seq) -> Averaging:
 
 def mean_weights(several: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of every tensor over several sets of weights, summed in float64."""
-    count = 0
     sums: dict[str, Tensor] = {}
+    count = 0
     for weights in several:
         count += 1
         for name, tensor in weights.items():

@@ -16,7 +16,7 @@ from transformer_mt.device import as_computed
 from transformer_mt.models.seq2seq import States
 from transformer_mt.tokenizer.symbols import PAD
 
-# So many rows make an efficient product; a GPU is busy only with more.
+# Rows for an efficient product; a GPU is busy only with more.
 CPU_ROWS, GPU_ROWS = 512, 8192
 # exp(60) times any size of vocabulary is finite in float32, and exp(−60) not yet zero.
 LARGEST = 60.0
@@ -30,7 +30,7 @@ def chunked_linear_cross_entropy(
     Padding is not computed at all. Not for float16, in which a gradient that is made before the loss is scaled has no
     room.
     """
-    # That number is given, so that no GPU has to be asked for it.
+    # The number of tokens is given: a GPU would have to be waited for.
     real = (labels.flatten() == PAD).int().argsort(stable=True)[:tokens]
     inputs = as_computed(states.flatten(0, 1).index_select(0, real), output.weight, output.bias)
     loss: Tensor = _CrossEntropy.apply(*inputs, labels.flatten()[real], label_smoothing)  # type: ignore[no-untyped-call]
@@ -40,8 +40,8 @@ def chunked_linear_cross_entropy(
 class _CrossEntropy(torch.autograd.Function):
     """∂loss/∂z_k = p_k − (1 − ε) [k = label] − ε/V, z the logits of a row; products of it are all other gradients.
 
-    p_k = e_k / Σ e, e_k = exp(z_k). What is the same for a whole row, or for all k, acts on the small factors of the
-    products and not on the V numbers of each row: 1 / Σ e, the mean of z, and ε/V.
+    p_k = e_k / Σ e, e_k = exp(z_k). Factors of a whole row, or of all k, act on the small factors of the products and
+    not on the V numbers of each row: 1 / Σ e, the mean of z, and ε/V.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The pairs of each epoch as tokens, and the vocabulary that is learned from them."""
+"""The pairs of each epoch as tokens and as batches, and the vocabulary that is learned from them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,14 +10,15 @@ import pyarrow as pa
 import sentencepiece
 import torch
 
-from transformer_mt.batching.batches import Indices, derive_seed
+from transformer_mt.batching.batches import Batch, Indices, derive_seed, plan_batches
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
-from transformer_mt.config.sections import Config, TokenizerConfig
+from transformer_mt.config.sections import Config, TokenizerConfig, TrainingConfig
 from transformer_mt.corpus.cache import cached
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords, count_words
+from transformer_mt.distributed import Distributed
 from transformer_mt.runs.data import DataRecord
 from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
@@ -64,12 +65,11 @@ class TrainingCorpora:
 class TrainingData:
     """The pairs of one corpus, each once an epoch, mixed with pairs of others in proportion to their weights.
 
-    An epoch is a function of (corpora, vocabulary, configuration, epoch). Of a streamed corpus it is one
-    block.
+    An epoch is a function of (corpora, vocabulary, configuration, epoch). Of a streamed corpus it is one block.
     """
 
     def __init__(self, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer, config: Config) -> None:
-        """The first is the main corpus, whose weight says nothing."""
+        """The first is the main corpus, whose weight is ignored."""
         self._corpora, self._tokenizer, self._config = corpora, tokenizer, config
         self._parts: list[EncodedPairs] = []
 
@@ -110,6 +110,46 @@ class TrainingData:
         return torch.cat(rows)
 
 
+class BatchStream:
+    """Epoch after epoch of batches, with a position that can be noted and returned to.
+
+    An epoch is a function of (data, configuration, epoch). Of several processes, each takes the batch of its rank from
+    every group of as many batches.
+    """
+
+    def __init__(self, data: TrainingData, config: TrainingConfig, *, distributed: Distributed) -> None:
+        self._data, self._config, self._distributed = data, config, distributed
+        self.seek(0, 0)
+
+    def seek(self, epoch: int, index: int) -> None:
+        """Go to batch `index` of an epoch."""
+        self.epoch, self.index = epoch, index
+        self.encoded, rows = self._data.epoch(epoch)
+        self.plan = plan_batches(
+            self.encoded.source_lengths,
+            self.encoded.target_lengths,
+            rows=rows,
+            batch_tokens=self._config.batch_tokens,
+            seed=self._config.seed,
+            epoch=epoch,
+            processes=self._distributed.world_size,
+        )
+
+    def take(self) -> Batch:
+        """The next batch of this process; an epoch ends where there is none left for one of them."""
+        position = self.next_position()
+        if position != (self.epoch, self.index):
+            self.seek(*position)
+        batch = self.encoded.batch(self.plan[self.index + self._distributed.rank])
+        self.index += self._distributed.world_size
+        return batch
+
+    def next_position(self) -> tuple[int, int]:
+        """Epoch and index for `seek` of the batch that `take` begins with next: after an epoch the next one's first."""
+        is_over = self.index + self._distributed.world_size > len(self.plan)
+        return (self.epoch + 1, 0) if is_over else (self.epoch, self.index)
+
+
 def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
     """The `count` pairs that an epoch takes of a corpus: one random order after another, each gone through once."""
     start = epoch * count
@@ -127,7 +167,6 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
         return _learn(corpora, config)
     digests = "-".join(str(corpus.digest) for corpus in corpora)
     key = f"vocabulary-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
-
     schema = pa.schema({"model": pa.binary(), "note": pa.string()})
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -28,8 +28,7 @@ from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
 class Objective(ABC):
     """A loss summed over the target tokens of a batch, with the terms that modules of the model add to it."""
 
-    # How often the model is run.
-    passes = 1
+    passes = 1  # of the model
 
     def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         """The summed loss, to take the gradient of; the model is in training mode.
@@ -39,18 +38,11 @@ class Objective(ABC):
         """
         with collecting_losses() as terms:
             loss = self.loss(model, batch)
-        return loss + self.tokens(batch) / self.passes * sum(terms)
+        return loss + batch.target_tokens / self.passes * sum(terms)
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         """The objective's own summed loss."""
-
-    def tokens(self, batch: Batch) -> int:
-        """The number of tokens that the loss of this batch is a sum over, before it is computed.
-
-        With accumulation, sums over several batches are divided by the tokens of all before the first backward pass.
-        """
-        return batch.target_tokens
 
 
 class CrossEntropy(Objective):

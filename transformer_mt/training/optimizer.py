@@ -23,11 +23,9 @@ def adam(model: nn.Module, config: AdamConfig) -> torch.optim.Optimizer:
 def adamw(model: nn.Module, config: AdamWConfig) -> torch.optim.Optimizer:
     """w ← w − η λ w beside Adam's step (Loshchilov and Hutter 2019), for matrices that are no embeddings."""
     embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
-    decayed: list[nn.Parameter] = []
-    others: list[nn.Parameter] = []
-    for parameter in model.parameters():
-        (decayed if parameter.ndim > 1 and id(parameter) not in embeddings else others).append(parameter)
-    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    matrices = [each for each in model.parameters() if each.ndim > 1 and id(each) not in embeddings]
+    others = [each for each in model.parameters() if each.ndim <= 1 or id(each) in embeddings]
+    groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
 
 

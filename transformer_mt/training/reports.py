@@ -52,7 +52,7 @@ class WindowReport:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The quality of the candidate weights: cross-entropy in nats a target token (no smoothing), BLEU, chrF, samples.
+    """The quality of the candidate weights; the loss is the cross-entropy in nats a target token, without smoothing.
 
     A sample is a source sentence, its reference and the present translation.
     """
@@ -123,13 +123,9 @@ class MetricsLog:
         with write_errors(directory):
             make_directory(directory)
             require_directory(directory)
-            self._tensorboard = SummaryWriter(str(directory), purge_step=step + 1)
-        try:
+            writer = SummaryWriter(str(directory), purge_step=step + 1)
+        with writer as self._tensorboard:
             yield
-        finally:
-            with write_errors(directory):
-                self._tensorboard.close()
-            self._tensorboard = None
 
     def step(self, report: StepReport) -> WindowReport | None:
         """Log a step; returns the report of the window that it completes, if it does."""
@@ -142,10 +138,9 @@ class MetricsLog:
         return window
 
     def validation(self, report: ValidationReport) -> None:
-        scores = asdict(report.validation)
+        record = {"step": report.step, "epoch": report.epoch, **asdict(report.validation), "best": report.best}
         names = ("source", "reference", "translation")
-        samples = [dict(zip(names, sample, strict=True)) for sample in scores.pop("samples")]
-        record = {"step": report.step, "epoch": report.epoch, **scores, "best": report.best}
+        samples = [dict(zip(names, sample, strict=True)) for sample in record.pop("samples")]
         self._write("validation", {**record, "seconds": round(report.seconds, 3), "samples": samples})
 
     def _write(self, kind: str, record: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """`tmt train --check`: shapes, cost, and whether the model can learn a single batch, before training starts."""
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,8 +14,8 @@ from transformer_mt.config.sections import Config
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.training.data import BatchStream
 from transformer_mt.training.session import build_session, open_corpora
-from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
 
 LEARNING_RATE, MOST_STEPS, PAIRS_LEARNED = 1e-3, 400, 16
@@ -43,7 +42,7 @@ def check_training(config: Config, note: Callable[[str], object]) -> Iterator[st
     yield from (f"  {name:18} {_parameters(part):>12,}" for name, part in trainer.model.named_children())
     batch = encoded.batch(plan[0]).to(trainer.device)
     yield from ("", f"a batch of {_size(batch)}")
-    for source, target in list(zip(batch.source.tolist(), batch.labels.tolist(), strict=True))[:PAIRS_SHOWN]:
+    for source, target in zip(batch.source[:PAIRS_SHOWN].tolist(), batch.labels.tolist(), strict=False):
         yield from (f"  {' '.join(tokenizer.pieces(tokens))}" for tokens in (source, target))
     yield from ("", "shapes (batch × length × width, heads after the batch)")
     made = shapes(trainer.model, batch)
@@ -56,10 +55,10 @@ def check_training(config: Config, note: Callable[[str], object]) -> Iterator[st
     steps = config.training.steps
     if config.training.epochs:
         steps = math.ceil(config.training.epochs * len(plan) / config.training.accumulation_steps)
-    seconds, memory = seconds_per_step(trainer), peak_memory(trainer.device)
+    seconds = seconds_per_step(trainer)
     yield f"time        {seconds:.2f} s a step, {seconds * steps / 60:.1f} minutes for {steps} steps"
-    if memory is not None:
-        yield f"memory      {memory:.2f} GiB at the most so far"
+    if trainer.device.type == "cuda":
+        yield f"memory      {torch.cuda.max_memory_allocated(trainer.device) / 2**30:.2f} GiB at the most so far"
     batch = encoded.batch(plan[0][:PAIRS_LEARNED]).to(trainer.device)
     for step, accuracy in overfit(trainer, batch):
         note(f"overfitting {len(batch.pairs)} pairs: step {step}, {100 * accuracy:.1f} % right")
@@ -76,18 +75,15 @@ def shapes(model: nn.Module, batch: Batch) -> dict[str, str]:
     shapes: dict[str, str] = {}
 
     def note(_: nn.Module, inputs: object, output: object, *, name: str) -> None:
-        del inputs
         first = output[0] if isinstance(output, tuple) and output else output
         if isinstance(first, Tensor):
             shapes.setdefault(name, "×".join(map(str, first.shape)))
 
     hooks = [module.register_forward_hook(partial(note, name=name)) for name, module in model.named_modules() if name]
-    try:
-        with torch.no_grad():
-            model(batch.source, batch.decoder_input)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with torch.no_grad():
+        model(batch.source, batch.decoder_input)
+    for hook in hooks:
+        hook.remove()
     return shapes
 
 
@@ -112,7 +108,7 @@ def largest_batches(stream: BatchStream) -> list[Batch]:
 def try_batch(trainer: Trainer, batch: Batch) -> None:
     """Both passes over a batch, which take most of a step's memory. Raises `MachineError` where it is not enough."""
     trainer.model.train()
-    float(trainer.backward(batch.to(trainer.device), trainer.objective.tokens(batch)))
+    float(trainer.backward(batch.to(trainer.device), batch.target_tokens))
     trainer.model.zero_grad()
 
 
@@ -122,7 +118,7 @@ def overfit(trainer: Trainer, batch: Batch) -> Iterator[tuple[int, float]]:
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     real = batch.labels != PAD
     for step in range(1, MOST_STEPS + 1):
-        trainer.backward(batch, trainer.objective.tokens(batch))
+        trainer.backward(batch, batch.target_tokens)
         trainer.scaler.step(optimizer)
         trainer.scaler.update()
         optimizer.zero_grad()
@@ -133,18 +129,6 @@ def overfit(trainer: Trainer, batch: Batch) -> Iterator[tuple[int, float]]:
             yield step, accuracy
             if accuracy == 1.0:
                 return
-
-
-def peak_memory(device: torch.device) -> float | None:
-    """The most memory that the process has held in GiB, on its GPU or in main memory; None on Windows."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device) / 2**30
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
 
 
 def _parameters(part: nn.Module) -> int:

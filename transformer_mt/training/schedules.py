@@ -64,32 +64,32 @@ SCHEDULES: dict[str, Callable[..., float]] = {
 def build_schedule(config: Config) -> Schedule:
     """The schedule that the configuration names, for its model's width and its number of steps.
 
-    Raises `InputError` for a schedule that falls to an end that is not known or no later than its warm-up, and for two
-    peaks.
+    Raises `InputError` for two peaks, and for a schedule that falls to an end that is unknown or within its warm-up.
     """
-    chosen, steps, epochs = config.schedule, config.training.steps, config.training.epochs
+    chosen, steps = config.schedule, config.training.steps
     function = lookup(SCHEDULES, chosen.name, key="schedule.name")
     if isinstance(chosen, NoamConfig) and chosen.learning_rate and chosen.factor != NoamConfig().factor:
         raise InputError(
-            f"schedule.learning_rate: {chosen.learning_rate:g} is the peak, and so is what schedule.factor "
-            f"{chosen.factor:g} makes; set that to 1, or leave the learning rate out"
+            f"schedule.learning_rate: {chosen.learning_rate:g} is the peak, and schedule.factor {chosen.factor:g} sets "
+            "another; set that to 1, or leave the learning rate out"
         )
-    if depends_on_steps(chosen) and epochs:
-        raise InputError(
-            f"training.epochs: schedule.name {chosen.name} falls to the last step, and how many steps {epochs} epochs "
-            "have is not known beforehand; give training.steps instead, or choose another schedule"
-        )
-    if depends_on_steps(chosen) and steps <= chosen.warmup:
-        raise InputError(
-            f"schedule.warmup: {chosen.warmup}, but training ends at step {steps}, before {chosen.name} could fall; "
-            "lower schedule.warmup or raise training.steps"
-        )
+    if depends_on_steps(chosen):
+        if config.training.epochs:
+            raise InputError(
+                f"training.epochs: schedule.name {chosen.name} falls to the last step, which epochs leave open; give "
+                "training.steps instead, or choose another schedule"
+            )
+        if steps <= chosen.warmup:
+            raise InputError(
+                f"schedule.warmup: {chosen.warmup}, but training ends at step {steps}; lower schedule.warmup or raise "
+                "training.steps"
+            )
     known = chosen.model_dump() | {"width": config.model.width, "steps": steps}
     return partial(function, **{name: known[name] for name in _numbers(function)})
 
 
 def depends_on_steps(config: ScheduleConfig) -> bool:
-    """Whether another number of steps in all changes the learning rate of every step."""
+    """True where another number of steps in all changes the learning rate of every step."""
     return "steps" in _numbers(lookup(SCHEDULES, config.name, key="schedule.name"))
 
 
@@ -99,5 +99,5 @@ def _numbers(function: Callable[..., float]) -> list[str]:
 
 
 def _progress(step: int, *, warmup: int, steps: int) -> float:
-    """How much of the fall lies behind: 0 until the end of the warm-up, just below 1 at the last step."""
+    """The fraction of the fall that lies behind: 0 until the end of the warm-up, just below 1 at the last step."""
     return max(0.0, (step - warmup) / (steps - warmup + 1))

@@ -1,11 +1,12 @@
 """From a configuration to a trainer: a new run, or the continuation of one."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from transformer_mt.batching.batches import derive_seed
 from transformer_mt.config.sections import Config
@@ -19,15 +20,15 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import PARTS, Run, saved_steps
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.data import TrainingCorpora, TrainingData, train_tokenizer, training_words
+from transformer_mt.training.data import BatchStream, TrainingCorpora, TrainingData, train_tokenizer, training_words
 from transformer_mt.training.init_from import load_pretrained, pretrained_notes
 from transformer_mt.training.reports import FinishReport, Report
 from transformer_mt.training.schedules import build_schedule, depends_on_steps
-from transformer_mt.training.stream import BatchStream
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
 from transformer_mt.views.align import choose_heads
@@ -41,7 +42,7 @@ MAY_CHANGE = (
 
 @dataclass(frozen=True)
 class TrainingSession:
-    """A trainer with its corpus and its tokenizer. `notes` are remarks for the person who starts it."""
+    """A trainer with its corpus, its tokenizer, and remarks for the person who starts it."""
 
     trainer: Trainer
     corpus: Corpus
@@ -62,14 +63,11 @@ class TrainingSession:
             release(self.trainer.run.path)
 
     def _write_alignment(self) -> None:
-        """Uses the selected weights, which may not be those of the last step."""
-        try:
-            model = self.trainer.run.load().model.to(self.trainer.device)
-        except MachineError:  # a file was damaged meanwhile; opening the run will report it
-            return
-        chosen = choose_heads(model, self.tokenizer, self.corpus.splits["validation"])
-        if chosen is not None:
-            self.trainer.run.save_alignment(chosen)
+        with suppress(MachineError):  # a file was damaged meanwhile; opening the run will report it
+            model = self.trainer.run.load().model  # the selected weights, not those of the last step
+            chosen = choose_heads(model.to(self.trainer.device), self.tokenizer, self.corpus.splits["validation"])
+            if chosen is not None:
+                self.trainer.run.save_alignment(chosen)
 
 
 def open_training(
@@ -119,10 +117,12 @@ def build_session(
     weights depend on the configuration's seed alone.
     """
     distributed = distributed or Distributed()
-    notes, weights = list(corpora.notes), None
+    notes, pretrained = list(corpora.notes), None
+    if "validation" not in corpora.main.splits:
+        raise InputError(f"{corpora.main.name}: no validation split; give one")
     if tokenizer is None and config.init_from.run:
         pretrained = distributed.broadcast_from_main(lambda: load_pretrained(config))
-        tokenizer, weights = pretrained.tokenizer, weights_of(pretrained.model)
+        tokenizer = pretrained.tokenizer
         notes += pretrained_notes(config, corpora.weighted, tokenizer)
     elif tokenizer is None:
         tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
@@ -132,30 +132,36 @@ def build_session(
     is_alone = distributed.world_size == 1
     device = choose_device(config.training.device, local_rank=None if is_alone else distributed.local_rank)
     precision = choose_precision(config.training.precision, device)
-    require_training_memory(config, device, vocabulary_size=tokenizer.size)
-    torch.manual_seed(config.training.seed)
-    model = build_model(config.model, vocabulary_size=tokenizer.size)
-    if weights is not None:
+    model = initial_model(config, device, vocabulary_size=tokenizer.size)
+    if pretrained is not None:
         with torch.no_grad():
-            load_weights(model, weights)
+            load_weights(model, weights_of(pretrained.model))
     if not is_alone and any(isinstance(module, BatchNorm) for module in model.modules()):
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not distributed.is_main:  # every process draws a dropout of its own
         torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
-    if "validation" not in corpora.main.splits:
-        raise InputError(f"{corpora.main.name}: no validation split; give one")
-    validation = corpora.main.splits["validation"]
+    stream = BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, distributed=distributed)
+    pairs = corpora.main.splits["validation"]
+    validate = Validator(pairs, tokenizer, config, device=device, distributed=distributed)
     trainer = Trainer(
-        config,
-        run,
-        model=model,
-        stream=BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, distributed=distributed),
-        validate=Validator(validation, tokenizer, config, device=device, distributed=distributed),
-        device=device,
-        precision=precision,
-        distributed=distributed,
-    )
+        config, run, model=model, stream=stream, validate=validate,
+        device=device, precision=precision, distributed=distributed,
+    )  # fmt: skip
     return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
+
+
+def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:
+    """The model with weights drawn from the configuration's seed, not yet on the device.
+
+    Raises `InputError` where it, its gradient and Adam's two means cannot fit there, nor the logits of one batch.
+    """
+    with torch.device("meta"):  # sizes without memory
+        model = build_model(config.model, vocabulary_size=vocabulary_size)
+    numbers = 4 * sum(map(Tensor.numel, model.parameters())) + config.training.batch_tokens * vocabulary_size
+    remedy = "lower model.width, its layers, or the batch"
+    require_memory(4 * numbers, device, what="model, training.batch_tokens", remedy=remedy)
+    torch.manual_seed(config.training.seed)
+    return build_model(config.model, vocabulary_size=vocabulary_size)
 
 
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
@@ -167,7 +173,7 @@ def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[Training
 
 
 def _lock(run: Run, unless_opened: ExitStack) -> bool:
-    """Whether a run is there, which from now on no other training may enter."""
+    """True where a run is there, which from now on no other training may enter."""
     path, exists = run.path, run.exists()
     # Parts of a start that was cut off may stand there, but nothing else.
     is_ours = path.is_dir() and all(original_name(entry.name) in PARTS for entry in path.iterdir())
@@ -181,7 +187,8 @@ def _lock(run: Run, unless_opened: ExitStack) -> bool:
 def _require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
     """The tokenizer of a run to continue. Raises `InputError` for another configuration or other data."""
     remedy = "choose another directory with --run-dir, or start anew with --overwrite"
-    fixed = ("training.steps",) if depends_on_steps(config.schedule) else ()  # it has set every learning rate so far
+    # The last step sets the learning rate of every step of such a schedule.
+    fixed = ("training.steps",) if depends_on_steps(config.schedule) else ()
     changed = [
         f"{key} is {old!r} there, {new!r} now"
         for key, old, new in differences(run.config(), config)
@@ -207,17 +214,6 @@ def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Token
         raise InputError(f"{run.path}: another training has begun here; choose another directory with --run-dir")
     run.clear()
     Run.create(run.path, config, tokenizer, corpora.record, words)
-
-
-def require_training_memory(config: Config, device: torch.device, *, vocabulary_size: int) -> None:
-    """Raise `InputError` where the model, its gradient and Adam's two means cannot fit, nor the logits of one batch."""
-    with torch.device("meta"):  # sizes without memory
-        model = build_model(config.model, vocabulary_size=vocabulary_size)
-    numbers = 4 * sum(parameter.numel() for parameter in model.parameters())
-    numbers += config.training.batch_tokens * vocabulary_size
-    require_memory(
-        4 * numbers, device, what="model, training.batch_tokens", remedy="lower model.width, its layers, or the batch"
-    )
 
 
 def resume_newest(trainer: Trainer) -> list[str]:

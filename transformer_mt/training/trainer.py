@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch, derive_seed
-from transformer_mt.config.sections import Config, NoamConfig
+from transformer_mt.config.sections import Config
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
@@ -22,6 +22,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import specs_of, weights_of
 from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 from transformer_mt.training.averaging import build_averaging
+from transformer_mt.training.data import BatchStream
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import build_optimizer
 from transformer_mt.training.reports import (
@@ -34,7 +35,6 @@ from transformer_mt.training.reports import (
     ValidationReport,
 )
 from transformer_mt.training.schedules import build_schedule
-from transformer_mt.training.stream import BatchStream
 
 Validate = Callable[[Seq2Seq], Validation]
 
@@ -72,8 +72,6 @@ class Trainer:
         self.objective = build_objective(config.objective)
         self.score_of = lookup(VALIDATION_METRICS, config.training.best_metric, key="training.best_metric")
         self.max_grad_norm = config.optimizer.max_grad_norm
-        is_by_factor = isinstance(config.schedule, NoamConfig) and not config.schedule.learning_rate
-        self.rate_key = f"schedule.{'factor' if is_by_factor else 'learning_rate'}"  # to lower on divergence
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(device.type, enabled=precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, model, build_schedule(config), self.scaler)
@@ -132,7 +130,7 @@ class Trainer:
 
         def take() -> int:
             batches.extend(self.stream.take() for _ in range(self.config.accumulation_steps))
-            return sum(map(self.objective.tokens, batches))
+            return sum(batch.target_tokens for batch in batches)
 
         with self._interruptible():  # a new epoch may encode the whole corpus anew
             tokens = sum(self.distributed.all_gather(take))
@@ -160,8 +158,8 @@ class Trainer:
     def _accumulate(self, batches: list[Batch], tokens: int) -> float | Tensor:
         """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
         losses = []
-        for index, batch in enumerate(batches, start=1):
-            with nullcontext() if index == len(batches) else self.distributed.no_sync(self.wrapped):
+        for batch in batches:
+            with nullcontext() if batch is batches[-1] else self.distributed.no_sync(self.wrapped):
                 losses.append(self.backward(batch.to(self.device), tokens))
         if self.device.type == "cpu":
             return self.distributed.all_reduce(math.fsum(map(float, losses)))
@@ -207,42 +205,39 @@ class Trainer:
         self._check_weights()
         states = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = describe_machine(self.device, processes=self.distributed.world_size)
-        state = {
-            "averaging": self.averaging.state(),
-            "optimizer": self.optimizer.state(),
-            "random": states_by_name(states),
-        }
+        state = {"averaging": self.averaging.state(), "optimizer": self.optimizer.state()}
+        state["random"] = states_by_name(states)
         checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
         weights = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
         if self.config.keep_checkpoints == "weights":
-            weights |= {step for step, _ in self.progress.history}
+            weights |= dict(self.progress.history).keys()
         complete = None if self.config.keep_checkpoints == "all" else 2
         self.distributed.broadcast_from_main(lambda: self.checkpoints.save(checkpoint, complete, weights=weights))
 
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `MachineError` where it is damaged or another run's."""
+        rank = self.distributed.rank
         checkpoint = self.distributed.broadcast_from_main(lambda: self.checkpoints.load(step))
+        random = states_of(checkpoint.state["random"], rank)
+
+        def restore() -> None:
+            if not random:  # fewer processes have saved theirs
+                torch.manual_seed(derive_seed(self.config.seed, rank, step))
+                return
+            try:
+                restore_random_states(random, self.device)
+            except (RuntimeError, TypeError):
+                path = self.checkpoints.path(step)
+                raise MachineError(f"{path}: a random state is not one of {self.device.type}; restore it") from None
+
         with torch.no_grad():
             self.averaging.load(checkpoint.weights, checkpoint.state.get("averaging", {}))
         self.optimizer.load(checkpoint.state["optimizer"])
         self.progress = checkpoint.progress
         self.stream.seek(self.progress.epoch, self.progress.batch)
-        random = states_of(checkpoint.state["random"], self.distributed.rank)
-        self.distributed.all_gather(lambda: self._restore_random_states(random))
+        self.distributed.all_gather(restore)
         if self.distributed.is_main:
             self.run.forget_metrics_after(step)
-
-    def _restore_random_states(self, states: dict[str, Tensor]) -> None:
-        """Continue with these random numbers, or with new ones where fewer processes have saved theirs."""
-        step = self.progress.step
-        if not states:
-            torch.manual_seed(derive_seed(self.config.seed, self.distributed.rank, step))
-            return
-        try:
-            restore_random_states(states, self.device)
-        except (RuntimeError, TypeError):
-            path = self.checkpoints.path(step)
-            raise MachineError(f"{path}: a random state is not one of {self.device.type}; restore it") from None
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -269,7 +264,7 @@ class Trainer:
             ) from None
 
     def _check_weights(self) -> None:
-        """Raise `Diverged` for weights that are not finite; does nothing where no step came after the last look."""
+        """Raise `Diverged` for weights that are not finite, unless no step came after the last look."""
         if self._is_checked:
             return
         ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]
@@ -293,7 +288,8 @@ class Trainer:
         saved = self.checkpoints.steps()
         return Diverged(
             f"training: the {what} diverged {when} step {step}, at a learning rate of "
-            f"{self.optimizer.schedule(step):.1e}; lower {self.rate_key} or raise schedule.warmup and start anew; "
+            f"{self.optimizer.schedule(step):.1e}; lower schedule.factor or schedule.learning_rate, or raise "
+            "schedule.warmup, and start anew; "
             + (f"the checkpoint of step {saved[-1]} is sound and stays" if saved else "there is no checkpoint yet")
         )
 
