@@ -3,13 +3,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.data_files import load, texts, tsv, write
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import mapped
 from transformer_mt.corpus.cleaning import Cleaner
-from transformer_mt.corpus.fingerprint import Fingerprint
+from transformer_mt.corpus.fingerprint import Fingerprint, pair_hash
 from transformer_mt.corpus.load import load_mixture
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import absolute, short_name
@@ -71,7 +72,8 @@ def test_the_fingerprint_is_that_of_the_pairs_over_any_batches(corpus: Path, mon
     monkeypatch.setattr("transformer_mt.corpus.clean_corpus._ROWS", 7)
     found = load(corpus)
     for split in ("train", "validation"):
-        assert found.fingerprints[split] == Fingerprint.of(found.splits[split])
+        hashes = np.array([pair_hash(pair.source, pair.target) for pair in found.splits[split]], np.uint64)
+        assert found.fingerprints[split] == Fingerprint.of(hashes)
 
 
 def test_other_settings_or_bytes_are_cleaned_anew(corpus: Path, cleanings: list[int]) -> None:

@@ -122,7 +122,7 @@ def test_what_in_a_folder_is_no_data_is_said(tmp_path: Path) -> None:
 def test_a_table_and_texts_of_one_split_are_refused(tmp_path: Path) -> None:
     for name in ("train.tsv", "train.de", "train.en"):
         write(tmp_path / name, tsv([("ja", "yes")]))
-    with pytest.raises(InputError, match=r": train\.de, train\.en, train\.tsv: all are the split train; keep one of "):
+    with pytest.raises(InputError, match=r": train\.de, train\.en, train\.tsv: files of one split and language; "):
         load(tmp_path)
 
 

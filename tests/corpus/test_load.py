@@ -385,8 +385,8 @@ def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
     [
         (RuntimeError("Dataset scripts are no longer supported, but found name.py"), "this data set is a program, and"),
         (ValueError("Please pass trust_remote_code=True\nto run it"), "this data set is a program, and tmt runs no"),
-        (ValueError("no data\nat all"), "cannot be opened (no data); choose another data set"),
-        (OSError("disk full"), "loading failed (disk full); try again or give a folder"),
+        (ValueError("no data\nat all"), "loading failed (no data); give a file or folder"),
+        (OSError("disk full"), "loading failed (disk full); give a file or folder"),
     ],
 )
 def test_what_the_hub_library_raises_is_one_line(

@@ -9,8 +9,8 @@ from support.data_files import TABLES, load, texts, write
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus import stream
 from transformer_mt.corpus.cleaning import Rules
-from transformer_mt.corpus.source import DataFile
-from transformer_mt.corpus.split_source import ColumnChoice
+from transformer_mt.corpus.data_file import DataFile
+from transformer_mt.corpus.source import ColumnChoice
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.text import TabSeparated
 from transformer_mt.errors import InputError
@@ -119,8 +119,8 @@ def test_blocks_in_order_read_each_repetition_once(tmp_path: Path, monkeypatch: 
     part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", TABLES["TSV"][1](USABLE))))
     pairs = StreamedPairs(part, ColumnChoice(("de", "en")), Rules.of(DataConfig()))
     begun: list[int] = []
-    begin = stream.usable_pairs
-    monkeypatch.setattr(stream, "usable_pairs", lambda *split: begun.append(1) or begin(*split))
+    begin = stream.usable
+    monkeypatch.setattr(stream, "usable", lambda *split: begun.append(1) or begin(*split))
     for number in range(15):
         pairs.block(number)
     assert len(begun) == 1 + 15 * 11 // len(USABLE)

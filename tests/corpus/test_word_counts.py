@@ -56,7 +56,7 @@ def test_the_words_of_two_trainings_are_added() -> None:
 
 
 def test_of_very_many_different_words_the_commonest_are_kept_and_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_counts, "_GATHERED", 5)
+    monkeypatch.setattr(word_counts, "_PAIRS_AT_A_TIME", 5)
     monkeypatch.setattr(word_counts, "MOST_WORDS", 10)
     letters = [chr(ord("a") + number) for number in range(26)]
     common = ["immer oft"] * 9
@@ -70,5 +70,5 @@ def test_of_very_many_different_words_the_commonest_are_kept_and_that_is_known(m
 
 def test_what_is_gathered_is_counted_whenever_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = count_words(PAIRS * 3)
-    monkeypatch.setattr(word_counts, "_GATHERED", 2)
+    monkeypatch.setattr(word_counts, "_PAIRS_AT_A_TIME", 2)
     assert count_words(PAIRS * 3) == whole

@@ -25,11 +25,19 @@ Content = TypeVar("Content")
 _LOG = logging.getLogger(__name__)
 
 
-def cache_folder() -> Path:
-    """`$TMT_CACHE`, or `tmt` in the user's folder for caches."""
-    if chosen := os.environ.get(VARIABLE):
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tmt"
+@contextmanager
+def cache_folder() -> Iterator[Path]:
+    """`$TMT_CACHE`, or `tmt` in the user's folder for caches. Raises `MachineError` where it cannot be written."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tmt")
+    folder = Path(os.environ.get(VARIABLE) or default).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    except OSError as error:
+        raise MachineError(
+            f"{folder}: cannot be written ({error.strerror or error}); free some space or set {VARIABLE} to another "
+            "folder"
+        ) from None
 
 
 def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
@@ -40,9 +48,8 @@ def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "
     """
     from filelock import FileLock
 
-    with cache_problems():
-        path = cache_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with cache_folder() as folder:
+        path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
         with FileLock(path.with_suffix(".lock")):
             try:
                 return read(_mapped(path, schema))
@@ -58,11 +65,9 @@ def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "
 
 def temporary_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Table":
     """The table of these batches, in a file that is deleted at once; the mapping keeps its content."""
-    with cache_problems():
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=cache_folder(), suffix=".part") as file:
-            _write(Path(file.name), schema, batches)
-            return _mapped(Path(file.name), schema)
+    with cache_folder() as folder, tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as file:
+        _write(Path(file.name), schema, batches)
+        return _mapped(Path(file.name), schema)
 
 
 def _write(path: Path, schema: "Schema", batches: "Iterable[RecordBatch]") -> None:
@@ -86,15 +91,3 @@ def _mapped(path: Path, schema: "Schema") -> "Table":
     if not table.schema.equals(schema):
         raise ValueError("another schema")
     return table
-
-
-@contextmanager
-def cache_problems() -> Iterator[None]:
-    """Report a cache that cannot be written in one line."""
-    try:
-        yield
-    except OSError as error:
-        raise MachineError(
-            f"{cache_folder()}: cannot be written ({error.strerror or error}); free some space or set {VARIABLE} to "
-            "another folder"
-        ) from None

@@ -17,7 +17,7 @@ from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch, Schema, Table
+    from pyarrow import RecordBatch, Table
 
 TRAIN, VALIDATION = "train", "validation"
 # A validation split that is cut from training: one pair in twenty, but no more than suffices for a stable score.
@@ -41,7 +41,7 @@ class CleanSplit:
     @property
     def fingerprint(self) -> Fingerprint:
         """The fingerprint of its pairs in their order."""
-        return Fingerprint.of_hashes(self.hashes)
+        return Fingerprint.of(self.hashes)
 
 
 class MappedPairs(Sequence[SentencePair]):
@@ -59,9 +59,7 @@ class MappedPairs(Sequence[SentencePair]):
         rows = range(len(self))[index]
         if isinstance(rows, int):
             return _pairs(self.table.slice(rows, 1))[0]
-        if rows.step == 1:
-            return _pairs(self.table.slice(rows.start, len(rows)))
-        return [self[row] for row in rows]
+        return _pairs(self.table.slice(rows.start, len(rows))) if rows.step == 1 else [self[row] for row in rows]
 
     @override
     def __iter__(self) -> Iterator[SentencePair]:
@@ -75,21 +73,13 @@ def _pairs(rows: "Table | RecordBatch") -> list[SentencePair]:
 
 def mapped(pairs: Iterable[SentencePair]) -> Pairs:
     """The pairs in a table on disk that is deleted with its last reference."""
-    schema = _schema("source", "target")
-    return MappedPairs(temporary_table(schema, _batches(iter(pairs), schema)))
-
-
-def _batches(pairs: Iterator[SentencePair], schema: "Schema") -> "Iterator[RecordBatch]":
     import pyarrow as pa
 
-    while rows := list(islice(pairs, _ROWS)):
-        yield pa.record_batch([[pair.source for pair in rows], [pair.target for pair in rows]], schema=schema)
-
-
-def _schema(*columns: str) -> "Schema":
-    import pyarrow as pa
-
-    return pa.schema({column: pa.uint64() if column == "hash" else pa.string() for column in columns})
+    schema = pa.schema({"source": pa.string(), "target": pa.string()})
+    rest = iter(pairs)
+    groups = iter(lambda: list(islice(rest, _ROWS)), [])
+    columns = ([[pair.source for pair in group], [pair.target for pair in group]] for group in groups)
+    return MappedPairs(temporary_table(schema, (pa.record_batch(texts, schema=schema) for texts in columns)))
 
 
 def clean_splits(splits: Splits, rules: Rules, *, name: str, cut: bool, hold: Hold = list) -> dict[str, CleanSplit]:
@@ -101,24 +91,25 @@ def clean_splits(splits: Splits, rules: Rules, *, name: str, cut: bool, hold: Ho
     cleaners = {split: Cleaner(rules, training=split == TRAIN) for split in splits}
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
     scripts = next(iter(cleaners.values())).main_scripts()
-    elsewhere = [cleaner.hashes for split, cleaner in cleaners.items() if split != TRAIN]
+    none = np.zeros(0, np.uint64)
+    elsewhere = np.concatenate([none, *(cleaner.hashes for split, cleaner in cleaners.items() if split != TRAIN)])
     cleaned: dict[str, CleanSplit] = {}
     for split, cleaner in cleaners.items():
         pairs, hashes = taken[split], cleaner.hashes
-        kept = cleaner.finish(pairs, scripts, elsewhere)
+        kept = cleaner.finish(pairs, scripts, elsewhere if split == TRAIN else none)
         moved = np.zeros_like(kept)
         if split == TRAIN and cut and VALIDATION not in splits:
             moved = chosen_for_validation(hashes, kept)
             kept &= ~moved
-        count, away = int(kept.sum()), int(moved.sum())
-        report = cleaner.report(count, moved=away)
-        if not count:
-            why = ", ".join(f"{number} {rules.describe(problem)}" for problem, number in report.left_out.items())
+        report = cleaner.report(int(kept.sum()), moved=int(moved.sum()))
+        if not report.kept:
+            why = ", ".join(f"{count} {rules.describe(problem)}" for problem, count in report.left_out.items())
             after = f" after cleaning ({why}); correct the data or change data.remove or data.max_words"
             raise InputError(f"{name}: no pairs in {split}{after if report.read else '; put sentence pairs into it'}")
         cleaned[split] = CleanSplit(_chosen(pairs, kept, hold), hashes[kept], report)
-        if away:
-            unproblematic = SplitReport(away, away, dict.fromkeys(PROBLEMS, 0), ())
+        if moved.any():
+            count = int(moved.sum())
+            unproblematic = SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
             cleaned[VALIDATION] = CleanSplit(_chosen(pairs, moved, hold), hashes[moved], unproblematic)
     return cleaned
 
@@ -141,14 +132,14 @@ def chosen_for_validation(hashes: Hashes, kept: Mask) -> Mask:
 
 def cached_splits(key: Sequence[Any], splits: Splits, rules: Rules, *, name: str, cut: bool) -> dict[str, CleanSplit]:
     """The cleaned splits from the cache, or cleaned now and put there; they are read only when they must be."""
+    import pyarrow as pa
+
     settings = [sorted(rules.remove), rules.max_words, rules.max_ratio, cut]
     place = f"corpus {json.dumps([_VERSION, key, settings, list(splits)])}"
-    schema = _schema("source", "target", "hash")
+    schema = pa.schema({"source": pa.string(), "target": pa.string(), "hash": pa.uint64()})
 
     def batches() -> "Iterator[RecordBatch]":
         """One split after the other with the hashes of the pairs; all else is metadata."""
-        import pyarrow as pa
-
         cleaned = clean_splits(splits, rules, name=name, cut=cut, hold=mapped)
         content = {split: (len(part.pairs), asdict(part.report)) for split, part in cleaned.items()}
         for part in cleaned.values():

@@ -17,10 +17,9 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from itertools import count
+from functools import cache
 from typing import get_args
 
 import numpy as np
@@ -36,7 +35,7 @@ PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 # Left out of validation and test splits too; all else that these hold is for their makers to say.
 ALWAYS_REMOVED: frozenset[Problem] = frozenset(("empty", "long"))
 # Problems that show only when all pairs have been seen.
-OF_THE_WHOLE: tuple[Problem, ...] = ("script", "duplicate", "overlap")
+OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap"))
 EXAMPLES, _LONGEST_EXAMPLE = 3, 200
 
 # Control characters and byte-order marks are never content; Python's \s has the other blanks.
@@ -119,10 +118,11 @@ class CleaningReport:
     @property
     def left_out(self) -> dict[Problem, int]:
         """How many pairs were left out for each problem, over all splits."""
-        totals = {
-            problem: sum(split.left_out.get(problem, 0) for split in self.splits.values()) for problem in PROBLEMS
+        return {
+            problem: total
+            for problem in PROBLEMS
+            if (total := sum(split.left_out.get(problem, 0) for split in self.splits.values()))
         }
-        return {problem: total for problem, total in totals.items() if total}
 
 
 def normalize(text: str) -> str:
@@ -132,29 +132,29 @@ def normalize(text: str) -> str:
 
 def compose(text: str) -> str:
     """The text in NFC; a long one stream-safe before that, else a run of n combining marks would take n² steps."""
-    if len(text) <= _SHORT:
-        return unicodedata.normalize("NFC", text)
-    safe, marks = [], 0
-    for character in text:
-        marks = marks + 1 if unicodedata.combining(character) else 0
-        if marks > _MARKS:
-            safe.append(_JOINER)
-            marks = 1
-        safe.append(character)
-    return unicodedata.normalize("NFC", "".join(safe))
+    if len(text) > _SHORT:
+        safe, marks = [], 0
+        for character in text:
+            marks = marks + 1 if unicodedata.combining(character) else 0
+            if marks > _MARKS:
+                safe.append(_JOINER)
+                marks = 1
+            safe.append(character)
+        text = "".join(safe)
+    return unicodedata.normalize("NFC", text)
 
 
 class Cleaner:
     """Looks at the pairs of a split one by one, then at all of them; takes 18 bytes a pair."""
 
     def __init__(self, rules: Rules, *, training: bool) -> None:
-        self._rules, self._training = rules, training
+        self._rules = rules
         self._remove = rules.remove if training else rules.remove & ALWAYS_REMOVED
         self._read = 0
         self._counts: Counter[Problem] = Counter()
         self._examples: dict[Problem, list[Example]] = {}
-        self._numbers, self._hashes = array("q"), array("Q")
-        self._scripts = (array("B"), array("B"))
+        # Of each pair taken: its number in the split, its hash, and the script of either side.
+        self._numbers, self._hashes, self._scripts = array("q"), array("Q"), (array("B"), array("B"))
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
         """Yield the pairs that no problem of their own leaves out, with blanks normalised."""
@@ -168,8 +168,8 @@ class Cleaner:
             else:
                 self._numbers.append(self._read)
                 self._hashes.append(pair_hash(clean.source, clean.target))
-                self._scripts[0].append(_script(clean.source))
-                self._scripts[1].append(_script(clean.target))
+                for scripts, text in zip(self._scripts, (clean.source, clean.target), strict=True):
+                    scripts.append(_script(text))
                 yield clean
 
     @property
@@ -181,28 +181,29 @@ class Cleaner:
         """The script of most sentences, on either side; sentences without letters do not count."""
         return [int(np.bincount(scripts or [0], minlength=2)[1:].argmax()) + 1 for scripts in self._scripts]
 
-    def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Sequence[Hashes]) -> Mask:
+    def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Hashes) -> Mask:
         """Marks the pairs to keep, when all are seen; `pairs` are all those taken.
 
-        `scripts` are those expected on either side, `elsewhere` the hashes of the pairs of other splits.
+        `scripts` are those expected on either side, `elsewhere` the hashes of pairs that must not stand here.
         """
-        hashes = self.hashes
-        kept = np.ones(len(hashes), dtype=bool)
-        sides = [(np.array(side, np.uint8), main) for side, main in zip(self._scripts, scripts, strict=True)]
-        others = np.unique(np.concatenate(elsewhere)) if elsewhere and self._training else hashes[:0]
-        finders: dict[Problem, Callable[[], Mask]] = {
-            "script": lambda: np.any([(side != main) & (side != 0) for side, main in sides], axis=0),
-            "duplicate": lambda: _repeated(hashes, kept),
-            "overlap": lambda: np.isin(hashes, others),
-        }
-        for problem in OF_THE_WHOLE:
-            hit = kept & finders[problem]()
-            self._counts[problem] = int(hit.sum())
-            for index in np.flatnonzero(hit)[:EXAMPLES].tolist():
-                self._show(problem, self._numbers[index], pairs[index])
-            if problem in self._remove:
-                kept &= ~hit
+        sides = [(np.array(side, np.uint8), script) for side, script in zip(self._scripts, scripts, strict=True)]
+        kept = np.ones(len(pairs), dtype=bool)
+        self._mark("script", np.any([(side != 0) & (side != script) for side, script in sides], axis=0), kept, pairs)
+        first = np.zeros_like(kept)
+        remaining = np.flatnonzero(kept)
+        first[remaining[np.unique(self.hashes[remaining], return_index=True)[1]]] = True
+        self._mark("duplicate", ~first, kept, pairs)
+        self._mark("overlap", np.isin(self.hashes, elsewhere), kept, pairs)
         return kept
+
+    def _mark(self, problem: Problem, has_problem: Mask, kept: Mask, pairs: Sequence[SentencePair]) -> None:
+        """Count the pairs that have a problem and are still kept; leave them out where that is asked for."""
+        indices = np.flatnonzero(kept & has_problem)
+        self._counts[problem] = len(indices)
+        for index in indices[:EXAMPLES].tolist():
+            self._show(problem, self._numbers[index], pairs[index])
+        if problem in self._remove:
+            kept[indices] = False
 
     def report(self, kept: int, *, moved: int = 0) -> SplitReport:
         """The problems of the split, where `kept` pairs were kept and `moved` went to another split."""
@@ -216,10 +217,12 @@ class Cleaner:
             examples.append(Example(number, pair.source[:_LONGEST_EXAMPLE], pair.target[:_LONGEST_EXAMPLE]))
 
 
-def usable(pair: SentencePair, rules: Rules) -> SentencePair | None:
-    """The pair with blanks normalised, or None where a problem of its own leaves it out."""
-    clean = normalized(pair)
-    return None if any(problem in rules.remove for problem in _problems(pair, clean, rules)) else clean
+def usable(pairs: Iterable[SentencePair], rules: Rules) -> Iterator[SentencePair]:
+    """The pairs that no problem of their own leaves out, with blanks normalised."""
+    for pair in pairs:
+        clean = normalized(pair)
+        if rules.remove.isdisjoint(_problems(pair, clean, rules)):
+            yield clean
 
 
 def normalized(pair: SentencePair) -> SentencePair:
@@ -257,29 +260,18 @@ def _words(text: str) -> int:
 def _script(text: str) -> int:
     """The number of the script of most letters; 0 without letters."""
     if not _BEYOND_LATIN.search(text):
-        return _number_of("LATIN") if any(map(str.isalpha, text)) else 0
+        return _SCRIPTS["LATIN"] if any(map(str.isalpha, text)) else 0
     counts = Counter(map(_script_of_letter, filter(str.isalpha, text)))
     return max(counts, key=counts.__getitem__, default=0)
 
 
-@lru_cache(2**16)
-def _script_of_letter(letter: str) -> int:
-    name = re.split("[ -]", unicodedata.name(letter, ""))[0]
-    return _number_of("CJK" if name in ("HIRAGANA", "KATAKANA", "BOPOMOFO") else name)  # Japanese has three at once
-
-
 @cache
-def _number_of(script: str) -> int:
-    """A number for the script, from 1; late ones share the last."""
-    return min(next(_NUMBERS), 255)
+def _script_of_letter(letter: str) -> int:
+    """The script by the first word of the letter's name: `LATIN SMALL LETTER A`."""
+    name = re.split("[ -]", unicodedata.name(letter, ""))[0]
+    name = "CJK" if name in ("HIRAGANA", "KATAKANA", "BOPOMOFO") else name  # Japanese has three at once
+    return _SCRIPTS.setdefault(name, min(len(_SCRIPTS) + 1, 255))
 
 
-_NUMBERS = count(1)
-
-
-def _repeated(hashes: Hashes, kept: Mask) -> Mask:
-    """Marks the kept hashes that equal an earlier one."""
-    places = np.flatnonzero(kept)
-    repeated = kept.copy()
-    repeated[places[np.unique(hashes[places], return_index=True)[1]]] = False
-    return repeated
+# The numbers of the scripts that have been met; late ones share the last.
+_SCRIPTS = {"LATIN": 1}

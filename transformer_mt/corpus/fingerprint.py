@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from transformer_mt.corpus.pairs import SentencePair
-
 Hashes = npt.NDArray[np.uint64]
 
 
@@ -24,13 +22,8 @@ class Fingerprint:
     row_digests: bytes
 
     @classmethod
-    def of(cls, pairs: Iterable[SentencePair]) -> "Fingerprint":
-        """The fingerprint of these pairs in this order."""
-        return cls.of_hashes(np.fromiter((pair_hash(pair.source, pair.target) for pair in pairs), np.uint64))
-
-    @classmethod
-    def of_hashes(cls, hashes: Hashes) -> "Fingerprint":
-        """The fingerprint from the `pair_hash` of each pair."""
+    def of(cls, hashes: Hashes) -> "Fingerprint":
+        """The fingerprint of a split, from the `pair_hash` of each of its pairs in their order."""
         content = hashes.astype("<u8")
         digest = hashlib.blake2b(content.tobytes(), digest_size=16).hexdigest()
         return cls(len(hashes), digest, content.astype("<u4").tobytes())
@@ -44,12 +37,10 @@ class Fingerprint:
         """The first pair, from 0, in which two splits differ, or the end of the shorter; None where none is known."""
         if self.digest == other.digest or not (self.row_digests and other.row_digests):
             return None
-        ours, theirs = (np.frombuffer(rows.row_digests, "<u4") for rows in (self, other))
+        ours, theirs = (np.frombuffer(split.row_digests, "<u4") for split in (self, other))
         shorter = min(len(ours), len(theirs))
         different = np.flatnonzero(ours[:shorter] != theirs[:shorter])
-        if len(different):
-            return int(different[0])
-        return shorter if len(ours) != len(theirs) else None
+        return int(different[0]) if len(different) else shorter if len(ours) != len(theirs) else None
 
 
 def pair_hash(source: str, target: str) -> int:

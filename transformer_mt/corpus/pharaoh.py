@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
-from transformer_mt.corpus.source import DataFile
 from transformer_mt.corpus.text import text_lines
 from transformer_mt.errors import InputError
 
@@ -26,31 +26,29 @@ def with_links(pairs: Pairs, path: Path) -> list[SentencePair]:
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file; give a file with a line of links for each pair")
-    file = DataFile(path, "text", "", (), path.name)
-    lines = list(text_lines(file))
+    lines = [line for _, line in text_lines(DataFile(path, "text", "", (), path.name))]
     if len(lines) != len(pairs):
         raise InputError(f"{path}: {len(lines)} lines for {len(pairs)} pairs; give one line for each pair")
     return [
-        replace(pair, links=_links(line, pair, place=f"{path}:{number}"))
-        for (number, line), pair in zip(lines, pairs, strict=True)
+        replace(pair, links=_parse_links(line, pair, place=f"{path}:{number}"))
+        for number, (line, pair) in enumerate(zip(lines, pairs, strict=True), start=1)
     ]
 
 
-def _links(line: str, pair: SentencePair, *, place: str) -> tuple[Link, ...]:
-    found: list[Link] = []
-    sizes = len(words(pair.source)), len(words(pair.target))
+def _parse_links(line: str, pair: SentencePair, *, place: str) -> tuple[Link, ...]:
+    links: list[Link] = []
     for text in line.split():
-        parts = _LINK.fullmatch(text)
-        if parts is None:
+        match = _LINK.fullmatch(text)
+        if match is None:
             raise InputError(f"{place}: {text[:20]!r} is no link; write source word, hyphen, target word, as in 0-2")
-        link = int(parts[1]), int(parts[2])
-        for side, number, size in zip(("source", "target"), link, sizes, strict=True):
-            if number >= size:
+        link = (int(match[1]), int(match[2]))
+        for side, word in zip(("source", "target"), link, strict=True):
+            if word >= (count := len(words(getattr(pair, side)))):
                 raise InputError(
-                    f"{place}: {text} names word {number} of the {side}, which has {size} words and punctuation marks, "
+                    f"{place}: {text} names word {word} of the {side}, which has {count} words and punctuation marks, "
                     "counted from 0; correct it"
                 )
-        if link in found:
+        if link in links:
             raise InputError(f"{place}: {text} comes twice; leave one out")
-        found.append(link)
-    return tuple(sorted(found))
+        links.append(link)
+    return tuple(sorted(links))

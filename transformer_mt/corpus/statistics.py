@@ -1,16 +1,17 @@
 """The content of a corpus as plain data and as lines of text: `tmt data`."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from statistics import fmean, median
 from typing import Any
 
-from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport, SplitReport
+from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport
 from transformer_mt.corpus.load import Corpus
-from transformer_mt.corpus.pairs import SentencePair, Tree, words
+from transformer_mt.corpus.pairs import SentencePair, words
 from transformer_mt.corpus.stream import StreamedPairs
 
+SIDES = ("source", "target")
 _COUNTED = 100_000  # pairs; of a larger split, the words of a random part of this size are counted
 
 
@@ -35,8 +36,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
             "pairs": None if isinstance(pairs, StreamedPairs) else len(pairs),
             "cleaning": None if report is None else asdict(report),
             "counted": len(counted),
-            "source": _side(pair.source for pair in counted),
-            "target": _side(pair.target for pair in counted),
+            **{side: _lengths([words(getattr(pair, side)) for pair in counted]) for side in SIDES},
             "samples": [_sample(pairs[index]) for index in chosen],
         }
     rules = corpus.report.rules
@@ -50,80 +50,69 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
     }
 
 
-def statistics_lines(found: dict[str, Any], report: CleaningReport, *, structure: bool) -> Iterator[str]:
+def _lengths(sentences: list[list[str]]) -> dict[str, float]:
+    lengths = list(map(len, sentences))
+    different = {word for sentence in sentences for word in sentence}
+    mean = round(fmean(lengths), 2)
+    return {"mean": mean, "median": median(lengths), "longest": max(lengths), "different": len(different)}
+
+
+def _sample(pair: SentencePair) -> dict[str, Any]:
+    names = (*SIDES, "links", "references", "source_references")
+    sample: dict[str, Any] = {name: getattr(pair, name) for name in names}
+    sample["structure"] = pair.structure and {
+        side: [{"word": word} | node._asdict() for word, node in zip(words(sample[side]), tree, strict=True)]
+        for side, tree in zip(SIDES, pair.structure, strict=True)
+    }
+    return sample
+
+
+def statistics_lines(statistics: dict[str, Any], report: CleaningReport, *, structure: bool) -> Iterator[str]:
     """The result of `corpus_statistics` as lines of text; `report` is the corpus's own.
 
     With `structure`, the samples are shown with the trees that are known of them.
     """
-    links = "with word links" if found["links"] else "without word links"
-    yield f"corpus {found['corpus']}, {' → '.join(found['languages'])}, {links}"
-    for name, split in found["splits"].items():
+    links = "with word links" if statistics["links"] else "without word links"
+    yield f"corpus {statistics['corpus']}, {' → '.join(statistics['languages'])}, {links}"
+    for name, split in statistics["splits"].items():
         yield ""
         yield f"{name}: {'a stream' if split['pairs'] is None else str(split['pairs']) + ' pairs'}"
-        if name in report.splits:
-            yield from _cleaning_lines(report.splits[name], report)
+        cleaning = split["cleaning"] or {"found": {}}
+        for problem in filter(cleaning["found"].get, PROBLEMS):
+            done = "left out" if problem in cleaning["removed"] else "kept"
+            yield f"  {done}: {cleaning['found'][problem]} {report.rules.describe(problem)} ({problem})"
+            for example in cleaning["examples"].get(problem, ()):
+                yield f"    pair {example['number']}: {example['source']} | {example['target']}"
         if split["counted"] != split["pairs"]:
             yield f"  of {split['counted']} of them:"
-        for side in ("source", "target"):
-            numbers = split[side]
+        for side in SIDES:
+            lengths = split[side]
             yield (
-                f"  {side}: {numbers['mean']:.1f} words on average, median {numbers['median']:g}, "
-                f"longest {numbers['longest']}, {numbers['different']} different"
+                f"  {side}: {lengths['mean']:.1f} words on average, median {lengths['median']:g}, "
+                f"longest {lengths['longest']}, {lengths['different']} different"
             )
         for sample in split["samples"]:
-            yield f"  | {sample['source']}"
-            yield f"  | {sample['target']}"
-            if sample["links"] is not None:
-                source, target = words(sample["source"]), words(sample["target"])
-                yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
-            if structure and sample["structure"] is not None:
-                for side in ("source", "target"):
-                    yield "  |"
-                    yield from (f"  |   {line}" for line in _tree_lines(sample["structure"][side]))
-                yield ""
+            yield from _sample_lines(sample, structure=structure)
 
 
-def _cleaning_lines(split: SplitReport, report: CleaningReport) -> Iterator[str]:
-    """One line for each problem, with what was done about it, and examples below."""
-    for problem in PROBLEMS:
-        if count := split.found[problem]:
-            done = "left out" if problem in split.removed else "kept"
-            yield f"  {done}: {count} {report.rules.describe(problem)} ({problem})"
-            for example in split.examples.get(problem, ()):
-                yield f"    pair {example.number}: {example.source} | {example.target}"
+def _sample_lines(sample: dict[str, Any], *, structure: bool) -> Iterator[str]:
+    yield from (f"  | {sample[side]}" for side in SIDES)
+    if sample["links"] is not None:
+        source, target = (words(sample[side]) for side in SIDES)
+        yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
+    if structure and sample["structure"] is not None:
+        for side in SIDES:
+            yield "  |"
+            yield from (f"  |   {line}" for line in _tree_lines(sample["structure"][side]))
+        yield ""
 
 
 def _tree_lines(nodes: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Every word with its number, part of speech, relation and head, as aligned columns; numbers are from 1."""
-    numbers = len(str(len(nodes)))
-    widths = [max(len(node[key]) for node in nodes) for key in ("word", "part_of_speech", "relation")]
+    digits, keys = len(str(len(nodes))), ("word", "part_of_speech", "relation")
+    widths = [max(len(node[key]) for node in nodes) for key in keys]
     for number, node in enumerate(nodes, start=1):
+        texts = "  ".join(node[key].ljust(width) for key, width in zip(keys, widths, strict=True))
         head = node["head"] + 1
-        columns = [node["word"], node["part_of_speech"], node["relation"]]
-        aligned = "  ".join(text.ljust(width) for text, width in zip(columns, widths, strict=True))
-        line = f"{number:>{numbers}} {aligned}  {head:>{numbers}} {nodes[head - 1]['word'] if head else ''}".rstrip()
+        line = f"{number:>{digits}} {texts}  {head:>{digits}} {nodes[head - 1]['word'] if head else ''}".rstrip()
         yield line if node["antecedent"] is None else f"{line}, antecedent {node['antecedent'] + 1}"
-
-
-def _side(sentences: Iterable[str]) -> dict[str, float]:
-    split = [words(sentence) for sentence in sentences]
-    lengths = [len(sentence) for sentence in split]
-    return {
-        "mean": round(fmean(lengths), 2),
-        "median": median(lengths),
-        "longest": max(lengths),
-        "different": len({word for sentence in split for word in sentence}),
-    }
-
-
-def _sample(pair: SentencePair) -> dict[str, Any]:
-    names = ("source", "target", "links", "references", "source_references")
-    trees = pair.structure and {
-        "source": _nodes(pair.source, pair.structure[0]),
-        "target": _nodes(pair.target, pair.structure[1]),
-    }
-    return {name: getattr(pair, name) for name in names} | {"structure": trees}
-
-
-def _nodes(text: str, tree: Tree) -> list[dict[str, Any]]:
-    return [{"word": word} | node._asdict() for word, node in zip(words(text), tree, strict=True)]

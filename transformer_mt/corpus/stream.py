@@ -1,16 +1,17 @@
 """A corpus that is never held or stored whole: its training pairs come in blocks, again and again from the start."""
 
 import weakref
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from typing_extensions import override
 
-from transformer_mt.corpus.cleaning import Rules, usable
+from transformer_mt.corpus.cleaning import OF_THE_WHOLE, Rules, usable
+from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.split_source import ColumnChoice, SplitSource
+from transformer_mt.corpus.source import ColumnChoice, SplitSource
 from transformer_mt.errors import InputError
 
 BLOCK = 100_000  # enough of every length, and few batches are left over where processes take turns
@@ -24,22 +25,28 @@ class StreamedPairs(Sequence[SentencePair]):
     """
 
     def __init__(self, source: SplitSource, columns: ColumnChoice, rules: Rules, *, skipped: int = 0) -> None:
+        if unknowable := rules.remove & OF_THE_WHOLE:
+            raise InputError(
+                f"data.remove: {', '.join(sorted(unknowable))} can only be told of a whole corpus; leave it out, or "
+                "set data.streaming to false"
+            )
         self._split = (source, columns, rules, skipped)
-        self._next = 0  # the block that is read on
+        identity = [*columns.languages, *columns.columns, *sorted(rules.remove), *source.identity]
+        self.fingerprint = Fingerprint.of_stream(identity)
         self._seek(0)
+
+    def _seek(self, block: int) -> None:
+        self._next, self._pairs = block, _repeated(*self._split, start=block * BLOCK)
+        # Readers of tables have threads, which must end before the interpreter does.
+        self._close = weakref.finalize(self, self._pairs.close)
 
     def block(self, number: int) -> list[SentencePair]:
         """Pairs `number * BLOCK` to `(number + 1) * BLOCK` of the endless repetition."""
         if number != self._next:
             self._close()
-            self._seek(number * BLOCK)
-        self._next = number + 1
+            self._seek(number)
+        self._next += 1
         return list(islice(self._pairs, BLOCK))
-
-    def _seek(self, start: int) -> None:
-        self._pairs = _repeated(*self._split, start=start)
-        # Readers of tables have threads, which must end before the interpreter does.
-        self._close = weakref.finalize(self, self._pairs.close)
 
     @override
     def __len__(self) -> int:
@@ -54,18 +61,13 @@ class StreamedPairs(Sequence[SentencePair]):
         return self.block(0)
 
 
-def usable_pairs(source: SplitSource, columns: ColumnChoice, rules: Rules) -> Iterator[SentencePair]:
-    """The pairs of a split without those that are left out for a problem of their own."""
-    return (clean for pair in source.pairs(columns) if (clean := usable(pair, rules)) is not None)
-
-
 def _repeated(
     source: SplitSource, columns: ColumnChoice, rules: Rules, skipped: int, *, start: int
 ) -> Generator[SentencePair, None, None]:
     """The pairs from `start` on; where a repetition is shorter, whole ones are passed over without reading them."""
     while True:
         count = 0
-        for count, pair in enumerate(islice(usable_pairs(source, columns, rules), skipped, None), start=1):
+        for count, pair in enumerate(islice(usable(source.pairs(columns), rules), skipped, None), start=1):
             if count > start:
                 yield pair
         if not count:

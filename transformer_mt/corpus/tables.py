@@ -2,27 +2,23 @@
 
 import logging
 import os
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, redirect_stderr
 from functools import cached_property, partial
-from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from transformer_mt.corpus.cache import cache_folder, cache_problems
-from transformer_mt.corpus.compressed import opened
+from transformer_mt.corpus.cache import cache_folder
+from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.source import DataFile
-from transformer_mt.corpus.split_source import ColumnChoice, SplitSource, identity_of, languages_of
+from transformer_mt.corpus.source import ColumnChoice, SplitSource, languages_of
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray, Table
+    from pyarrow import Table
 
 NESTED = "translation"
 ROWS_AT_A_TIME = 1_000
@@ -34,9 +30,7 @@ class TableSource(SplitSource):
     Both sides are columns, or fields of one column `translation`.
     """
 
-    def __init__(
-        self, name: str, identity: list[str], open: Callable[[], Any], *, languages: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, name: str, identity: list[str], open: Callable[[], Any], languages: tuple[str, ...]) -> None:
         super().__init__(name, identity)
         self._open, self._languages = open, languages
 
@@ -59,7 +53,7 @@ class TableSource(SplitSource):
             )
         dataset = self._dataset.select_columns([NESTED] if is_nested else paths)
         for table in self._tables(dataset, ROWS_AT_A_TIME):
-            yield from map(SentencePair, *(self._texts(table[path], path) for path in paths))
+            yield from map(SentencePair, *(self._texts(table, path) for path in paths))
 
     @cached_property
     def _dataset(self) -> Any:
@@ -67,68 +61,52 @@ class TableSource(SplitSource):
 
     @cached_property
     def _columns(self) -> list[str]:
-        """The names of columns, those of fields as `translation.de`; none where no row says any."""
+        """The names of columns, fields of `translation` as `translation.de`; none where there is no row to tell."""
         names = self._dataset.column_names
         if names is not None and NESTED not in names:
             return list(names)
         with closing(self._tables(self._dataset, 1)) as tables:
-            first = next(tables, None)
-        return [] if first is None else first.column_names
+            return next((table.column_names for table in tables), [])
 
     def _tables(self, dataset: Any, rows: int) -> "Generator[Table, None, None]":
         """All rows as Arrow tables of flat columns. Raises `InputError` for data that the library cannot read."""
-        with _library_problems(self.name):
+        with library_problems(self.name):
             tables = iter(dataset.with_format("arrow").iter(rows))
         while True:
-            with _library_problems(self.name):
+            with library_problems(self.name):
                 if (table := next(tables, None)) is None:
                     return
             yield table.flatten()
 
-    def _texts(self, column: "ChunkedArray", name: str) -> list[str]:
-        """A column of text; a missing one is empty."""
-        from pyarrow import types
-
-        if not (types.is_string(column.type) or types.is_large_string(column.type) or types.is_null(column.type)):
+    def _texts(self, table: "Table", name: str) -> list[str]:
+        """A column of text; a missing text is empty."""
+        column = table[name]
+        if str(column.type) not in ("string", "large_string", "null"):
             raise InputError(f"{self.name}: column {name} is {column.type}, not text; correct the file")
-        with _library_problems(self.name):
+        with library_problems(self.name):
             return [text or "" for text in column.to_pylist()]
 
 
 def table_file(file: DataFile) -> TableSource:
     """A file of CSV, JSON, JSONL or Parquet."""
-    return TableSource(str(file.path), identity_of(file), partial(_load_file, file), languages=file.languages)
+    return TableSource(str(file.path), file.identity, partial(_load_file, file), file.languages)
 
 
 def _load_file(file: DataFile) -> Any:
     from datasets import Features, Value, load_dataset
+    from pandas import read_csv
 
-    form, path = file.form, file.path
-    with cache_problems():
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=cache_folder()))
-    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
-    with opened(file) as content:  # the library would unpack a file that is not as its name says
-        if file.compression:
-            path = folder / f"unpacked.{form}"
-            with path.open("xb") as unpacked, cache_problems():
-                shutil.copyfileobj(content, unpacked)
-    with _library_problems(str(file.path)):
-        options: dict[str, Any] = {}
+    path, form, options = file.plain, "json" if file.form == "jsonl" else file.form, {}
+    with cache_folder() as folder, TemporaryDirectory(dir=folder) as own, library_problems(str(file.path)):
         if form == "csv":  # every cell is the text it is, also `7` and `NA`
-            from pandas import read_csv
-
             strings = Features({str(column): Value("string") for column in read_csv(path, nrows=0).columns})
             options = {"features": strings, "na_filter": False}
-        builder = "json" if form == "jsonl" else form
         # Rows are read once, cleaned and cached by us: the library need not store them too.
-        return load_dataset(
-            builder, data_files=str(path), split="train", streaming=True, cache_dir=str(folder), **options
-        )
+        return load_dataset(form, data_files=str(path), split="train", streaming=True, cache_dir=own, **options)
 
 
 @contextmanager
-def _library_problems(name: str) -> Iterator[None]:
+def library_problems(name: str) -> Iterator[None]:
     """Turn errors of `datasets` and the libraries below it into one line."""
     try:
         with quiet_datasets():

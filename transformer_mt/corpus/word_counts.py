@@ -13,18 +13,18 @@ from transformer_mt.corpus.pairs import SentencePair, words
 MOST_WORDS = 2_000_000
 # Characters of a word that is kept; most longer ones are addresses, or none.
 LONGEST = 64
-_GATHERED = 50_000  # pairs that are counted together
+_PAIRS_AT_A_TIME = 50_000
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words.
 _WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
 def real_words(text: str) -> list[str]:
     """The words of a text that have a letter: no numbers, no marks; nothing of scripts that do not part words."""
-    return [word for word in words(text) if len(word) <= LONGEST and _is_real(word)]
-
-
-def _is_real(word: str) -> bool:
-    return any(map(str.isalpha, word)) and not _WITHOUT_BLANKS.search(word)
+    return [
+        word
+        for word in words(text)
+        if len(word) <= LONGEST and any(map(str.isalpha, word)) and not _WITHOUT_BLANKS.search(word)
+    ]
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,8 @@ class TrainingWords:
     def commonest(self, count: int) -> dict[str, float]:
         """The `count` commonest words of each side, those of the highest rank first, with their share of all words."""
         both, total = self.source + self.target, self.source.total() + self.target.total()
-        ranked = (
-            sorted(counts, key=lambda word: (-counts[word], word))[:count] for counts in (self.source, self.target)
-        )
-        return {word: both[word] / total for words in zip_longest(*ranked) for word in words if word is not None}
+        ranked = (sorted(side, key=lambda word: (-side[word], word))[:count] for side in (self.source, self.target))
+        return {word: both[word] / total for word in chain.from_iterable(zip_longest(*ranked)) if word is not None}
 
 
 @dataclass(frozen=True)
@@ -59,25 +57,23 @@ class SeenWords:
 
     def never_seen(self, text: str) -> list[str]:
         """The words of a source sentence that are none of these in any casing, each once, in their order."""
-        found: dict[str, str] = {}
+        by_folded: dict[str, str] = {}
         for word in real_words(compose(normalize(text))):
-            found.setdefault(word.casefold(), word)
-        return [word for folded, word in found.items() if folded not in self.folded]
+            by_folded.setdefault(word.casefold(), word)
+        return [word for folded, word in by_folded.items() if folded not in self.folded]
 
 
 def count_words(pairs: Iterable[SentencePair]) -> TrainingWords:
     """The words of sentence pairs. Of many different ones only the commonest are kept."""
-    source, target, complete = Counter[str](), Counter[str](), True
-    pairs = iter(pairs)
-    while group := list(islice(pairs, _GATHERED)):
-        for counts, texts in ((source, [pair.source for pair in group]), (target, [pair.target for pair in group])):
+    sides, complete, pairs = {"source": Counter[str](), "target": Counter[str]()}, True, iter(pairs)
+    while group := list(islice(pairs, _PAIRS_AT_A_TIME)):
+        for side, counts in sides.items():
             # No word crosses a blank, and most strings between blanks come again.
-            for string, count in Counter(chain.from_iterable(map(str.split, texts))).items():
+            strings = chain.from_iterable(getattr(pair, side).split() for pair in group)
+            for string, count in Counter(strings).items():
                 for word in real_words(compose(string)):
                     counts[word] += count
             if len(counts) > MOST_WORDS:
-                kept = counts.most_common(MOST_WORDS // 2)
-                counts.clear()
-                counts.update(dict(kept))
+                sides[side] = Counter(dict(counts.most_common(MOST_WORDS // 2)))
                 complete = False
-    return TrainingWords(source, target, complete)
+    return TrainingWords(**sides, complete=complete)

@@ -1,0 +1,146 @@
+"""A data file: what its name tells, and its content, decompressed into the cache folder where it is compressed."""
+
+import hashlib
+import lzma
+import os
+import re
+import stat
+import tempfile
+import weakref
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from transformer_mt.corpus.cache import cache_folder
+from transformer_mt.errors import InputError, MachineError
+
+TABLES = ("tsv", "csv", "json", "jsonl", "parquet")
+
+LANGUAGE_CODE = "[a-z]{2,3}(?:_[A-Za-z]{2,4})?"
+_DOTTED_PAIR = re.compile(rf"(.+)\.({LANGUAGE_CODE})-({LANGUAGE_CODE})")
+# newstest2014-deen-src.de, newstest2014-deen-ref.en
+_JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
+
+# What is read, by its first bytes; and what is refused, since `datasets` would unpack it whatever its name says.
+_FIRST_BYTES = {
+    ".gz": rb"\x1f\x8b",
+    ".xz": rb"\xfd7zXZ\x00",
+    ".zip": rb"PK(\x03\x04|\x05\x06)",
+    ".bz2": rb"BZh[1-9](1AY&SY|\x17rE8P)",
+    ".zst": rb"\x28\xb5\x2f\xfd",
+}
+_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    ".gz": partial(zlib.decompressobj, wbits=31),
+    ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
+}
+# Texts shrink by a factor of 3 to 10. A file that grows by more than this is no text.
+_MOST_GROWTH, _ALWAYS_ALLOWED = 100, 2**26
+_BLOCK = 2**12  # bytes; at most 28 megabytes when they are decompressed
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file and what its name tells: its form, its compression, its languages, and the rest, such as `train`.
+
+    `form` is one of `TABLES`, where two languages may be named, `train.de-en.tsv`; `text`, in one language, the last
+    part of the name; or `txt`, which is text, or alone a table separated by tabs.
+    """
+
+    path: Path
+    form: str
+    compression: str
+    languages: tuple[str, ...]
+    stem: str
+
+    @classmethod
+    def named(cls, path: Path) -> "DataFile":
+        """Read the name of a file, without opening it."""
+        compression = path.suffix if path.suffix in _DECOMPRESSORS else ""
+        name = path.name.removesuffix(compression)
+        form = next((form for form in (*TABLES, "txt") if name.endswith(f".{form}")), "text")
+        name = name.removesuffix(f".{form}")
+        if form in TABLES:
+            match = _DOTTED_PAIR.fullmatch(name)
+            return cls(path, form, compression, *((match.groups()[1:], match[1]) if match else ((), name)))
+        stem, _, language = name.rpartition(".")
+        # Of a text, any such code is a language, if there is another beside it.
+        if not (stem and re.fullmatch(LANGUAGE_CODE, language)):
+            return cls(path, form, compression, (), stem or name)
+        for pattern in (_DOTTED_PAIR, _JOINED_PAIR):  # corpus.de-en.de: both sides are `corpus`
+            if (match := pattern.fullmatch(stem)) and language in match.groups()[1:]:
+                stem = match[1]
+        return cls(path, form, compression, (language,), stem)
+
+    @property
+    def identity(self) -> list[str]:
+        """Texts that change whenever the pairs in it do."""
+        return [self.form, *self.languages, digest_of(self.path) + self.compression]
+
+    @cached_property
+    def plain(self) -> Path:
+        """The file, or its decompressed content in a file of the cache folder that is deleted with this object.
+
+        Raises `InputError` for a file that is not what its name says.
+        """
+        with regular(self.path) as raw:
+            beginning = raw.peek(16)[:16]
+            compression = next((suffix for suffix, magic in _FIRST_BYTES.items() if re.match(magic, beginning)), "")
+            if compression != self.compression:
+                kind = compression or f"not {self.compression}"
+                raise InputError(f"{self.path}: {kind} by its first bytes; decompress it, or give it its right name")
+            if not compression:
+                return self.path
+            with cache_folder() as folder, tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                weakref.finalize(self, Path(file.name).unlink, missing_ok=True)
+                file.writelines(self._decompressed(raw))
+                return Path(file.name)
+
+    def _decompressed(self, raw: BufferedReader) -> Iterator[bytes]:
+        """The content of all streams in it. Raises `InputError` for damage, and for more than a text would grow to."""
+        limit, size = _ALWAYS_ALLOWED + _MOST_GROWTH * os.fstat(raw.fileno()).st_size, 0
+        stream = None
+        try:
+            while block := raw.read(_BLOCK):
+                block = block if stream else block.lstrip(b"\0")
+                while block:
+                    stream = stream or _DECOMPRESSORS[self.compression]()
+                    piece = stream.decompress(block)
+                    size += len(piece)
+                    if size > limit:
+                        raise InputError(
+                            f"{self.path}: unpacks to more than {limit:,} bytes, {_MOST_GROWTH} times its size and "
+                            "more, so no text; unpack it by hand if it is"
+                        )
+                    yield piece
+                    block = stream.unused_data.lstrip(b"\0")  # zeros may stand between streams
+                    stream = None if stream.eof else stream
+            if stream:
+                raise EOFError("it ends too early")
+        except (EOFError, zlib.error, lzma.LZMAError) as error:
+            problem = f"damaged {self.compression} ({str(error).rstrip('.')})"
+            raise InputError(f"{self.path}: {problem}; copy or download it again") from None
+
+
+@contextmanager
+def regular(path: Path) -> Iterator[BufferedReader]:
+    """A file opened to be read. Raises `InputError` for what is no regular file."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "a FIFO, a socket or a device"
+            raise InputError(f"{path}: {kind}, where a file is expected; give a regular file")
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def digest_of(path: Path) -> str:
+    """The BLAKE2b of a file's bytes as they are on disk."""
+    with regular(path) as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
