@@ -10,7 +10,7 @@ from transformer_mt.corpus.pairs import Pairs, words
 from transformer_mt.errors import InputError
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.align import LinkCounts, guess_heads, link_counts
+from transformer_mt.views.align import guess_heads, link_counts
 
 # Lengths, in words and punctuation marks, that are scored together: 1 to 5, 6 to 10, …
 BAND = 5
@@ -30,7 +30,7 @@ class LengthScores:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """The scores of a system on a set of sentence pairs; all that was not measured is None.
+    """The scores of a system on a set of sentence pairs; None where nothing was measured.
 
     BLEU (Papineni et al. 2002, tokenizer 13a) and chrF (Popović 2015, chrF2) are sacrebleu's and range from 0 to 100;
     `exact` is the share of translations equal to a reference but for white space around them, from 0 to 1.
@@ -68,7 +68,7 @@ def evaluate(
 ) -> Scores:
     """Translate the sources of `pairs`, by default as the translator's run is configured, and compare.
 
-    A translation is compared with all that the pair knows to be right. The known links of words are compared with those
+    A translation is compared with every translation that its pair has. The known links of words are compared with those
     of the heads of `alignment`, by default all. Raises `InputError` when there are no pairs.
     """
     if not pairs:
@@ -83,18 +83,18 @@ def evaluate(
         sentences_per_second=len(pairs) / seconds,
         by_length=tuple(score_lengths(texts, pairs)) if by_length else None,
     )
-    alignment = alignment or guess_heads(translator.model)
-    counts = link_counts(translator.model, translator.tokenizer, pairs, alignment) if alignment else LinkCounts()
-    if not counts.gold or not alignment:
-        return scores
-    return replace(
-        scores,
-        aer=counts.error_rate,
-        aer_precision=counts.precision,
-        aer_recall=counts.recall,
-        aer_heads=tuple(map(str, alignment.heads)),
-        aer_chosen_by=alignment.chosen_by,
-    )
+    if alignment := alignment or guess_heads(translator.model):
+        counts = link_counts(translator.model, translator.tokenizer, pairs, alignment)
+        if counts.gold:
+            scores = replace(
+                scores,
+                aer=counts.error_rate,
+                aer_precision=counts.precision,
+                aer_recall=counts.recall,
+                aer_heads=tuple(map(str, alignment.heads)),
+                aer_chosen_by=alignment.chosen_by,
+            )
+    return scores
 
 
 def score_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
@@ -104,6 +104,7 @@ def score_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
 
     assert len(hypotheses) == len(references) > 0
     assert all(references)
+    exact = sum(ours.strip() in map(str.strip, theirs) for ours, theirs in zip(hypotheses, references, strict=True))
     # The first of all, the second of all, …; sacrebleu passes over None, and its signature says that numbers vary.
     streams: list[Sequence[str]] = list(zip_longest(*references))
     metrics = {"bleu": BLEU(), "bleu_lowercase": BLEU(lowercase=True), "chrf": CHRF()}
@@ -112,7 +113,7 @@ def score_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
         sentences=len(hypotheses),
         references=sum(map(len, references)),
         **scores,
-        exact=exact_matches(hypotheses, references) / len(references),
+        exact=exact / len(references),
         signature={name: str(metric.get_signature()) for name, metric in metrics.items()},
     )
 
@@ -126,8 +127,3 @@ def score_lengths(hypotheses: Sequence[str], pairs: Pairs) -> Iterator[LengthSco
         scores = score_texts([hypotheses[row] for row in rows], [pairs[row].translations for row in rows])
         same = {name: getattr(scores, name) for name in ("sentences", "bleu", "chrf", "exact")}
         yield LengthScores(shortest=band * BAND + 1, longest=(band + 1) * BAND, **same)
-
-
-def exact_matches(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> int:
-    """The number of hypotheses that equal one of their references; white space at both ends does not count."""
-    return sum(ours.strip() in map(str.strip, theirs) for ours, theirs in zip(hypotheses, references, strict=True))

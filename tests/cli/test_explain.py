@@ -93,7 +93,7 @@ def test_any_search_finds_the_translation(trained: str, tmt: Tmt) -> None:
         (("--layer", "2"), "--layer: there is no 2; choose one of 1\n"),
         (("--head", "3"), "--head: there is no 3; choose one of 1, 2\n"),
         (("--head", "mean"), "--head: input should be a valid integer"),
-        (("--word", "dog", "--piece", "40"), "--piece: 'dog' has "),
+        (("--word", "dog", "--piece", "40"), "--piece: 'dog' has no piece 40"),
     ],
 )
 def test_what_there_is_not_is_one_line(options: tuple[str, ...], message: str, trained: str, tmt: Tmt) -> None:

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from support.tiny import varied_model
 from torch import Tensor
 
-from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.batching.encoded_pairs import EncodedPairs
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
@@ -18,7 +20,6 @@ from transformer_mt.views.align import (
     align,
     alignment_lines,
     choose_heads,
-    cross_heads,
     guess_heads,
     link_counts,
     linked,
@@ -105,34 +106,35 @@ def test_a_word_that_shares_its_piece_with_another_has_no_share(
 
 
 def test_pairs_that_are_too_long_and_heads_that_are_not_there_are_named(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^pair 2: "):
+    with pytest.raises(InputError, match=r"^alignment: 1 pairs have more than 64 tokens; shorten them$"):
         list(align(model, tokenizer, [PAIRS[0], SentencePair("das Buch " * 40, "the book")], given(*HEADS)))
     with pytest.raises(InputError, match=r"no head cross.3.6; it has cross.1.1 to cross.3.5$"):
         list(align(model, tokenizer, PAIRS, given(HeadName("cross", 3, 6))))
 
 
-def plant(monkeypatch: pytest.MonkeyPatch, planted: list[int]) -> None:
+def plant(monkeypatch: pytest.MonkeyPatch, tokenizer: Tokenizer, planted: list[int]) -> None:
     """These heads together attend as the gold links of the pairs say; all others to one word after the other."""
 
-    def head_weights(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> Iterator[tuple[list[int], Tensor]]:
-        for position, pair in enumerate(pairs):
+    def stack_weights(_: Seq2Seq, encoded: EncodedPairs) -> Iterator[tuple[list[int], dict[str, Tensor]]]:
+        for position in range(len(encoded)):
+            pair = PAIRS[position]
             source, target = ([*tokenizer.word_of_piece(text), -1] for text in (pair.source, pair.target))
-            weights = torch.zeros(1, len(cross_heads(model)), len(target), len(source))
+            weights = torch.zeros(1, len(HEADS), len(target), len(source))
             weights[0, :, range(len(target)), [3 * row % (len(source) - 2) for row in range(len(target))]] = 1.0
             for row, word in enumerate(target[:-1]):
                 columns = [(column, word) in (pair.links or ()) for column in source]
                 if any(columns):
                     weights[0, planted, row] = torch.tensor(columns).float() / sum(columns)
-            yield [position], weights
+            yield [position], {"cross": weights}
 
-    monkeypatch.setattr(module, "_head_weights", head_weights)
+    monkeypatch.setattr(module, "stack_weights", stack_weights)
 
 
 @pytest.mark.parametrize("planted", [[7], [5, 6, 7, 8, 9]])
 def test_the_heads_with_the_lowest_error_rate_are_chosen(
     planted: list[int], model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch, planted)
+    plant(monkeypatch, tokenizer, planted)
     chosen = choose_heads(model, tokenizer, PAIRS)
     assert chosen is not None
     assert (chosen.heads, chosen.chosen_by) == (tuple(HEADS[number] for number in planted), "links")
@@ -159,3 +161,12 @@ def test_without_links_all_heads_are_a_guess_and_without_cross_attention_there_i
     monkeypatch.setattr(model, "attention_stacks", dict)
     assert choose_heads(model, tokenizer, PAIRS) is None
     assert guess_heads(model) is None
+
+
+def test_a_model_of_which_heads_are_masked_links_by_those_that_are_left(tokenizer: Tokenizer) -> None:
+    model = varied_model("model.attention.head_mask=['cross.1.2', 'cross.2.1']", vocabulary=tokenizer.size)
+    guess = guess_heads(model)
+    assert guess is not None
+    assert len(guess.heads) == 4
+    found = list(align(model, tokenizer, PAIRS[:2], guess))
+    assert [set(each.links) for each in found] == [links_by_hand(model, tokenizer, guess, pair) for pair in PAIRS[:2]]

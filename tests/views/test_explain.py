@@ -148,7 +148,7 @@ def test_a_row_that_may_attend_to_nothing_gets_nothing(tokenizer: Tokenizer) -> 
     found = explained(tokenizer, "model.attention.graph=edges(0, 1)", stack="encoder")
     for name in ("weights", "head_output", "mask"):
         assert not found[name].any()
-    assert not found.contributions.any()
+    assert not found["column_shares"].any()
 
 
 # Which head

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from transformer_mt.corpus.pairs import Link
+from transformer_mt.corpus.pairs import Link, SentencePair
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.align import (
     COLUMN,
     ROW,
     LinkCounts,
-    between_words,
+    _gold,
+    count_links,
     linked,
     shares,
     supported,
@@ -27,7 +28,7 @@ weights = arrays.arrays(np.float64, arrays.array_shapes(min_dims=2, max_dims=2, 
 
 
 def rate(predicted: AbstractSet[Link], gold: AbstractSet[Link]) -> float:
-    return LinkCounts.of(predicted, gold).error_rate
+    return count_links([predicted], [gold]).error_rate
 
 
 def cells(mask: np.ndarray) -> set[tuple[int, int]]:
@@ -105,7 +106,7 @@ def test_error_rate_by_hand() -> None:
 def test_error_rate_is_that_of_och_and_ney_and_one_minus_f1(
     a: frozenset[tuple[int, int]], s: frozenset[tuple[int, int]]
 ) -> None:
-    counts = LinkCounts.of(a, s)
+    counts = count_links([a], [s])
     found = counts.error_rate
     assert 0.0 <= found <= 1.0
     assert found == rate(s, a)
@@ -120,13 +121,14 @@ def test_error_rate_is_that_of_och_and_ney_and_one_minus_f1(
 
 
 def test_counts_add_up_and_nothing_is_perfect() -> None:
-    total = LinkCounts(1, 2, 3) + LinkCounts(5, 7, 11)
-    assert total == LinkCounts(6, 9, 14)
-    assert (LinkCounts().precision, LinkCounts().recall) == (1.0, 1.0)
+    total = count_links([{(0, 0), (1, 1)}, {(2, 2)}], [{(0, 0)}, {(2, 2), (3, 3), (4, 4)}])
+    assert total == LinkCounts(right=2, predicted=3, gold=4)
+    nothing = count_links([], [])
+    assert (nothing.gold, nothing.precision, nothing.recall) == (0, 1.0, 1.0)
 
 
 def test_links_of_punctuation_do_not_count() -> None:
-    assert between_words([(0, 0), (1, 2), (2, 1), (3, 3)], "Ja , das .", "Yes , it !") == {(0, 0)}
+    assert _gold(SentencePair("Ja , das .", "Yes , it !", ((0, 0), (1, 2), (2, 1), (3, 3)))) == {(0, 0)}
 
 
 def test_pieces_belong_to_words_and_those_of_punctuation_and_the_end_to_none(tokenizer: Tokenizer) -> None:

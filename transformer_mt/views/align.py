@@ -12,24 +12,22 @@ A matrix of attention weights becomes links in these steps:
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
 
 from transformer_mt.batching.encoded_pairs import encode_pairs, fitting
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
 from transformer_mt.corpus.pharaoh import format_links
 from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import head_names
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.head_importance import batches
-from transformer_mt.views.recording import record_attention
+from transformer_mt.views.head_importance import stack_weights
 from transformer_mt.views.words import is_word, membership, over_words
 
 # Validation pairs that heads are chosen on.
@@ -48,17 +46,9 @@ Matrices = Float[np.ndarray, "*N T S"]
 class LinkCounts:
     """Counts of predicted links, of gold links, and of those in both."""
 
-    right: int = 0
-    predicted: int = 0
-    gold: int = 0
-
-    @classmethod
-    def of(cls, predicted: Set[Link], gold: Set[Link]) -> "LinkCounts":
-        """The counts of one pair."""
-        return cls(len(predicted & gold), len(predicted), len(gold))
-
-    def __add__(self, other: "LinkCounts") -> "LinkCounts":
-        return LinkCounts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+    right: int
+    predicted: int
+    gold: int
 
     @property
     def error_rate(self) -> float:
@@ -124,13 +114,12 @@ def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> Ali
         return guess_heads(model)
     layers = [tuple(name for name in heads if name.layer == layer) for layer in sorted({name.layer for name in heads})]
     candidates = list(dict.fromkeys([tuple(heads), *layers, *((name,) for name in heads)]))
-    counts = [LinkCounts()] * len(candidates)
-    for pair, weights in zip(pairs, _mean_weights(model, tokenizer, pairs, candidates), strict=True):
-        masks = linked(supported(shares(weights)))
-        counts = [
-            count + LinkCounts.of(_links(mask, pair), _gold(pair)) for count, mask in zip(counts, masks, strict=True)
-        ]
-    rates = [count.error_rate for count in counts]
+    weights = _mean_weights(model, tokenizer, pairs, candidates)
+    predicted = [
+        [_links(mask, pair) for mask in linked(supported(shares(each)))]
+        for pair, each in zip(pairs, weights, strict=True)
+    ]
+    rates = [count_links(links, map(_gold, pairs)).error_rate for links in zip(*predicted, strict=True)]
     best = rates.index(min(rates))
     return AlignmentHeads(heads=candidates[best], chosen_by="links", error_rate=rates[best])
 
@@ -163,9 +152,13 @@ def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentH
 def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> LinkCounts:
     """The counts over the pairs with gold links that the model can take; links of punctuation count on neither side."""
     pairs = _linked_pairs(pairs, model, tokenizer)
-    alignments = align(model, tokenizer, pairs, chosen)
-    counts = (LinkCounts.of(set(found.links), _gold(pair)) for pair, found in zip(pairs, alignments, strict=True))
-    return sum(counts, LinkCounts())
+    return count_links((set(found.links) for found in align(model, tokenizer, pairs, chosen)), map(_gold, pairs))
+
+
+def count_links(predicted: Iterable[Set[Link]], gold: Iterable[Set[Link]]) -> LinkCounts:
+    """The counts over pairs, each with its predicted and its gold links."""
+    counts = [(len(ours & known), len(ours), len(known)) for ours, known in zip(predicted, gold, strict=True)]
+    return LinkCounts(*np.array(counts, int).reshape(-1, 3).sum(axis=0).tolist())
 
 
 def alignment_lines(alignment: Alignment) -> Iterator[str]:
@@ -180,12 +173,6 @@ def alignment_lines(alignment: Alignment) -> Iterator[str]:
 def real_words(text: str) -> list[int]:
     """The indices in `words(text)` of all but the punctuation marks."""
     return [i for i, word in enumerate(words(text)) if is_word(word)]
-
-
-def between_words(links: Iterable[Link], source: str, target: str) -> frozenset[Link]:
-    """The links without those of punctuation marks, which count on neither side."""
-    sources, targets = set(real_words(source)), set(real_words(target))
-    return frozenset((i, j) for i, j in links if i in sources and j in targets)
 
 
 def word_membership(tokenizer: Tokenizer, text: str) -> Float[np.ndarray, "W N"]:
@@ -236,8 +223,10 @@ def _linked_pairs(pairs: Pairs, model: Seq2Seq, tokenizer: Tokenizer) -> list[Se
     return fitting([pair for pair in pairs if pair.links is not None], tokenizer, max_length=model.max_length)
 
 
-def _gold(pair: SentencePair) -> Set[Link]:
-    return between_words(pair.links or (), pair.source, pair.target)
+def _gold(pair: SentencePair) -> set[Link]:
+    """The known links of a pair but those of punctuation marks, which count on neither side."""
+    sources, targets = real_words(pair.source), real_words(pair.target)
+    return {(s, t) for s, t in pair.links or () if s in sources and t in targets}
 
 
 def _links(mask: Bool[np.ndarray, "T S"], pair: SentencePair) -> set[Link]:
@@ -250,33 +239,20 @@ def _mean_weights(
     model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, groups: Sequence[Sequence[HeadName]]
 ) -> list[Float[np.ndarray, "N T S"]]:
     """The weights of each pair's real words, the mean over each of N groups of heads."""
-    mixture = _mixture(model, groups)
-    matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
-    for rows, weights in _head_weights(model, tokenizer, pairs) if pairs else ():
-        means = torch.einsum("nh,bhqk->bnqk", mixture.to(weights), weights).numpy(force=True)
-        for row, padded in zip(rows, means, strict=True):
-            target, source = (word_membership(tokenizer, text) for text in (pairs[row].target, pairs[row].source))
-            matrices[row] = over_words(padded[:, : target.shape[1], : source.shape[1]], target, source)
-    for row in range(len(pairs)):
-        if row not in matrices:
-            raise InputError(f"pair {row + 1}: more than {model.max_length} tokens; shorten it")
-    return [matrices[row] for row in range(len(pairs))]
-
-
-def _head_weights(
-    model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs
-) -> Iterator[tuple[list[int], Float[Tensor, "B H Q K"]]]:
-    """Batches of pairs, by their indices, with the weights of all `cross_heads`."""
-    for _, batch in batches(encode_pairs(pairs, tokenizer, max_length=model.max_length), model):
-        with evaluating(model), record_attention(model) as maps:
-            require_finite(model(batch.source, batch.decoder_input))
-        yield batch.pairs, torch.cat(maps["cross"], dim=1).float()
-
-
-def _mixture(model: Seq2Seq, groups: Sequence[Sequence[HeadName]]) -> Float[Tensor, "N H"]:
-    """The weight of each head in the mean of each group. Raises `InputError` for heads that the model lacks."""
     names = cross_heads(model)
     if missing := sorted({head for heads in groups for head in heads} - set(names)):
         extent = f"it has {names[0]} to {names[-1]}" if names else "it has no cross-attention"
         raise InputError(f"alignment: the model has no head {missing[0]}; {extent}")
-    return torch.tensor([[float(name in heads) / len(heads) for name in names] for heads in groups])
+    if not pairs:
+        return []
+    encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
+    if encoded.too_long:
+        raise InputError(f"alignment: {encoded.too_long} pairs have more than {model.max_length} tokens; shorten them")
+    mixture = torch.tensor([[float(name in heads) / len(heads) for name in names] for heads in groups])
+    matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
+    for rows, weights in stack_weights(model, encoded):
+        means = torch.einsum("nh,bhqk->bnqk", mixture.to(weights["cross"]), weights["cross"]).numpy(force=True)
+        for row, padded in zip(rows, means, strict=True):
+            target, source = (word_membership(tokenizer, text) for text in (pairs[row].target, pairs[row].source))
+            matrices[row] = over_words(padded[:, : target.shape[1], : source.shape[1]], target, source)
+    return [matrices[row] for row in range(len(pairs))]

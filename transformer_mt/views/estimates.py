@@ -31,11 +31,9 @@ class Resampling:
     """
 
     def __init__(self, sentences: int) -> None:
-        shares = np.full(sentences, 1.0 / sentences)
-        # How often each draw has each sentence.
-        self.counts: Float[np.ndarray, "R N"] = (
-            np.random.default_rng(_SEED).multinomial(sentences, shares, size=RESAMPLES).astype(np.float32)
-        )
+        draws = np.random.default_rng(_SEED).multinomial(sentences, np.full(sentences, 1.0 / sentences), size=RESAMPLES)
+        # The number of times that each draw has each sentence.
+        self.counts: Float[np.ndarray, "R N"] = draws.astype(np.float32)
 
     def estimates(
         self, sums: Float[np.ndarray, "N M K"], totals: Float[np.ndarray, "N M K"]
@@ -47,9 +45,7 @@ class Resampling:
         with np.errstate(invalid="ignore"):
             value = sums.sum(axis=0, dtype=np.float64) / totals.sum(axis=0, dtype=np.float64)
             draws = np.split(self.counts.astype(np.float64), RESAMPLES // _AT_A_TIME)  # for the memory it takes
-            ratios = np.concatenate(
-                [np.tensordot(counts, sums, 1) / np.tensordot(counts, totals, 1) for counts in draws]
-            )
+            ratios = np.concatenate([np.tensordot(draw, sums, 1) / np.tensordot(draw, totals, 1) for draw in draws])
         low, high = np.quantile(np.where(np.isnan(ratios), value, ratios), [0.025, 0.975], axis=0)
         figures = np.stack((value, low, high), axis=-1).tolist()
         return [[None if np.isnan(figure[0]) else Estimate(*figure) for figure in row] for row in figures]

@@ -6,7 +6,6 @@ to the output are computed here, since the layer sums over all heads at once.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby, product
@@ -32,8 +31,6 @@ from transformer_mt.views.words import PairTokens, Tokens, tokenize_pair
 
 # A word of this many letters is content, not an article or a pronoun.
 CONTENT = 4
-# Sentences that the model reads at once, each without another head.
-_AT_ONCE = 16
 # A float32 comes back from JSON as it was.
 _DIGITS = 9
 
@@ -94,7 +91,7 @@ class Step:
 
     @property
     def words(self) -> str:
-        """The step in plain English, or its name."""
+        """The step in plain English, or its symbol."""
         return _NAMES.get(self.symbol, ("", self.symbol))[1]
 
     @property
@@ -124,11 +121,6 @@ class Choice:
     log_probability: float
     without: dict[HeadName, float]
 
-    @property
-    def head(self) -> HeadName:
-        """The head without which it falls most."""
-        return min(self.without, key=self.without.__getitem__)
-
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -150,14 +142,6 @@ class Explanation:
     heads: tuple[int, ...]
     stages: tuple[Stage, ...]
 
-    @property
-    def contributions(self) -> Float[Tensor, " K"]:
-        """How much of the head's output comes from each column: the share of its length in that direction.
-
-        They sum to 1; a column that works against the rest is negative.
-        """
-        return self["column_shares"]
-
     def steps(self) -> Iterator[Step]:
         """All steps, in order."""
         return (step for stage in self.stages for step in stage.steps)
@@ -167,15 +151,15 @@ class Explanation:
         return next(step.values for step in self.steps() if step.name == name)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields; in place of the head's name `stack`, `layer` and `head`; and `contributions`."""
+        """The fields; in place of the head's name `stack`, `layer` and `head`; and `contributions`, the shares."""
         entries = {field.name: getattr(self, field.name) for field in fields(self)} | self.head._asdict()
-        return entries | {"contributions": to_json(self.contributions, digits=_DIGITS)}
+        return entries | {"contributions": to_json(self["column_shares"], digits=_DIGITS)}
 
     def arrays(self) -> dict[str, Any]:
         """One array a step, by its name; the labels `columns` and `heads`; the texts."""
         labels = {name: getattr(self, name) for name in ("source", "target", "piece", "columns", "heads")}
         steps = {step.name: step.values for step in self.steps()}
-        return labels | {"head_name": str(self.head)} | steps | {"contributions": self.contributions}
+        return labels | {"head_name": str(self.head)} | steps | {"contributions": self["column_shares"]}
 
 
 def explain(
@@ -201,9 +185,10 @@ def explain(
     """
     tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
     place = find_place(tokens, model, word=word, piece=piece, stack=stack)
-    candidates = find_heads(model, place.stacks, layer=layer, head=head)
-    choice = choose_head(model, tokens, place, candidates) if len(candidates) > 1 else None
-    name = choice.head if choice else candidates[0]
+    name, *others = find_heads(model, place.stacks, layer=layer, head=head)
+    choice = choose_head(model, tokens, place, [name, *others]) if others else None
+    if choice:
+        name = min(choice.without, key=choice.without.__getitem__)
     module = attention_layers(model)[name._replace(head=0)]
     shown: list[Shown] = []
     with evaluating(model):
@@ -228,11 +213,9 @@ def explain(
 # The steps
 
 
-def stages_of(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> list[Stage]:
+def stages_of(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> Iterator[Stage]:
     """The stages of one row of a head, out of all that was shown during a pass."""
-    layer, row = _layer_of(shown, module, row)
-    if name.stack == "cross":  # a recurrent decoder's first token is asked for as soon as it is embedded
-        layer = [each for each in layer if each.symbol not in _EMBEDDED]
+    layer, row = _layer_of(shown, module, row, embedded=name.stack != "cross")
     steps: list[tuple[nn.Module, Step]] = []
     last: Shown | None = None
     for each in layer:
@@ -240,40 +223,32 @@ def stages_of(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadN
         # A norm's result is shown again by the module that goes on with it, and a sum that a position has changed.
         if last and each.value is last.value and last.symbol in ("norm(x)", each.symbol):
             owner, earlier = steps.pop()
-            how = f"{earlier.symbol} = {earlier.formula}"
-            same = earlier.symbol == step.symbol
-            step = earlier if same else replace(step, formula=", ".join(filter(None, [step.formula, how])))
+            formulas = filter(None, [step.formula, f"{earlier.symbol} = {earlier.formula}"])
+            step = earlier if earlier.symbol == step.symbol else replace(step, formula=", ".join(formulas))
         if each.module is module and each.symbol == "y":
             steps += [(module, part) for part in _contributions(module, layer, row, name.head - 1)]
         steps.append((owner, step))
         last = each
-    stages = groupby(steps, key=lambda pair: pair[0])
-    return [Stage(_title_of(owner), tuple(step for _, step in group)) for owner, group in stages]
+    for owner, group in groupby(steps, key=lambda pair: pair[0]):
+        first = " ".join((type(owner).__doc__ or "").split("\n\n")[0].split())
+        yield Stage(": ".join(filter(None, [type(owner).__name__, first])), tuple(step for _, step in group))
 
 
-_EMBEDDED = ("√D e", "pe")
-
-
-def _layer_of(shown: Sequence[Shown], module: MaskedHeads, row: int) -> tuple[list[Shown], int]:
+def _layer_of(shown: Sequence[Shown], module: MaskedHeads, row: int, *, embedded: bool) -> tuple[Sequence[Shown], int]:
     """From the state that comes to the module, or its embedding, to the one that goes on; and the row in that call.
 
     A recurrent decoder calls its attention once a token.
     """
-    layers: list[list[Shown]] = [[]]
-    for each in shown:
-        before = [earlier.symbol for earlier in layers[-1]]
-        begins = each.symbol == "√D e" or (each.symbol == "x" and before[-1:] not in (["√D e"], ["pe"]))
-        if begins or before[-1:] == ["x′"] or (each.symbol == "h" and "h" in before):
-            layers.append([])
-        layers[-1].append(each)
-    for layer in layers:
-        for call in layer:
-            if call.module is module and call.symbol == "h":
-                if row < call.value.shape[1]:
-                    symbols = [each.symbol for each in layer]
-                    return layer if "x′" in symbols else layer[: symbols.index("y") + 1], row
-                row -= call.value.shape[1]
-    raise AssertionError("the module has not been called for this row")
+    symbols = [each.symbol for each in shown]
+    calls = [place for place, each in enumerate(shown) if each.module is module and each.symbol == "h"]
+    while row >= (queries := shown[calls[0]].value.shape[1]):
+        row -= queries
+        del calls[0]
+    first = max((place for place in range(calls[0]) if symbols[place] == "x"), default=calls[0])
+    while embedded and first and symbols[first - 1] in ("√D e", "pe"):
+        first -= 1
+    last = symbols.index("x′" if "x′" in symbols[first:] else "y", calls[0])
+    return shown[first : last + 1], row
 
 
 def _step(shown: Shown, row: int, head: int) -> Step:
@@ -312,12 +287,6 @@ def shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Ten
     return (parts @ total) / length.masked_fill(length == 0.0, 1.0)
 
 
-def _title_of(module: nn.Module) -> str:
-    """The class, and the first paragraph of its docstring."""
-    first = " ".join((type(module).__doc__ or "").split("\n\n")[0].split())
-    return f"{type(module).__name__}: {first}" if first else type(module).__name__
-
-
 # Which row of which head
 
 
@@ -340,19 +309,16 @@ def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: i
     stacks = model.attention_stacks()
     if stack is not None:
         stacks = {stack: lookup(stacks, stack, key="--stack")}
-    sides = {"the translation": tokens.written, "the source": tokens.source}
-    names = {
-        "the translation": tuple(name for name in ("cross", "decoder") if name in stacks),
-        "the source": tuple(name for name in ("encoder",) if name in stacks),
+    sides = {
+        "the translation": (tokens.written, tuple(name for name in ("cross", "decoder") if name in stacks)),
+        "the source": (tokens.source, tuple(name for name in ("encoder",) if name in stacks)),
     }
-    title, number = _find_word(word, {title: side.words for title, side in sides.items() if names[title]})
-    side = sides[title]
+    title, number = _find_word(word, {title: side.words for title, (side, names) in sides.items() if names})
+    side, names = sides[title]
     rows = [row for row, owner in enumerate(side.word_of_piece) if owner == number]
     if not 1 <= piece <= len(rows):
-        count = "1 piece" if len(rows) == 1 else f"{len(rows)} pieces"
-        there = f"{side.words[number]!r} has {count}, not {piece}"
-        raise InputError(f"--piece: {there}; give a number from 1 to {len(rows)}")
-    return Place(names[title], side, rows[piece - 1])
+        raise InputError(f"--piece: {side.words[number]!r} has no piece {piece}; give a number from 1 to {len(rows)}")
+    return Place(names, side, rows[piece - 1])
 
 
 def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[str, int]:
@@ -366,18 +332,17 @@ def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[st
         return first, next((place for place in lettered if len(words[place]) >= CONTENT), lettered[0])
     folds: tuple[Callable[[str], str], ...] = (str, str.casefold)
     for title, fold in product(sides, folds):
-        places = [place for place, each in enumerate(sides[title], start=1) if fold(each) == fold(word)]
-        if len(places) > 1:
-            numbers = f"{', '.join(map(str, places[:-1]))} and {places[-1]}"
-            raise InputError(f"--word: {word!r} stands in {title} as words {numbers}; give one of these numbers")
-        if places:
-            return title, places[0] - 1
-    if not re.fullmatch(r"[0-9]{1,6}", word):
-        remedy = suggest(word, dict.fromkeys(each for words in sides.values() for each in words))
-        raise InputError(f"--word: there is no {word!r} in {' or '.join(sides)}; {remedy}")
-    if not 1 <= int(word) <= len(words):
-        raise InputError(f"--word: {first} has no word {word}; give a number from 1 to {len(words)}")
-    return first, int(word) - 1
+        numbers = [str(number) for number, each in enumerate(sides[title], start=1) if fold(each) == fold(word)]
+        if len(numbers) > 1:
+            there = f"stands in {title} as words {', '.join(numbers)}"
+            raise InputError(f"--word: {word!r} {there}; give one of these numbers")
+        if numbers:
+            return title, int(numbers[0]) - 1
+    numbers = [str(number) for number in range(1, len(words) + 1)]
+    if word in numbers:
+        return first, numbers.index(word)
+    remedy = suggest(word, dict.fromkeys(each for words in sides.values() for each in words))
+    raise InputError(f"--word: there is no {word!r} in {' or '.join(sides)}; {remedy}")
 
 
 def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> list[HeadName]:
@@ -395,20 +360,17 @@ def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head
 
 def choose_head(model: Seq2Seq, tokens: PairTokens, place: Place, candidates: Sequence[HeadName]) -> Choice:
     """ln p of the place's piece, or in an encoder of the translation, with each of the heads switched off in turn."""
-    device = next(model.parameters()).device
+    inputs = tokens.inputs(next(model.parameters()).device)
     written = place.side is tokens.written
     rows = [place.row] if written else list(range(len(tokens.written.ids)))
-    wanted = torch.tensor(tokens.written.ids, device=device)[rows]
-    sums: list[float] = []
-    settings: list[list[HeadName]] = [[], *([name] for name in candidates)]
-    for start in range(0, len(settings), _AT_ONCE):
-        off = settings[start : start + _AT_ONCE]
-        source, target = (tensor.expand(len(off), -1) for tensor in tokens.inputs(device))
-        with evaluating(model), without_heads(model, *off):
-            log_probabilities = model(source, target)[:, rows].float().log_softmax(dim=-1)  # N R V
-        sums += log_probabilities[:, range(len(rows)), wanted].sum(dim=1).tolist()
+
+    def log_probability(*off: HeadName) -> float:
+        with evaluating(model), without_heads(model, off):
+            log_probabilities = model(*inputs)[0, rows].float().log_softmax(dim=-1)  # R V
+        return log_probabilities[range(len(rows)), [tokens.written.ids[row] for row in rows]].sum().item()
+
     of = place.side.pieces[place.row] if written else "the translation"
-    return Choice(of, sums[0], dict(zip(candidates, sums[1:], strict=True)))
+    return Choice(of, log_probability(), {name: log_probability(name) for name in candidates})
 
 
 # As text
@@ -419,13 +381,20 @@ _NOTES = (
     "The row i and the columns j count from 0, as positions do. Each stage is named after the class that computes it. "
     "A vector is shown by its length ‖·‖ and some of its entries; --json has them all. "
 )
-_H_J = {"cross": "h_j is the last state that the encoder has for column j."}
 
 
 def lines_of(explanation: Explanation, *, width: int) -> list[str]:
     """The stages, numbered, and a summary in words, in lines of at most `width` cells, or 40."""
-    notes = _NOTES + _H_J.get(explanation.head.stack, "h_j is to column j what h is to the row.")
-    parts: list[RenderableType] = [_text(_title(explanation)), _text(_choice(explanation) + notes)]
+    stack, layer, head = explanation.head
+    does = f"reads {explanation.read}" + ("" if stack == "encoder" else f" and writes {explanation.piece}")
+    title = f"{STACKS[stack][:1].upper()}{STACKS[stack][1:]}, layer {layer}, head {head}, row i = {explanation.row}"
+    states = (
+        "the last state that the encoder has for column j" if stack == "cross" else "to column j what h is to the row"
+    )
+    parts: list[RenderableType] = [
+        _text(f"{title}, which {does}"),
+        _text(f"{_choice(explanation)}{_NOTES}h_j is {states}."),
+    ]
     for number, stage in enumerate(explanation.stages, start=1):
         parts += [Text(), _text(f"{number}. {stage.title}")]
         # Single numbers of keys, or of heads, share a table.
@@ -443,36 +412,6 @@ def _indented(*parts: RenderableType) -> Padding:
     return Padding(Group(*parts), (0, 0, 0, 3))
 
 
-def in_words(explanation: Explanation) -> list[str]:
-    """Where the head's part of the output comes from, and how large it is, in sentences."""
-    _, layer, head = explanation.head
-    pieces, row = explanation.columns, explanation.piece
-    labels = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
-    told = sorted(zip(explanation.contributions.tolist(), labels, strict=True), reverse=True)
-    most = [(label, _percent(share)) for share, label in told if share >= _SMALL][:_TOLD]
-    against = [(label, _percent(-share)) for share, label in told[::-1] if share <= -_SMALL][:_TOLD]
-    if not most:
-        return [f"No column gives anything to {row}: head {head} of layer {layer} adds nothing there."]
-    first = f"{most[0][0]} gives {most[0][1]} of what head {head} of layer {layer} adds to {row}"
-    rest = [f"{label} gives {share}" for label, share in most[1:]]
-    rest += [f"{label} takes away {share}" for label, share in against]
-    sentences = ["; ".join([first, *rest]) + "."]
-    if len(explanation.heads) > 1:
-        share = _percent(explanation["head_shares"][head - 1].item())
-        sentences.append(f"Head {head} gives {share} of what the heads of layer {layer} add together.")
-    if any(step.name == "state" for step in explanation.steps()):
-        added, state = (explanation[name].norm().item() for name in ("attention_output", "state"))
-        sentences.append(f"What they add has the length {added:.4g}, the state that comes in {state:.4g}.")
-    return sentences
-
-
-def _title(explanation: Explanation) -> str:
-    stack, layer, head = explanation.head
-    does = f"reads {explanation.read}" + ("" if stack == "encoder" else f" and writes {explanation.piece}")
-    title = STACKS[stack][:1].upper() + STACKS[stack][1:]
-    return f"{title}, layer {layer}, head {head}, row i = {explanation.row}, which {does}"
-
-
 def _choice(explanation: Explanation) -> str:
     if (choice := explanation.choice) is None:
         return ""
@@ -480,6 +419,27 @@ def _choice(explanation: Explanation) -> str:
         f"ln p of {choice.of} is {choice.log_probability:.4g} with all heads and "
         f"{choice.without[explanation.head]:.4g} without this one: of {len(choice.without)} heads it matters most. "
     )
+
+
+def in_words(explanation: Explanation) -> list[str]:
+    """Where the head's part of the output comes from, and how large it is, in sentences."""
+    _, layer, head = explanation.head
+    pieces, row = explanation.columns, explanation.piece
+    labels = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
+    told = sorted(zip(explanation["column_shares"].tolist(), labels, strict=True), reverse=True)
+    gives = [f"{label} gives {_percent(share)}" for share, label in told if share >= _SMALL][:_TOLD]
+    takes = [f"{label} takes away {_percent(-share)}" for share, label in told[::-1] if share <= -_SMALL][:_TOLD]
+    if not gives:
+        return [f"No column gives anything to {row}: head {head} of layer {layer} adds nothing there."]
+    gives[0] += f" of what head {head} of layer {layer} adds to {row}"
+    sentences = ["; ".join(gives + takes) + "."]
+    if len(explanation.heads) > 1:
+        share = explanation["head_shares"][head - 1].item()
+        sentences.append(f"Head {head} gives {_percent(share)} of what the heads of layer {layer} add together.")
+    if any(step.name == "state" for step in explanation.steps()):
+        added, state = (explanation[name].norm().item() for name in ("attention_output", "state"))
+        sentences.append(f"What they add has the length {added:.4g}, the state that comes in {state:.4g}.")
+    return sentences
 
 
 def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[RenderableType]:

@@ -20,13 +20,15 @@ from transformer_mt.config.sections import Config, TransformerConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import active_heads, attention_layers, gated, head_names, without_heads
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import HeadName, lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.estimates import Estimate, Resampling
+from transformer_mt.views.recording import record_attention
+from transformer_mt.views.text import rendered, table
 
 _BATCH_TOKENS = 4_096
 
@@ -42,6 +44,21 @@ def batches(encoded: EncodedPairs, model: Seq2Seq) -> Iterator[tuple[Tensor, Bat
     device = next(model.parameters()).device
     for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=budget):
         yield rows, encoded.batch(rows).to(device)
+
+
+def stack_weights(
+    model: Seq2Seq, encoded: EncodedPairs
+) -> Iterator[tuple[list[int], dict[str, Float[Tensor, "B H Q K"]]]]:
+    """The rows of each batch, and the attention weights of its pairs: of each stack all heads of `head_names`."""
+    stacks = model.attention_stacks()
+    for rows, batch in batches(encoded, model):
+        with evaluating(model), record_attention(model) as recording:
+            require_finite(model(batch.source, batch.decoder_input))
+        weights = {}
+        for stack, layers in recording.items():
+            active = [[head - 1 for head in active_heads(module)] for module in stacks[stack]]
+            weights[stack] = torch.cat([layer[:, on] for layer, on in zip(layers, active, strict=True)], dim=1).float()
+        yield rows.tolist(), weights
 
 
 def sentence_losses(model: Seq2Seq, encoded: EncodedPairs, *, without: Collection[HeadName] = ()) -> PerSentence:
@@ -77,16 +94,18 @@ def mask_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerS
 
 def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
     """The rise of the loss without each head, in nats a target token."""
-    before, tokens = sentence_losses(model, encoded), int(encoded.target_lengths.sum())
-    return {
-        name: float((losses - before).sum()) / tokens for name, losses in losses_without_each(model, encoded).items()
-    }
+    before = sentence_losses(model, encoded)
+    return _per_token({name: after - before for name, after in losses_without_each(model, encoded).items()}, encoded)
 
 
 def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
     """The mean of |∂L/∂ξ| over sentences, in nats a target token."""
+    return _per_token(mask_gradients(model, encoded), encoded)
+
+
+def _per_token(sums: Mapping[HeadName, PerSentence], encoded: EncodedPairs) -> dict[HeadName, float]:
     tokens = int(encoded.target_lengths.sum())
-    return {name: float(slopes.sum()) / tokens for name, slopes in mask_gradients(model, encoded).items()}
+    return {name: float(of_sentences.sum()) / tokens for name, of_sentences in sums.items()}
 
 
 def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
@@ -124,12 +143,10 @@ def bleu_statistics(translator: Translator, pairs: Pairs, *, without: Collection
 
 
 def bleu(statistics: Float[np.ndarray, " 10"]) -> float:
-    """BLEU of summed statistics, as sacrebleu computes it of a corpus; 0 where there are no words."""
+    """BLEU of summed statistics, as sacrebleu computes it of a corpus."""
     from sacrebleu.metrics.bleu import BLEU
 
     *counts, ours, theirs = map(round, statistics)
-    if not ours:
-        return 0.0
     return float(BLEU.compute_bleu(counts[:4], counts[4:], sys_len=ours, ref_len=theirs, smooth_method="exp").score)
 
 
@@ -192,41 +209,34 @@ def prune_run(
         raise InputError(f"--prune: {count} of {len(names)} heads cannot be removed; give at least 1, and keep one")
     encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
     importance = lookup(IMPORTANCE, method, key="--importance")(model, encoded)
-    least = set(sorted(names, key=lambda name: importance[name])[:count])
-    pruned = tuple(name for name in names if name in least)
-    losses, statistics = zip(
-        *(
-            (sentence_losses(model, encoded, without=heads), bleu_statistics(translator, pairs, without=heads))
-            for heads in ((), pruned)
-        ),
-        strict=True,
-    )
+    least = sorted(names, key=lambda name: importance[name])[:count]
+    pruned = tuple(sorted(least, key=names.index))
     attention = config.model.attention
     masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
     config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
     Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
-    resampling, tokens = Resampling(len(encoded)), encoded.target_lengths.double().numpy()
-
-    def scores(sums: PerSentence, before: Statistics, after: Statistics) -> ModelScores:
-        return ModelScores(resampling.estimate(sums, tokens), bleu_change(before, after, resampling))
-
-    nothing = np.zeros_like(statistics[0])
-    return Pruning(
-        pruned=pruned,
-        heads=len(names),
-        importance=importance,
-        before=scores(losses[0], nothing, statistics[0]),
-        after=scores(losses[1], nothing, statistics[1]),
-        change=scores(losses[1] - losses[0], *statistics),
-    )
+    return Pruning(pruned, len(names), importance, *_scores(translator, pairs, encoded, pruned))
 
 
-def pruning_lines(pruning: Pruning, path: Path) -> Iterator[str]:
+def _scores(
+    translator: Translator, pairs: Pairs, encoded: EncodedPairs, pruned: Collection[HeadName]
+) -> Iterator[ModelScores]:
+    """The scores with all heads and without the pruned ones, and the change."""
+    before, after = (sentence_losses(translator.model, encoded, without=heads) for heads in ((), pruned))
+    whole, less = (bleu_statistics(translator, pairs, without=heads) for heads in ((), pruned))
+    nothing, tokens = np.zeros_like(whole), encoded.target_lengths.double().numpy()
+    resampling = Resampling(len(encoded))
+    for losses, first, second in ((before, nothing, whole), (after, nothing, less), (after - before, whole, less)):
+        yield ModelScores(resampling.estimate(losses, tokens), bleu_change(first, second, resampling))
+
+
+def pruning_lines(pruning: Pruning, path: Path, *, width: int) -> Iterator[str]:
     """The heads that are off, and both scores before and after."""
     yield f"{path}: a run without {len(pruning.pruned)} of {pruning.heads} heads"
     yield f"off: {', '.join(map(str, pruning.pruned))}"
     yield ""
-    yield "             loss, nats a token              BLEU"
-    for title, scores in (("before", pruning.before), ("after", pruning.after), ("change", pruning.change)):
-        yield f"{title:<10} {scores.loss.text(4):>21} {scores.bleu.text(2):>20}"
+    scores = {"before": pruning.before, "after": pruning.after, "change": pruning.change}
+    rows = [(title, of.loss.text(4), of.bleu.text(2)) for title, of in scores.items()]
+    grid = table(rows, headings=("", "loss, nats a token", "BLEU"), right=(1, 2))
+    yield from (line.plain for line in rendered(grid, width=width))
     yield "± is the 95 % interval over sentences"

@@ -3,30 +3,27 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, words
-from transformer_mt.models.head_mask import active_heads, attention_layers, head_names
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.models.head_mask import head_names
 from transformer_mt.registry import STACKS, HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.faithfulness import kendall
 from transformer_mt.views.head_importance import (
-    batches,
     bleu_without_each,
     losses_without_each,
     normalised_gradients,
     sentence_losses,
+    stack_weights,
 )
-from transformer_mt.views.recording import record_attention
 from transformer_mt.views.relations import Kind, instances
 from transformer_mt.views.text import rendered, table
 from transformer_mt.views.words import is_word, membership, over_words
@@ -117,60 +114,56 @@ class HeadTable:
         return {"sentences": self.sentences, "loss": self.loss, "bleu": self.bleu, "heads": self.heads} | by_stack
 
 
-def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTable:
-    """The table of a model over pairs of which none is too long for it."""
+def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -> HeadTable:
+    """The table of a model over pairs of which none is too long for it; for BLEU it translates once a head."""
+    model, tokenizer = translator.model, translator.tokenizer
     encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
     assert len(encoded) == len(pairs)
     names = head_names(model)
-    stacks = [_Stack(stack, [name for name in names if name.stack == stack], pairs) for stack in STACKS]
-    stacks = [stack for stack in stacks if stack.names]
-    for rows, batch in batches(encoded, model):
-        with evaluating(model), record_attention(model) as recording:
-            require_finite(model(batch.source, batch.decoder_input))
+    by_stack = {stack: [name for name in names if name.stack == stack] for stack in STACKS}
+    stacks = [_Stack(stack, of_stack, pairs, tokenizer) for stack, of_stack in by_stack.items() if of_stack]
+    for rows, weights in stack_weights(model, encoded):
         for stack in stacks:
-            for row, weights in zip(rows.tolist(), _active(model, recording, stack.stack), strict=True):
-                stack.add(row, weights, tokenizer)
+            for row, matrices in zip(rows, weights[stack.stack].numpy(force=True), strict=True):
+                stack.add(row, matrices)
     resampling = Resampling(len(pairs))
     losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
     looks = {name: figures for stack in stacks for name, figures in stack.looks(resampling).items()}
     gradients, without = normalised_gradients(model, encoded), losses_without_each(model, encoded)
     rises = {name: resampling.estimate(of_sentences - losses, tokens) for name, of_sentences in without.items()}
+    whole, changes = bleu_without_each(translator, pairs) if bleu else (None, {})
+    heads = (HeadFigures(name, **looks[name], loss=rises[name], gradient=gradients[name]) for name in names)
     return HeadTable(
         sentences=len(pairs),
         loss=resampling.estimate(losses, tokens),
-        bleu=None,
-        heads=tuple(HeadFigures(name, **looks[name], loss=rises[name], gradient=gradients[name]) for name in names),
+        bleu=whole,
+        heads=tuple(replace(head, bleu=changes.get(head.head)) for head in heads),
         relations=tuple(relation for stack in stacks for relation in stack.relations(resampling)),
     )
-
-
-def with_bleu(table: HeadTable, translator: Translator, pairs: Pairs) -> HeadTable:
-    """The table with BLEU of the model's translations, and its change without each head."""
-    bleu, changes = bleu_without_each(translator, pairs)
-    return replace(table, bleu=bleu, heads=tuple(replace(head, bleu=changes[head.head]) for head in table.heads))
 
 
 class _Stack:
     """Sums over the heads of one stack, sentence by sentence."""
 
-    def __init__(self, stack: str, names: Sequence[HeadName], pairs: Pairs) -> None:
-        self.stack, self.names, self.pairs = stack, names, pairs
+    def __init__(self, stack: str, names: Sequence[HeadName], pairs: Pairs, tokenizer: Tokenizer) -> None:
+        self.stack, self.names, self.pairs, self.tokenizer = stack, names, pairs, tokenizer
         self.cases = [list(instances(pair, stack)) for pair in pairs]
-        offsets: dict[Kind, list[int]] = defaultdict(list)
-        for case in (case for cases in self.cases for case in cases):
-            offsets[case.kind].append(case.offset)
-        self.counts = dict(sorted(((kind, len(of_kind)) for kind, of_kind in offsets.items()), key=lambda one: -one[1]))
-        self.offsets = {kind: _commonest(of_kind) for kind, of_kind in offsets.items()}
+        offsets: dict[Kind, Counter[int]] = defaultdict(Counter)
+        for case in chain.from_iterable(self.cases):
+            offsets[case.kind][case.offset] += 1
+        self.kinds = sorted(offsets, key=lambda kind: -offsets[kind].total())
+        self.counts = [offsets[kind].total() for kind in self.kinds]
+        self.offsets = [_commonest(offsets[kind]) for kind in self.kinds]
         self.sums = np.zeros((len(pairs), len(LOOKS), len(names)))
         self.totals = np.zeros_like(self.sums)
         self.hits = np.zeros((len(pairs), len(offsets), len(names) + 1))  # the baseline comes last
         self.tries = np.zeros_like(self.hits)
 
-    def add(self, row: int, weights: Float[np.ndarray, "H Q K"], tokenizer: Tokenizer) -> None:
+    def add(self, row: int, weights: Float[np.ndarray, "H Q K"]) -> None:
         """Add the weights of a sentence, which may end in padding."""
         texts = self.pairs[row].source, self.pairs[row].target
         row_text, column_text = (texts[side] for side in _SIDES[self.stack])
-        down, across = ([*tokenizer.word_of_piece(text), _SYMBOL] for text in (row_text, column_text))
+        down, across = ([*self.tokenizer.word_of_piece(text), _SYMBOL] for text in (row_text, column_text))
         if self.stack == "decoder":  # which reads `<s>` before the words
             across = [_SYMBOL, *across[:-1]]
         column_words = words(column_text)
@@ -216,46 +209,31 @@ class _Stack:
 
     def _add_cases(self, row: int, weights: Matrices, linked: Bool[np.ndarray, "W V"]) -> None:
         """The word itself and symbols are left out before the largest weight is sought, as in Clark et al. 2019."""
-        if not self.cases[row]:
-            return
-        best = np.where(linked, -1.0, weights).argmax(axis=2)  # H W V -> H W
-        places = {kind: place for place, kind in enumerate(self.counts)}
         for case in self.cases[row]:
-            self.hits[row, places[case.kind], :-1] += best[:, case.row] == case.column
-            self.hits[row, places[case.kind], -1] += case.offset == self.offsets[case.kind]
-            self.tries[row, places[case.kind]] += 1
+            place = self.kinds.index(case.kind)
+            best = np.where(linked[case.row], -1.0, weights[:, case.row]).argmax(axis=1)  # H V -> H
+            self.hits[row, place, :-1] += best == case.column
+            self.hits[row, place, -1] += case.offset == self.offsets[place]
+            self.tries[row, place] += 1
 
     def looks(self, resampling: Resampling) -> dict[HeadName, dict[str, Estimate | None]]:
         """Where each head looks."""
-        by_look = zip(LOOKS, resampling.estimates(self.sums, self.totals), strict=True)
-        columns = {look: dict(zip(self.names, figures, strict=True)) for look, figures in by_look}
-        return {name: {look: columns[look][name] for look in LOOKS} for name in self.names}
+        by_head = zip(*resampling.estimates(self.sums, self.totals), strict=True)
+        return {name: dict(zip(LOOKS, figures, strict=True)) for name, figures in zip(self.names, by_head, strict=True)}
 
     def relations(self, resampling: Resampling) -> Iterator[RelationFigures]:
         """The share of its cases that each head finds, the most frequent relation first."""
-        for (kind, count), figures in zip(
-            self.counts.items(), resampling.estimates(self.hits, self.tries), strict=True
-        ):
-            *of_heads, baseline = filter(None, figures)
+        figures = resampling.estimates(self.hits, self.tries)
+        for kind, count, offset, shares in zip(self.kinds, self.counts, self.offsets, figures, strict=True):
+            *of_heads, baseline = filter(None, shares)
             found = dict(zip(self.names, of_heads, strict=True))
             best = max(found, key=lambda name: found[name].value)
-            yield RelationFigures(self.stack, *kind, count, self.offsets[kind], baseline, best, found)
+            yield RelationFigures(self.stack, *kind, count, offset, baseline, best, found)
 
 
-def _active(model: Seq2Seq, recording: Mapping[str, Sequence[Tensor]], stack: str) -> Float[np.ndarray, "B H Q K"]:
-    """The recorded weights of all heads of a stack that are not masked."""
-    modules = [module for layer, module in attention_layers(model).items() if layer.stack == stack]
-    layers = [
-        weights[:, [head - 1 for head in active_heads(module)]]
-        for module, weights in zip(modules, recording[stack], strict=True)
-    ]
-    return torch.cat(layers, dim=1).float().numpy(force=True)
-
-
-def _commonest(offsets: Sequence[int]) -> int:
+def _commonest(offsets: Counter[int]) -> int:
     """The offset that occurs most often; of equally frequent ones the nearest, then the one before."""
-    counts = Counter(offsets)
-    return min(counts, key=lambda offset: (-counts[offset], abs(offset), offset))
+    return min(offsets, key=lambda offset: (-offsets[offset], abs(offset), offset))
 
 
 def _entropy(p: Float[np.ndarray, "*N"]) -> Float[np.ndarray, "*N"]:
@@ -268,20 +246,19 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
     bleu = "" if heads.bleu is None else f", BLEU {heads.bleu.text(2)}"
     yield f"{heads.sentences} sentences, loss {heads.loss.text(3)} nats a token{bleu}"
     yield "± is the 95 % interval over sentences"
-    by_stack = {title: [head for head in heads.heads if head.head.stack == stack] for stack, title in STACKS.items()}
-    for title, of_stack in by_stack.items():
-        if of_stack:
-            yield from ("", f"{title}: where each head looks", *_lines(_look_rows(of_stack), width=width, gap=1))
+    groups = {stack: [head for head in heads.heads if head.head.stack == stack] for stack in STACKS}
+    groups = {stack: group for stack, group in groups.items() if group}
+    for stack, group in groups.items():
+        yield from ("", f"{STACKS[stack]}: where each head looks")
+        yield from _lines(_look_rows(group), width=width, gap=1)
     yield from ("", "what is lost without each head, the most important first")
     yield from _lines(_loss_rows(heads), width=width, left=(0, 3))
-    groups = {"all": list(heads.heads)}
-    for head in heads.heads:
-        groups.setdefault(head.head.stack, []).append(head)
-    yield f"tau of gradient and loss: {', '.join(f'{name} {_agreement(group):.2f}' for name, group in groups.items())}"
-    for stack, title in STACKS.items():
-        relations = [one for one in heads.relations if one.stack == stack and one.count >= CASES]
+    agreements = (f"{name} {_agreement(group):.2f}" for name, group in ({"all": heads.heads} | groups).items())
+    yield f"tau of gradient and loss: {', '.join(agreements)}"
+    for stack in groups:
+        relations = [each for each in heads.relations if each.stack == stack and each.count >= CASES]
         if relations:
-            yield from ("", f"{title}: which head finds a relation best")
+            yield from ("", f"{STACKS[stack]}: which head finds a relation best")
             yield from _lines(_relation_rows(relations), width=width, left=(0, 2))
 
 
@@ -297,41 +274,50 @@ def _look_rows(heads: Sequence[HeadFigures]) -> Iterator[Sequence[str]]:
     headings = LOOKS | ({"symbol": "<s>"} if heads[0].head.stack == "decoder" else {})
     yield ["head", *(headings[look] for look in looks)]
     for head in heads:
-        figures = [getattr(head, look) for look in looks]
-        texts = (
-            "–" if figure is None else figure.text(2) if look in _NUMBERS else figure.text(0, factor=100.0)
-            for look, figure in zip(looks, figures, strict=True)
-        )
-        yield [f"{head.head.layer}.{head.head.head}", *texts]
+        yield [f"{head.head.layer}.{head.head.head}", *(_look(look, getattr(head, look)) for look in looks)]
+
+
+def _look(look: str, figure: Estimate | None) -> str:
+    if figure is None:
+        return "–"
+    return figure.text(2) if look in ("entropy", "distance") else _percent(figure)
+
+
+def _percent(share: Estimate) -> str:
+    return share.text(0, factor=100.0)
 
 
 def _loss_rows(heads: HeadTable) -> Iterator[Sequence[str]]:
     """The last column is BLEU where it was asked for, else the relation in which the head beats the baseline most."""
-    relations = [one for one in heads.relations if one.count >= CASES]
-    last = "BLEU changes by" if heads.bleu else "beats the baseline at" if relations else ""
-    yield ["head", "loss rises by", "gradient", last]
-    for head in sorted(heads.heads, key=lambda one: -one.loss.value):
-        gains = {one.gain(head.head): one for one in reversed(relations) if head.head in one.found}
+    relations = [each for each in heads.relations if each.count >= CASES]
+    yield [
+        "head",
+        "loss rises by",
+        "gradient",
+        "BLEU changes by" if heads.bleu else "beats the baseline at" * any(relations),
+    ]
+    for head in sorted(heads.heads, key=lambda head: -head.loss.value):
         last = head.bleu.text(2) if head.bleu else ""
-        if not heads.bleu and max(gains, default=0.0) > 0.0:
-            relation = gains[max(gains)]
-            found, baseline = 100 * relation.found[head.head].value, 100 * relation.baseline.value
-            last = f"{relation.relation} → its {relation.looked_for}: {found:.0f} %, {baseline:.0f} %"
+        own = [relation for relation in relations if head.head in relation.found]
+        best = max(own, key=lambda relation: relation.gain(head.head), default=None)
+        if best and not heads.bleu and best.gain(head.head) > 0.0:
+            found, baseline = 100 * best.found[head.head].value, 100 * best.baseline.value
+            last = f"{best.relation} → its {best.looked_for}: {found:.0f} %, {baseline:.0f} %"
         yield [str(head.head), head.loss.text(4), f"{head.gradient:.2f}", last]
 
 
 def _agreement(heads: Sequence[HeadFigures]) -> float:
     """How far the gradient orders heads as the loss without them does: Kendall's τ_b, NaN without an order."""
-    losses, gradients = np.array([[head.loss.value, head.gradient] for head in heads]).reshape(-1, 2).T[:, None]
-    return float(kendall(losses, gradients)[0])
+    losses, gradients = ([[head.loss.value for head in heads]], [[head.gradient for head in heads]])
+    return float(kendall(np.array(losses), np.array(gradients))[0])
 
 
 def _relation_rows(relations: Sequence[RelationFigures]) -> Iterator[Sequence[str]]:
     """Of the two ways to look for a relation, the one in which a head beats the baseline more."""
     yield ["relation", "cases", "head", "found, %", "at a fixed offset, %", ""]
-    for name in dict.fromkeys(one.relation for one in relations):
-        both_ways = [one for one in relations if one.relation == name]
-        one = max(both_ways, key=lambda one: max(map(one.gain, one.found)))
-        shares = one.found[one.best].text(0, factor=100.0), one.baseline.text(0, factor=100.0)
-        head = f"{one.best.layer}.{one.best.head}"
-        yield [f"{name} → its {one.looked_for}", str(one.count), head, *shares, f"at {one.offset:+d}"]
+    for name in dict.fromkeys(each.relation for each in relations):
+        both_ways = [each for each in relations if each.relation == name]
+        best = max(both_ways, key=lambda each: max(map(each.gain, each.found)))
+        title, head = f"{name} → its {best.looked_for}", f"{best.best.layer}.{best.best.head}"
+        shares = _percent(best.found[best.best]), _percent(best.baseline)
+        yield [title, str(best.count), head, *shares, f"at {best.offset:+d}"]

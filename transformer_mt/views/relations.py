@@ -5,10 +5,6 @@ from typing import NamedTuple
 
 from transformer_mt.corpus.pairs import SentencePair, Tree
 
-ANTECEDENT = "antecedent"
-# The end of a relation that is looked for: that of a dependent, its head, or the other way round.
-TO_HEAD, TO_DEPENDENT = "head", "dependent"
-
 
 class Kind(NamedTuple):
     """A relation of Universal Dependencies, or `antecedent`, and the end that is looked for, `head` or `dependent`."""
@@ -54,12 +50,7 @@ def instances(pair: SentencePair, stack: str) -> Iterator[Instance]:
 
 def _of_tree(tree: Tree) -> Iterator[Instance]:
     for place, node in enumerate(tree):
-        if node.head >= 0:
-            yield from _both_ways(node.relation, place, node.head)
-        if node.antecedent is not None:
-            yield from _both_ways(ANTECEDENT, place, node.antecedent)
-
-
-def _both_ways(relation: str, dependent: int, head: int) -> Iterator[Instance]:
-    yield Instance(Kind(relation, TO_HEAD), dependent, head, head - dependent)
-    yield Instance(Kind(relation, TO_DEPENDENT), head, dependent, dependent - head)
+        for relation, head in ((node.relation, node.head), ("antecedent", node.antecedent)):
+            if head is not None and head >= 0:
+                yield Instance(Kind(relation, "head"), place, head, head - place)
+                yield Instance(Kind(relation, "dependent"), head, place, place - head)
