@@ -15,7 +15,6 @@ from support.variants import RECURRENT
 from typing_extensions import override
 
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.attend import agreement, layer_matrices, view_attention
@@ -200,16 +199,6 @@ def test_methods_that_do_not_apply_are_left_out(tokenizer: Tokenizer) -> None:
         model = tiny_model(RECURRENT, f"model.score={score}", vocabulary=tokenizer.size)
         found = faithfulness(model, tokenizer, PAIRS[2:], methods=QUICK)
         assert {row.method for row in found.agreements} == methods
-
-
-def test_pairs_that_are_too_long_are_left_out(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    long = SentencePair("a " * 70, "a")
-    assert faithfulness(model, tokenizer, [long, PAIRS[0]], methods=[]).sentences == 1
-    for pair in (long, long.reversed()):
-        with pytest.raises(
-            InputError, match=r"^faithfulness: no pair is within the model's 64 tokens; give shorter ones$"
-        ):
-            faithfulness(model, tokenizer, [pair], methods=[])
 
 
 def test_the_json_and_the_arrays_have_every_agreement(found: Faithfulness) -> None:

@@ -1,6 +1,7 @@
 """Every method of attribution, on every model, and the quantities that they are made of."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import methods
 from transformer_mt.views.attend import adjacency, layer_matrices
-from transformer_mt.views.methods import METHODS, Part, erase, gradient_times_input, value_norms
+from transformer_mt.views.methods import METHODS, Parts, erase, gradient_times_input, value_norms
 from transformer_mt.views.recording import record_attention
 from transformer_mt.views.words import PairTokens
 
@@ -124,11 +125,11 @@ def test_erasing_a_word_takes_all_its_pieces_out_at_once(stack: str, model: Seq2
     rows, columns = maps.tokens.sides(stack)
     found, pieces = maps.by_words().stacks[stack].weights[0, 0], maps.stacks[stack].weights[0, 0]
     for word in range(len(columns.words)):
-        part = frozenset(place for place, other in enumerate(columns.word_of_piece) if other == word)
-        falls = erase(model, maps.tokens, [part], stack=stack)[:, 0]
+        part = [place for place, other in enumerate(columns.word_of_piece) if other == word]
+        falls = erase(model, maps.tokens, taken_out(part, of=len(columns.pieces)), stack=stack)[:, 0]
         torch.testing.assert_close(found[:, word], rows.membership() @ falls)
         if len(part) == 1:
-            torch.testing.assert_close(pieces[:, min(part)], falls.clone())
+            torch.testing.assert_close(pieces[:, part[0]], falls.clone())
     assert max(map(columns.word_of_piece.count, range(len(columns.words)))) > 1
 
 
@@ -258,7 +259,11 @@ def test_the_model_is_left_as_it_was() -> None:
 
 SOURCE_IDS, TARGET_IDS = [5, 7, 11, 6, 9], [8, 4, 10]
 IDS = pair_tokens(SOURCE_IDS, TARGET_IDS)
-NOTHING: Part = frozenset()
+
+
+def taken_out(*parts: Sequence[int], of: int) -> Parts:
+    """The parts of a sentence of that length, by the places of their pieces."""
+    return torch.tensor([[place in part for place in range(of)] for part in parts])
 
 
 def log_p(model: Seq2Seq, source: list[int], read: list[int], token: int) -> float:
@@ -267,7 +272,7 @@ def log_p(model: Seq2Seq, source: list[int], read: list[int], token: int) -> flo
         return float(model(torch.tensor([source]), torch.tensor([read]))[0, -1].log_softmax(dim=-1)[token])
 
 
-def without(ids: list[int], part: Part) -> list[int]:
+def without(ids: list[int], part: Sequence[int]) -> list[int]:
     return [token for place, token in enumerate(ids) if place not in part]
 
 
@@ -278,8 +283,8 @@ def without(ids: list[int], part: Part) -> list[int]:
 def test_it_is_the_fall_against_a_source_without_the_part(variant: str) -> None:
     model = varied_model(variant, vocabulary=VOCABULARY)
     source, read, written = [*SOURCE_IDS, EOS], [BOS, *TARGET_IDS], [*TARGET_IDS, EOS]
-    parts = [frozenset({0}), frozenset({1, 2}), frozenset({5}), frozenset({0, 3, 4})]
-    found = erase(model, IDS, parts, stack="cross")
+    parts = [[0], [1, 2], [5], [0, 3, 4]]
+    found = erase(model, IDS, taken_out(*parts, of=6), stack="cross")
     for row, token in enumerate(written):
         for column, part in enumerate(parts):
             left = log_p(model, without(source, part), read[: row + 1], token)
@@ -294,8 +299,8 @@ def test_it_is_the_fall_against_a_source_without_the_part(variant: str) -> None:
 def test_of_the_target_it_is_the_fall_against_what_is_read_without_the_part(variant: str) -> None:
     model = varied_model(variant, vocabulary=VOCABULARY)
     source, read, written = [*SOURCE_IDS, EOS], [BOS, *TARGET_IDS], [*TARGET_IDS, EOS]
-    parts = [frozenset({1}), frozenset({3}), frozenset({1, 2})]
-    found = erase(model, IDS, parts, stack="decoder")
+    parts = [[1], [3], [1, 2]]
+    found = erase(model, IDS, taken_out(*parts, of=4), stack="decoder")
     for row, token in enumerate(written):
         for column, part in enumerate(parts):
             left = log_p(model, source, without(read[: row + 1], part), token)
@@ -307,15 +312,15 @@ def test_of_the_target_it_is_the_fall_against_what_is_read_without_the_part(vari
 @pytest.mark.usefixtures("float64")
 def test_the_start_of_a_target_and_nothing_at_all_change_nothing() -> None:
     model = tiny_model()
-    assert not erase(model, IDS, [frozenset({0})], stack="decoder").any()
-    assert not erase(model, IDS, [NOTHING], stack="cross").any()
+    assert not erase(model, IDS, taken_out([0], of=4), stack="decoder").any()
+    assert not erase(model, IDS, taken_out([], of=6), stack="cross").any()
 
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("kind", ["transformer", "recurrent"])
 def test_a_source_of_which_nothing_is_left_gives_numbers(kind: str) -> None:
     alone = pair_tokens([], TARGET_IDS)
-    assert erase(tiny_model(f"model.kind={kind}"), alone, [frozenset({0})], stack="cross").isfinite().all()
+    assert erase(tiny_model(f"model.kind={kind}"), alone, taken_out([0], of=1), stack="cross").isfinite().all()
 
 
 @pytest.mark.usefixtures("float64")
@@ -324,7 +329,7 @@ def test_the_parts_of_a_sentence_go_through_the_model_together_and_long_ones_in_
 ) -> None:
     model, sizes = tiny_model(), []
     model.register_forward_pre_hook(lambda _, inputs: sizes.append(len(inputs[0])))
-    parts = [frozenset({place}) for place in range(5)]
+    parts = torch.eye(5, 6, dtype=torch.bool)
     whole = erase(model, IDS, parts, stack="cross")
     assert sizes == [1, 5]
     monkeypatch.setattr(methods, "BATCH_TOKENS", 13)

@@ -8,13 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.pairs import Pairs, SentencePair
-from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.estimates import Estimate, Resampling
-from transformer_mt.views.methods import METHODS, Erasure, Method
+from transformer_mt.views.methods import METHODS, Method
 from transformer_mt.views.text import rendered, table, wrapped
 
 REFERENCE = "erasure"
@@ -71,27 +69,30 @@ def faithfulness(
     is written, and signs count. The mean over a sentence's words is the sentence's figure. Rows in which all numbers
     are equal, or that have one word, have no τ.
 
-    The methods are all of `METHODS` unless some are named. Those that do not apply to the model are left out, and so
-    are pairs longer than its `max_length`. Raises `InputError` where no pair is left.
+    The methods are all of `METHODS` that apply to the model, unless some are named. Raises `InputError` for a text that
+    is too long.
     """
-    names = [name for name in (METHODS if methods is None else methods) if name != REFERENCE]
+    names = dict.fromkeys((REFERENCE, *(METHODS if methods is None else methods)))
     applied = {name: method for name in names if (method := METHODS[name]()).applies_to(model)}
-    kept = fitting(pairs, tokenizer, max_length=model.max_length)
-    if not kept:
-        raise InputError(f"faithfulness: no pair is within the model's {model.max_length} tokens; give shorter ones")
-    scores: dict[Key, Float[np.ndarray, "N one two"]] = {}
     random = np.random.default_rng(_SEED)
-    for row, pair in enumerate(kept):
-        matrices = {
-            key: matrix
-            for name, method in {REFERENCE: Erasure(), **applied}.items()
-            for key, matrix in _matrices(name, method, model, tokenizer, pair)
-        }
+    rows = []
+    for pair in pairs:
+        matrices: dict[Key, Matrix] = {}
+        for name, method in applied.items():
+            matrices |= _matrices(name, method, model, tokenizer, pair)
         reference = matrices.pop((REFERENCE, None, None))
         matrices[SHUFFLED, None, None] = random.permuted(reference, axis=1)
-        for key, matrix in matrices.items():
-            scores.setdefault(key, np.full((len(kept), 1, 2), np.nan))[row] = compare(matrix, reference) or np.nan
-    return Faithfulness(len(kept), tuple(_agreements(scores, Resampling(len(kept)))))
+        rows.append([compare(matrix, reference) or Scores(np.nan, np.nan) for matrix in matrices.values()])
+    scores = np.array(rows)  # N pairs, M matrices, 2
+    is_defined = ~np.isnan(scores)
+    estimates = Resampling(len(pairs)).estimates(np.nan_to_num(scores), is_defined.astype(float))
+    counts = is_defined[:, :, 0].sum(axis=0).tolist()
+    agreements = (
+        Agreement(*key, correlation, first, count)
+        for key, (correlation, first), count in zip(matrices, estimates, counts, strict=True)
+        if correlation and first
+    )
+    return Faithfulness(len(pairs), tuple(agreements))
 
 
 def compare(first: Matrix, second: Matrix) -> Scores | None:
@@ -132,15 +133,6 @@ def _matrices(
         yield key, np.array(maps.matrix(layer, head), dtype=np.float64)[:-1, :-1]
 
 
-def _agreements(scores: dict[Key, Float[np.ndarray, "N one two"]], resampling: Resampling) -> Iterator[Agreement]:
-    """Of each matrix that has a score in any sentence."""
-    for key, numbers in scores.items():
-        is_defined = ~np.isnan(numbers)
-        [[correlation, first]] = resampling.estimates(np.nan_to_num(numbers), is_defined.astype(float))
-        if correlation and first:
-            yield Agreement(*key, correlation, first, sentences=int(is_defined[:, 0, 0].sum()))
-
-
 _EXPLANATION = (
     "Agreement with erasure in {sentences} sentences: a target word's row over the source words, beside the fall of "
     "its ln p without each of them. tau is Kendall's, 0 is chance; first: how often both have the same word first. "
@@ -155,12 +147,10 @@ def faithfulness_lines(found: Faithfulness, *, width: int) -> Iterator[str]:
     rows = []
     for method in dict.fromkeys(agreement.method for agreement in found.agreements):
         of_method = [agreement for agreement in found.agreements if agreement.method == method]
-        rows += [_cells(agreement) for agreement in of_method if not agreement.head]
-        heads = (agreement for agreement in of_method if agreement.head)
-        if best := max(heads, key=lambda agreement: agreement.correlation.value, default=None):
-            rows.append(_cells(best))
+        heads = sorted((each for each in of_method if each.head), key=lambda each: -each.correlation.value)
+        rows += [each for each in of_method if not each.head] + heads[:1]
     headings = ("method", "layer", "head", "tau", "interval", "first", "interval")
-    lines = rendered(table(rows, headings=headings, right=(1, 3, 5)), width=width)
+    lines = rendered(table(map(_cells, rows), headings=headings, right=(1, 3, 5)), width=width)
     yield from (line.plain for line in lines)
 
 

@@ -1,6 +1,6 @@
-"""`tmt lens`: what the decoder would say after each of its layers, and the layer that decides each word."""
+"""`tmt lens`: the guesses of the decoder after each of its layers, and the layer that decides each word."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ GUESSES = 5
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """What each decoder layer would say at each position of the target (the logit lens, nostalgebraist 2020).
+    """The guesses of each decoder layer at each position of the target (the logit lens, nostalgebraist 2020).
 
     `guesses[layer][position]` are the likeliest pieces, the likeliest first, with `guess_probabilities`;
     `probabilities` are those of the target's own `pieces`. `decided` has for each position the first layer, counted
@@ -102,9 +102,10 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
     """
     labels = ("writes", *lens.pieces)
     layers = [_column(lens, number) for number in range(1, len(lens.guesses) + 1)]
-    beside = (width - _width(labels)) // (max(map(_width, layers)) + 2)
-    for first in range(0, len(layers), max(beside, 1)):
-        block = zip(labels, *layers[first : first + max(beside, 1)], strict=True)
+    first, *widths = (max(cell_len(escape_controls(cell)) for cell in column) for column in (labels, *layers))
+    beside = max(1, (width - first) // (max(widths) + 2))
+    for start in range(0, len(layers), beside):
+        block = zip(labels, *layers[start : start + beside], strict=True)
         yield from (line.plain for line in rendered(table(block), width=width))
         yield ""
     for layer in (*range(1, len(layers) + 1), None):
@@ -121,7 +122,3 @@ def _column(lens: Lens, layer: int) -> list[str]:
         for (piece, *_), number, decided in zip(lens.guesses[layer - 1], numbers, lens.decided, strict=True)
     ]
     return [f"layer {layer}", *cells]
-
-
-def _width(column: Sequence[str]) -> int:
-    return max(cell_len(escape_controls(cell)) for cell in column)

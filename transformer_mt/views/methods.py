@@ -1,17 +1,17 @@
-"""What a matrix of source and target can say besides raw attention weights: the methods of attribution, by name.
+"""Methods of attribution, by name: the numbers that a matrix of source and target can show besides raw weights.
 
 To add one, subclass `Method` and enter it in `METHODS`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from jaxtyping import Bool, Float
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
@@ -20,10 +20,10 @@ from transformer_mt.attention.shapes import Scores
 from transformer_mt.attention.shapes import Values as ValueVectors
 from transformer_mt.errors import InputError
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
-from transformer_mt.models.seq2seq import Seq2Seq, States, evaluating, require_finite
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import STACKS
-from transformer_mt.tokenizer.symbols import BOS, PAD
+from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.maps import AttentionMaps, StackMaps, weights_of_pair
 from transformer_mt.views.recording import record_attention
@@ -34,8 +34,8 @@ ALL = tuple(STACKS)
 # Tokens that go through the model at a time for `erase`, at least one sentence's.
 BATCH_TOKENS = 4_096
 
-# Positions of pieces that are taken out together, such as those of a word.
-Part = frozenset[int]
+# For each part of a sentence, such as a word, the pieces that are taken out together (True).
+Parts = Bool[Tensor, "N L"]
 
 
 class Method(ABC):
@@ -117,8 +117,6 @@ class Gradient(Method):
 
     @override
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
-        if not self.applies_to(model):
-            raise InputError("--method: gradient needs a Transformer or a recurrent model; choose another")
         by_stack = {}
         for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
             rows, columns = (side.membership() for side in tokens.sides(stack))
@@ -142,12 +140,12 @@ class Erasure(Method):
         by_stack = {}
         for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
             rows, columns = tokens.sides(stack)
-            pieces, words = _parts(range(len(columns.pieces))), _parts(columns.word_of_piece)
-            parts = list(dict.fromkeys((*pieces, *words)))  # a word of one piece is taken out once
-            falls = erase(model, tokens, parts, stack=stack).cpu()
-            of_words = rows.membership() @ falls[:, list(map(parts.index, words))]
-            matrix = falls[:, list(map(parts.index, pieces))]
-            by_stack[stack] = _whole_maps(tokens, stack, matrix, over_words=of_words)
+            pieces, words = torch.eye(len(columns.pieces)), columns.membership()
+            # A word of one piece is taken out once.
+            parts, places = torch.unique(torch.cat((pieces, words)).bool(), dim=0, return_inverse=True)
+            falls = erase(model, tokens, parts, stack=stack).cpu()[:, places]
+            of_pieces, of_words = falls[:, : len(pieces)], falls[:, len(pieces) :]
+            by_stack[stack] = _whole_maps(tokens, stack, of_pieces, over_words=rows.membership() @ of_words)
         if "decoder" in by_stack:
             by_stack["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
         return by_stack
@@ -180,16 +178,17 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
     Signed: a column with a positive number speaks for the piece, one with a negative number against it. x_j is the
     embedding of the token, without its position: a position is not taken away with its token.
     """
-    assert isinstance(model, Transformer | RecurrentSeq2Seq)
+    if not isinstance(model, Transformer | RecurrentSeq2Seq):
+        raise InputError("--method: gradient needs a Transformer or a recurrent model; choose another")
     source, read = tokens.inputs(next(model.parameters()).device)
     # cuDNN has the gradients of a GRU in training mode only.
     with evaluating(model, gradients=True), torch.backends.cudnn.flags(enabled=False):
         side, ids = (model.source_embedding, source) if stack == "cross" else (model.target_embedding, read)
         x = side.table.weight.detach()[ids].requires_grad_()
-        # A table that both sides share gives these embeddings to one side alone.
-        with _reading(side.table, x) if stack == "cross" else nullcontext():
+        # While its hook is there the table gives x; one that both sides share gives it to one side alone.
+        with side.table.register_forward_hook(lambda *_: x) if stack == "cross" else nullcontext():
             state = model.start(source)
-        with _reading(side.table, x) if stack == "decoder" else nullcontext():
+        with side.table.register_forward_hook(lambda *_: x) if stack == "decoder" else nullcontext():
             logits, _ = model.decode(read, state)
         written = torch.tensor(tokens.written.ids, device=read.device)[:, None]
         log_p = logits[0].log_softmax(dim=-1).gather(-1, written)[:, 0]
@@ -197,17 +196,7 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
         return (slopes * x.detach()).sum(dim=-1)
 
 
-@contextmanager
-def _reading(table: nn.Embedding, embeddings: States) -> Iterator[None]:
-    """While this is open, the table gives these embeddings whatever the tokens are."""
-    hook = table.register_forward_hook(lambda *_: embeddings)
-    try:
-        yield
-    finally:
-        hook.remove()
-
-
-def erase(model: Seq2Seq, tokens: PairTokens, parts: Sequence[Part], *, stack: str) -> Float[Tensor, "T N"]:
+def erase(model: Seq2Seq, tokens: PairTokens, parts: Parts, *, stack: str) -> Float[Tensor, "T N"]:
     """ln p(y_i) − ln p(y_i | without part j), for parts of the source (`cross`) or of the target before i (`decoder`).
 
     Li et al. 2016. The part is really taken out and the sentence becomes shorter, as where Jain and Wallace (2019,
@@ -217,48 +206,32 @@ def erase(model: Seq2Seq, tokens: PairTokens, parts: Sequence[Part], *, stack: s
     """
     at_once = max(1, BATCH_TOKENS // max(len(tokens.source.ids), len(tokens.read.ids)))
     with evaluating(model):
-        whole = _log_probabilities(model, tokens, [frozenset()], stack=stack)
-        without = [
-            _log_probabilities(model, tokens, parts[first : first + at_once], stack=stack)
-            for first in range(0, len(parts), at_once)
-        ]
+        whole = _log_probabilities(model, tokens, torch.zeros_like(parts[:1]), stack=stack)
+        without = [_log_probabilities(model, tokens, some, stack=stack) for some in torch.split(parts, at_once)]
         falls = whole - torch.cat(without)
     if stack == "decoder":  # tokens read after a piece cannot matter to it, not even by rounding
-        falls = falls.masked_fill(_kept(tokens.read.ids, parts).cummin(dim=1).values.to(falls.device), 0.0)
+        has_read = parts.index_fill(1, torch.tensor(0), False).cummax(dim=1).values
+        falls = falls.masked_fill(~has_read.to(falls.device), 0.0)
     return falls.T
 
 
-def _log_probabilities(
-    model: Seq2Seq, tokens: PairTokens, parts: Sequence[Part], *, stack: str
-) -> Float[Tensor, "N T"]:
+def _log_probabilities(model: Seq2Seq, tokens: PairTokens, parts: Parts, *, stack: str) -> Float[Tensor, "N T"]:
     """ln p of each written piece, without each part of the source or of the target."""
     device = next(model.parameters()).device
-    nothing = [frozenset[int]()] * len(parts)
-    source = _kept(tokens.source.ids, parts if stack == "cross" else nothing)
-    read = _kept(tokens.read.ids, parts if stack == "decoder" else nothing)
-    logits = model(_left(tokens.source.ids, source).to(device), _left(tokens.read.ids, read).to(device))
-    last = (read.cumsum(dim=1) - 1).to(device)  # where the last token stands that is read before each piece
+    ids = {"cross": torch.tensor(tokens.source.ids), "decoder": torch.tensor(tokens.read.ids)}
+    kept = {side: torch.ones(len(parts), len(whole), dtype=torch.bool) for side, whole in ids.items()}
+    kept[stack] = ~parts
+    kept["decoder"][:, 0] = True  # `<s>`
+    source, read = (
+        pad_sequence([ids[side][row] for row in rows], batch_first=True, padding_value=PAD).to(device)
+        for side, rows in kept.items()
+    )
+    if not source.shape[1]:  # of a source without anything, padding alone
+        source = source.new_full((len(source), 1), PAD)
+    last = (kept["decoder"].cumsum(dim=1) - 1).to(device)  # where the last token stands that is read before each piece
+    log_p = require_finite(model(source, read)).log_softmax(dim=-1)
     written = torch.tensor(tokens.written.ids, device=device).expand_as(last)
-    rows = torch.arange(len(parts), device=device)[:, None]
-    return require_finite(logits).log_softmax(dim=-1)[rows, last, written]
-
-
-def _kept(ids: Sequence[int], parts: Sequence[Part]) -> Bool[Tensor, "N L"]:
-    """The tokens that are left without each part."""
-    return torch.tensor([[place not in part or ids[place] == BOS for place in range(len(ids))] for part in parts])
-
-
-def _left(ids: Sequence[int], kept: Bool[Tensor, "N L"]) -> Int[Tensor, "N M"]:
-    """The tokens that are left, padded; padding alone where nothing is."""
-    tokens = torch.tensor(ids)
-    left = pad_sequence([tokens[row] for row in kept], batch_first=True, padding_value=PAD)
-    return left if left.shape[1] else left.new_full((len(left), 1), PAD)
-
-
-def _parts(group_of_piece: Sequence[int]) -> list[Part]:
-    """The pieces of each group, such as a word."""
-    groups = sorted(set(group_of_piece))
-    return [frozenset(piece for piece, own in enumerate(group_of_piece) if own == group) for group in groups]
+    return log_p[torch.arange(len(parts), device=device)[:, None], last, written]
 
 
 def _whole_maps(
