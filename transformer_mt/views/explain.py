@@ -6,16 +6,15 @@ to the output are computed here, since the layer sums over all heads at once.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby, product
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.text import Text
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MaskedHeads
@@ -198,7 +197,7 @@ def explain(
     return Explanation(
         source=source,
         target=target,
-        word=place.word,
+        word=place.side.words[place.side.word_of_piece[place.row]],
         piece=place.side.pieces[place.row],
         read=(tokens.source if name.stack == "encoder" else tokens.read).pieces[place.row],
         row=place.row,
@@ -225,7 +224,7 @@ def stages_of(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadN
             owner, earlier = steps.pop()
             formulas = filter(None, [step.formula, f"{earlier.symbol} = {earlier.formula}"])
             step = earlier if earlier.symbol == step.symbol else replace(step, formula=", ".join(formulas))
-        if each.module is module and each.symbol == "y":
+        if each.symbol == "y":
             steps += [(module, part) for part in _contributions(module, layer, row, name.head - 1)]
         steps.append((owner, step))
         last = each
@@ -290,18 +289,12 @@ def shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Ten
 # Which row of which head
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A piece of a word in a sentence pair, and the stacks of attention that have a row for it; counted from 0."""
 
     stacks: tuple[str, ...]
     side: Tokens
     row: int
-
-    @property
-    def word(self) -> str:
-        """The word of the piece."""
-        return self.side.words[self.side.word_of_piece[self.row]]
 
 
 def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: int, stack: str | None) -> Place:
@@ -324,7 +317,7 @@ def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: i
 def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[str, int]:
     """The side and the place of a word, as it is written or else in other capitals, or of a number from 1.
 
-    Without either it is the first long word of the first side.
+    Of equal words it is the first; without a word the first long one of the first side.
     """
     first, words = next(iter(sides.items()))
     if word is None:
@@ -332,12 +325,9 @@ def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[st
         return first, next((place for place in lettered if len(words[place]) >= CONTENT), lettered[0])
     folds: tuple[Callable[[str], str], ...] = (str, str.casefold)
     for title, fold in product(sides, folds):
-        numbers = [str(number) for number, each in enumerate(sides[title], start=1) if fold(each) == fold(word)]
-        if len(numbers) > 1:
-            there = f"stands in {title} as words {', '.join(numbers)}"
-            raise InputError(f"--word: {word!r} {there}; give one of these numbers")
-        if numbers:
-            return title, int(numbers[0]) - 1
+        folded = [fold(each) for each in sides[title]]
+        if fold(word) in folded:
+            return title, folded.index(fold(word))
     numbers = [str(number) for number in range(1, len(words) + 1)]
     if word in numbers:
         return first, numbers.index(word)
@@ -380,6 +370,7 @@ _SMALL, _TOLD = 0.05, 3
 _NOTES = (
     "The row i and the columns j count from 0, as positions do. Each stage is named after the class that computes it. "
     "A vector is shown by its length ‖·‖ and some of its entries; --json has them all. "
+    "h_j is to column j what h is to the row; in cross-attention it is the encoder's last state there."
 )
 
 
@@ -388,37 +379,22 @@ def lines_of(explanation: Explanation, *, width: int) -> list[str]:
     stack, layer, head = explanation.head
     does = f"reads {explanation.read}" + ("" if stack == "encoder" else f" and writes {explanation.piece}")
     title = f"{STACKS[stack][:1].upper()}{STACKS[stack][1:]}, layer {layer}, head {head}, row i = {explanation.row}"
-    states = (
-        "the last state that the encoder has for column j" if stack == "cross" else "to column j what h is to the row"
-    )
-    parts: list[RenderableType] = [
-        _text(f"{title}, which {does}"),
-        _text(f"{_choice(explanation)}{_NOTES}h_j is {states}."),
-    ]
+    why = ""
+    if choice := explanation.choice:
+        without = f"{choice.without[explanation.head]:.4g} without this one: of {len(choice.without)} heads"
+        why = f"ln p of {choice.of} is {choice.log_probability:.4g} with all heads and {without} it matters most. "
+    parts: list[RenderableType] = [escape_controls(f"{title}, which {does}"), escape_controls(why + _NOTES)]
     for number, stage in enumerate(explanation.stages, start=1):
-        parts += [Text(), _text(f"{number}. {stage.title}")]
+        parts += ["", f"{number}. {stage.title}"]
         # Single numbers of keys, or of heads, share a table.
         for _, group in groupby(stage.steps, key=lambda step: (step.over, step.is_vector and id(step))):
-            parts.append(_indented(*_steps(explanation, list(group))))
-    parts += [Text(), Text("In words"), _indented(*map(_text, in_words(explanation)))]
+            parts.append(_indented(_steps(explanation, list(group))))
+    parts += ["", "In words", _indented(map(escape_controls, in_words(explanation)))]
     return [line.plain for line in rendered(Group(*parts), width=max(width, 40))]
 
 
-def _text(text: str) -> Text:
-    return Text(escape_controls(text))
-
-
-def _indented(*parts: RenderableType) -> Padding:
+def _indented(parts: Iterable[RenderableType]) -> Padding:
     return Padding(Group(*parts), (0, 0, 0, 3))
-
-
-def _choice(explanation: Explanation) -> str:
-    if (choice := explanation.choice) is None:
-        return ""
-    return (
-        f"ln p of {choice.of} is {choice.log_probability:.4g} with all heads and "
-        f"{choice.without[explanation.head]:.4g} without this one: of {len(choice.without)} heads it matters most. "
-    )
 
 
 def in_words(explanation: Explanation) -> list[str]:
@@ -447,22 +423,24 @@ def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[Renderab
     for step in steps:
         formula = " = ".join(filter(None, [step.symbol, step.formula]))
         value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
-        yield _text(f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}")
-    first = steps[0]
-    if first.over == "row":
-        if first.is_vector:
-            yield _indented(_text(f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   {_vectors(first.values)[0]}"))
+        yield f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}"
+    (symbol, values), is_vector = (steps[0].symbol, steps[0].values), steps[0].is_vector
+    if steps[0].over == "row":
+        if is_vector:
+            yield _indented([f"‖{symbol}‖ = {values.norm().item():.4g}   {_vectors(values)[0]}"])
         return
     labels = [["r", *map(str, explanation.heads)]]
-    if first.over == "keys":
+    if steps[0].over == "keys":
         labels = [["j", *map(str, range(len(explanation.columns)))], ["column", *explanation.columns]]
-    columns = [[step.symbol, *_numbers(step.values)] for step in steps if not first.is_vector]
-    if first.is_vector:
-        columns = [[f"‖{first.symbol}‖", *_numbers(first.values.norm(dim=-1))], [first.symbol, *_vectors(first.values)]]
+    columns = (
+        [[f"‖{symbol}‖", *_numbers(values.norm(dim=-1))], [symbol, *_vectors(values)]]
+        if is_vector
+        else [[step.symbol, *_numbers(step.values)] for step in steps]
+    )
     headings, *rows = zip(*labels, *columns, strict=True)
     right = [0, *range(len(labels), len(labels) + len(steps))]
-    yield _indented(table(rows, headings=headings, right=right))
-    yield Text()
+    yield _indented([table(rows, headings=headings, right=right)])
+    yield ""
 
 
 def _vectors(values: Tensor) -> list[str]:

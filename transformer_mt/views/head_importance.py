@@ -56,8 +56,9 @@ def stack_weights(
             require_finite(model(batch.source, batch.decoder_input))
         weights = {}
         for stack, layers in recording.items():
-            active = [[head - 1 for head in active_heads(module)] for module in stacks[stack]]
-            weights[stack] = torch.cat([layer[:, on] for layer, on in zip(layers, active, strict=True)], dim=1).float()
+            of_layers = zip(stacks[stack], layers, strict=True)
+            active = [layer[:, [head - 1 for head in active_heads(module)]] for module, layer in of_layers]
+            weights[stack] = torch.cat(active, dim=1).float()
         yield rows.tolist(), weights
 
 
