@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 from support.tiny import varied_model
-from torch import Tensor
 
-from transformer_mt.batching.encoded_pairs import EncodedPairs
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import Pairs, SentencePair, words
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
@@ -23,13 +21,13 @@ from transformer_mt.views.align import (
     guess_heads,
     link_counts,
     linked,
+    real_words,
     shares,
     supported,
-    word_membership,
 )
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.maps import attend_pair
-from transformer_mt.views.words import over_words
+from transformer_mt.views.words import membership, over_words
 
 PAIRS = [
     SentencePair(
@@ -53,7 +51,9 @@ def links_by_hand(
     """From the maps of the pair alone, which are neither batched nor padded."""
     cross = attend_pair(model, tokenizer, pair.source, pair.target).stacks["cross"].weights
     mean = torch.stack([cross[head.layer - 1, head.head - 1] for head in heads.heads]).mean(dim=0)
-    target, source = (word_membership(tokenizer, text) for text in (pair.target, pair.source))
+    target, source = (
+        membership(real_words(text), [*tokenizer.word_of_piece(text), -1]) for text in (pair.target, pair.source)
+    )
     weights = over_words(mean.numpy(), target, source)
     mask = linked(supported(shares(weights)))
     return {(s, t) for t, s in zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True)}
@@ -106,35 +106,34 @@ def test_a_word_that_shares_its_piece_with_another_has_no_share(
 
 
 def test_pairs_that_are_too_long_and_heads_that_are_not_there_are_named(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^alignment: 1 pairs have more than 64 tokens; shorten them$"):
+    with pytest.raises(InputError, match=r"^1 of the pairs: more than 64 tokens; shorten them$"):
         list(align(model, tokenizer, [PAIRS[0], SentencePair("das Buch " * 40, "the book")], given(*HEADS)))
     with pytest.raises(InputError, match=r"no head cross.3.6; it has cross.1.1 to cross.3.5$"):
         list(align(model, tokenizer, PAIRS, given(HeadName("cross", 3, 6))))
 
 
-def plant(monkeypatch: pytest.MonkeyPatch, tokenizer: Tokenizer, planted: list[int]) -> None:
+def plant(monkeypatch: pytest.MonkeyPatch, planted: list[int]) -> None:
     """These heads together attend as the gold links of the pairs say; all others to one word after the other."""
 
-    def stack_weights(_: Seq2Seq, encoded: EncodedPairs) -> Iterator[tuple[list[int], dict[str, Tensor]]]:
-        for position in range(len(encoded)):
-            pair = PAIRS[position]
-            source, target = ([*tokenizer.word_of_piece(text), -1] for text in (pair.source, pair.target))
-            weights = torch.zeros(1, len(HEADS), len(target), len(source))
-            weights[0, :, range(len(target)), [3 * row % (len(source) - 2) for row in range(len(target))]] = 1.0
-            for row, word in enumerate(target[:-1]):
-                columns = [(column, word) in (pair.links or ()) for column in source]
-                if any(columns):
-                    weights[0, planted, row] = torch.tensor(columns).float() / sum(columns)
-            yield [position], {"cross": weights}
+    def word_weights(_: Seq2Seq, __: Tokenizer, pairs: Pairs) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+        for number, pair in enumerate(pairs):
+            columns, rows = len(words(pair.source)), range(len(words(pair.target)))
+            weights = np.zeros((len(HEADS), len(rows), columns + 1), np.float32)
+            weights[:, rows, [3 * row % (columns - 1) for row in rows]] = 1.0
+            for row in rows:
+                gold = [(column, row) in (pair.links or ()) for column in range(columns + 1)]
+                if any(gold):
+                    weights[planted, row] = np.array(gold) / sum(gold)
+            yield number, {"cross": weights}
 
-    monkeypatch.setattr(module, "stack_weights", stack_weights)
+    monkeypatch.setattr(module, "word_weights", word_weights)
 
 
 @pytest.mark.parametrize("planted", [[7], [5, 6, 7, 8, 9]])
 def test_the_heads_with_the_lowest_error_rate_are_chosen(
     planted: list[int], model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(monkeypatch, tokenizer, planted)
+    plant(monkeypatch, planted)
     chosen = choose_heads(model, tokenizer, PAIRS)
     assert chosen is not None
     assert (chosen.heads, chosen.chosen_by) == (tuple(HEADS[number] for number in planted), "links")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from transformer_mt.corpus.pairs import Link, SentencePair
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.align import (
     COLUMN,
     ROW,
@@ -20,7 +19,6 @@ from transformer_mt.views.align import (
     linked,
     shares,
     supported,
-    word_membership,
 )
 
 links = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
@@ -129,12 +127,3 @@ def test_counts_add_up_and_nothing_is_perfect() -> None:
 
 def test_links_of_punctuation_do_not_count() -> None:
     assert _gold(SentencePair("Ja , das .", "Yes , it !", ((0, 0), (1, 2), (2, 1), (3, 3)))) == {(0, 0)}
-
-
-def test_pieces_belong_to_words_and_those_of_punctuation_and_the_end_to_none(tokenizer: Tokenizer) -> None:
-    text = "Kannst du mir helfen, diesen Satz zu übersetzen?"
-    belongs = word_membership(tokenizer, text)
-    assert belongs.shape == (8, len(tokenizer.encode(text)) + 1)
-    assert (belongs.sum(axis=1) >= 1).all()
-    pieces = [*tokenizer.pieces(tokenizer.encode(text)), "</s>"]
-    assert {piece for piece, words in zip(pieces, belongs.sum(axis=0), strict=True) if not words} == {",", "?", "</s>"}

@@ -2,7 +2,8 @@
 
 A matrix of attention weights becomes links in these steps:
 
-1. Pieces become words; rows and columns of no word are left out (`word_membership`, `words.over_words`).
+1. Pieces become words; rows and columns of punctuation and `</s>`, on which heads put their weight where they find no
+   word that matters (Clark et al. 2019, §3.2), are left out (`word_weights`, `real_words`).
 2. x_ts = w_ts / (Σ_t' w_t's + c), then each row is divided by its sum: target words compete for a source word, so that
    a word that every row looks at explains none (`shares`).
 3. Neighbours support each other, 0.1 (x_t−1,s−1 + x_t+1,s+1), because translations mostly keep the order of words
@@ -15,10 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float
 
-from transformer_mt.batching.encoded_pairs import encode_pairs, fitting
+from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
 from transformer_mt.corpus.pharaoh import format_links
 from transformer_mt.errors import InputError
@@ -27,8 +27,8 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.head_importance import stack_weights
-from transformer_mt.views.words import is_word, membership, over_words
+from transformer_mt.views.head_importance import word_weights
+from transformer_mt.views.words import is_word
 
 # Validation pairs that heads are chosen on.
 CHOICE_PAIRS = 1_000
@@ -175,14 +175,6 @@ def real_words(text: str) -> list[int]:
     return [i for i, word in enumerate(words(text)) if is_word(word)]
 
 
-def word_membership(tokenizer: Tokenizer, text: str) -> Float[np.ndarray, "W N"]:
-    """A row for each of `real_words`, a column for each piece and for `</s>` after them: 1 where it is part of it.
-
-    Heads put their weight on punctuation and `</s>` where they find no word that matters (Clark et al. 2019, §3.2).
-    """
-    return membership(real_words(text), [*tokenizer.word_of_piece(text), -1])
-
-
 def shares(weights: Matrices) -> Matrices:
     """Step 2: the share of each source word in each target word; rows sum to 1, or are empty."""
     return _rows_to_one(weights / (weights.sum(axis=-2, keepdims=True) + _FLOOR))
@@ -243,16 +235,9 @@ def _mean_weights(
     if missing := sorted({head for heads in groups for head in heads} - set(names)):
         extent = f"it has {names[0]} to {names[-1]}" if names else "it has no cross-attention"
         raise InputError(f"alignment: the model has no head {missing[0]}; {extent}")
-    if not pairs:
-        return []
-    encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
-    if encoded.too_long:
-        raise InputError(f"alignment: {encoded.too_long} pairs have more than {model.max_length} tokens; shorten them")
-    mixture = torch.tensor([[float(name in heads) / len(heads) for name in names] for heads in groups])
+    mixture = np.array([[float(name in heads) / len(heads) for name in names] for heads in groups], np.float32)
     matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
-    for rows, weights in stack_weights(model, encoded):
-        means = torch.einsum("nh,bhqk->bnqk", mixture.to(weights["cross"]), weights["cross"]).numpy(force=True)
-        for row, padded in zip(rows, means, strict=True):
-            target, source = (word_membership(tokenizer, text) for text in (pairs[row].target, pairs[row].source))
-            matrices[row] = over_words(padded[:, : target.shape[1], : source.shape[1]], target, source)
+    for row, weights in word_weights(model, tokenizer, pairs) if pairs else ():
+        real = np.ix_(range(len(names)), real_words(pairs[row].target), real_words(pairs[row].source))
+        matrices[row] = np.einsum("nh,hts->nts", mixture, weights["cross"][real])
     return [matrices[row] for row in range(len(pairs))]

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from transformer_mt.batching.batches import Batch, fixed_batches
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.config.sections import Config, TransformerConfig
-from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.corpus.pairs import Pairs, words
 from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import active_heads, attention_layers, gated, head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
@@ -25,10 +25,12 @@ from transformer_mt.registry import HeadName, lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.recording import record_attention
 from transformer_mt.views.text import rendered, table
+from transformer_mt.views.words import membership, over_words
 
 _BATCH_TOKENS = 4_096
 
@@ -46,11 +48,17 @@ def batches(encoded: EncodedPairs, model: Seq2Seq) -> Iterator[tuple[Tensor, Bat
         yield rows, encoded.batch(rows).to(device)
 
 
-def stack_weights(
-    model: Seq2Seq, encoded: EncodedPairs
-) -> Iterator[tuple[list[int], dict[str, Float[Tensor, "B H Q K"]]]]:
-    """The rows of each batch, and the attention weights of its pairs: of each stack all heads of `head_names`."""
-    stacks = model.attention_stacks()
+def word_weights(
+    model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs
+) -> Iterator[tuple[int, dict[str, Float[np.ndarray, "H W V"]]]]:
+    """Each pair, by its number, with the attention of each stack's heads, in the order of `head_names`, over words.
+
+    The words are those of `corpus.pairs.words`. The last column is that of the symbol, `</s>` or in the decoder `<s>`,
+    which has no row. Batches change the order of the pairs. Raises `InputError` for a pair that is too long.
+    """
+    encoded, stacks = encode_pairs(pairs, tokenizer, max_length=model.max_length), model.attention_stacks()
+    if encoded.too_long:
+        raise InputError(f"{encoded.too_long} of the pairs: more than {model.max_length} tokens; shorten them")
     for rows, batch in batches(encoded, model):
         with evaluating(model), record_attention(model) as recording:
             require_finite(model(batch.source, batch.decoder_input))
@@ -58,8 +66,25 @@ def stack_weights(
         for stack, layers in recording.items():
             of_layers = zip(stacks[stack], layers, strict=True)
             active = [layer[:, [head - 1 for head in active_heads(module)]] for module, layer in of_layers]
-            weights[stack] = torch.cat(active, dim=1).float()
-        yield rows.tolist(), weights
+            weights[stack] = torch.cat(active, dim=1).float().numpy(force=True)
+        for place, row in enumerate(rows.tolist()):
+            source, target = (_membership(tokenizer, text) for text in (pairs[row].source, pairs[row].target))
+            read = np.roll(target, 1, axis=1)  # the decoder reads its symbol before the words
+            sides = {"encoder": (source, source), "decoder": (target, read), "cross": (target, source)}
+            yield (
+                row,
+                {
+                    stack: over_words(of_heads[place, :, : down.shape[1], : across.shape[1]], down[:-1], across)
+                    for stack, of_heads in weights.items()
+                    for down, across in [sides[stack]]
+                },
+            )
+
+
+def _membership(tokenizer: Tokenizer, text: str) -> Float[np.ndarray, "W N"]:
+    """A row for each word and for the symbol, a column for each piece and for the symbol: 1 where it is part of it."""
+    symbol = -2  # the number of pieces of no word is -1
+    return membership([*range(len(words(text))), symbol], [*tokenizer.word_of_piece(text), symbol])
 
 
 def sentence_losses(model: Seq2Seq, encoded: EncodedPairs, *, without: Collection[HeadName] = ()) -> PerSentence:

@@ -7,13 +7,12 @@ from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, words
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.registry import STACKS, HeadName
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.faithfulness import kendall
@@ -22,11 +21,11 @@ from transformer_mt.views.head_importance import (
     losses_without_each,
     normalised_gradients,
     sentence_losses,
-    stack_weights,
+    word_weights,
 )
 from transformer_mt.views.relations import Kind, instances
 from transformer_mt.views.text import rendered, table
-from transformer_mt.views.words import is_word, membership, over_words
+from transformer_mt.views.words import is_word
 
 # The fields of `HeadFigures` that say where a head looks, with their headings in the text.
 LOOKS = {
@@ -36,11 +35,6 @@ LOOKS = {
 
 # A relation with fewer cases is not in the text: its share says little.
 CASES = 20
-
-# The number of the special symbol among words; -1 is that of pieces of no word.
-_SYMBOL = -2
-
-Matrices = Float[np.ndarray, "H W V"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +110,9 @@ def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -
     encoded = encode_pairs(pairs, translator.tokenizer, max_length=model.max_length)
     assert len(encoded) == len(pairs)
     stacks = [_Stack(stack, list(of_stack), pairs) for stack, of_stack in groupby(names, key=lambda name: name.stack)]
-    for rows, weights in stack_weights(model, encoded):
+    for row, weights in word_weights(model, translator.tokenizer, pairs):
         for stack in stacks:
-            for row, matrices in zip(rows, weights[stack.stack].numpy(force=True), strict=True):
-                stack.add(row, matrices, translator.tokenizer)
+            stack.add(row, weights[stack.stack])
     resampling = Resampling(len(pairs))
     losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
     looks = {name: figures for stack in stacks for name, figures in stack.looks(resampling)}
@@ -155,34 +148,18 @@ class _Stack:
         self.hits = np.zeros((len(pairs), len(offsets), len(names) + 1))  # the baseline comes last
         self.tries = np.zeros_like(self.hits)
 
-    def add(self, row: int, weights: Float[np.ndarray, "H Q K"], tokenizer: Tokenizer) -> None:
-        """Add the weights of a sentence, which may end in padding."""
-        pair = self.pairs[row]
-        row_text = pair.source if self.stack == "encoder" else pair.target
-        column_text = pair.target if self.stack == "decoder" else pair.source
-        down, across = ([*tokenizer.word_of_piece(text), _SYMBOL] for text in (row_text, column_text))
-        if self.stack == "decoder":  # which reads `<s>` before the words
-            across = [_SYMBOL, *across[:-1]]
-        column_words = words(column_text)
-        columns = membership([*range(len(column_words)), _SYMBOL], across)
-        rows = membership(range(len(words(row_text))), down)
-        over = over_words(weights[:, : len(down), : len(across)], rows, columns)
+    def add(self, row: int, over: Float[np.ndarray, "H W V"]) -> None:
+        """Add the weights of a sentence over words; the symbol has the last column."""
+        pair, weights = self.pairs[row], over[:, :, :-1]
         # True where the word of a column is that of the row, or its translation.
-        linked = np.zeros(over[0, :, :-1].shape, bool)
-        links = (pair.links or ()) if self.stack == "cross" else [(word, word) for word in range(min(linked.shape))]
-        for source, target in links:
+        linked = np.zeros(weights.shape[1:], bool)
+        own = [(word, word) for word in range(min(linked.shape))]
+        for source, target in (pair.links or ()) if self.stack == "cross" else own:
             linked[target, source] = True
-        self._add_looks(row, over, linked, np.array([not is_word(word) for word in column_words], bool))
-        self._add_cases(row, over[:, :, :-1], linked)
-
-    def _add_looks(
-        self, row: int, over: Matrices, linked: Bool[np.ndarray, "W U"], marks: Bool[np.ndarray, " U"]
-    ) -> None:
-        """The symbol has the last column, after those of the U words."""
-        weights = over[:, :, :-1]
+        aligned = linked & (self.stack == "cross")
         apart = np.arange(weights.shape[2]) - np.arange(weights.shape[1])[:, None]
         rest = np.maximum(1.0 - over.sum(axis=2, keepdims=True), 0.0)  # on pieces of no word
-        aligned = linked & (self.stack == "cross")
+        column_words = words(pair.target if self.stack == "decoder" else pair.source)
         sums = {
             "entropy": _entropy(np.concatenate((over, rest), axis=2)),
             "distance": weights * np.abs(apart),
@@ -190,19 +167,17 @@ class _Stack:
             "same": weights * (apart == 0),
             "next": weights * (apart == 1),
             "aligned": weights * aligned,
-            "punctuation": weights * marks,
+            "punctuation": weights * np.array([not is_word(word) for word in column_words], bool),
             "symbol": over[:, :, -1:],
         }
         totals = {"distance": weights.sum(axis=(1, 2)), "aligned": aligned.any(axis=1).sum()}
         for place, look in enumerate(LOOKS):
             self.sums[row, place] = sums[look].sum(axis=(1, 2))
             self.totals[row, place] = totals.get(look, weights.shape[1])
-
-    def _add_cases(self, row: int, weights: Matrices, linked: Bool[np.ndarray, "W V"]) -> None:
-        """The word itself and symbols are left out before the largest weight is sought, as in Clark et al. 2019."""
         for case in self.cases[row]:
-            place = self.kinds.index(case.kind)
+            # Without the word itself and symbols, as in Clark et al. 2019.
             best = np.where(linked[case.row], -1.0, weights[:, case.row]).argmax(axis=1)  # H V -> H
+            place = self.kinds.index(case.kind)
             self.hits[row, place, :-1] += best == case.column
             self.hits[row, place, -1] += case.offset == self.offsets[place]
             self.tries[row, place] += 1
