@@ -16,7 +16,6 @@ from transformer_mt.files import (
     LONGEST_LINE,
     bounded_lines,
     output_file,
-    parse_json,
     read_input,
     read_regular,
     require_directory,
@@ -81,20 +80,6 @@ def test_a_directory_is_no_link_to_one(tmp_path: Path) -> None:
     require_directory(tmp_path)
     with pytest.raises(MachineError, match="linked: not a directory"):
         require_directory(tmp_path / "linked")
-
-
-def test_json_is_read_as_written() -> None:
-    assert parse_json(b'{"a": [1, 2.5, null, "\xc3\xbc"]}') == {"a": [1, 2.5, None, "ü"]}
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"{", b"NaN", b"[Infinity]", b"-Infinity", b'{"a": 1, "a": 1}', b"9" * 5_000, b"[" * 10**6, b"\xff", b"1 2"],
-    ids=lambda content: repr(content[:16]),
-)
-def test_json_that_is_not_strict_is_a_value_error(content: bytes) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 - whichever it is
-        parse_json(content)
 
 
 def test_a_file_that_the_user_names_may_be_a_link_and_a_pipe_of_bounded_size(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ A new file is written under a random temporary name beside its own, flushed to d
 content or the new, and a link planted at either name is never followed.
 """
 
-import json
 import os
 import re
 import secrets
@@ -19,7 +18,7 @@ from functools import partial
 from io import BufferedIOBase, BufferedReader
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, BinaryIO
 
 from transformer_mt.errors import InputError, MachineError
 
@@ -115,23 +114,6 @@ def bounded_lines(
             yield number, InputError(f"{name}:{number}: more than {limit:,} bytes in one line; split it")
     except OSError as error:
         raise MachineError(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
-
-
-def parse_json(content: bytes | str) -> Any:
-    """JSON without NaN, infinities and duplicate keys. Raises `ValueError` for anything else."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) != len(pairs):
-            raise ValueError("a key comes twice")
-        return dict(pairs)
-
-    def refuse(name: str) -> None:
-        raise ValueError(f"{name} is not JSON")
-
-    try:
-        return json.loads(content, object_pairs_hook=unique, parse_constant=refuse)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 import safetensors.torch
 from torch import Tensor
 
-from transformer_mt.runs.checkpoints import STATE
-from transformer_mt.runs.checksummed import MANIFEST
+from transformer_mt.runs.checkpoints import MANIFEST, STATE
 from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import digest, pack

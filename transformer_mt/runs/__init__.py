@@ -4,8 +4,7 @@ Read in this order:
 
 - `directory`: `Run`, the files of a run, loading its model, and finding it by a path.
 - `weights`: tensors as safetensors files, with sums and specs.
-- `checkpoints`: everything that exact resumption needs, one directory per step.
-- `checksummed`: directories that are there whole or not at all.
+- `checkpoints`: everything that exact resumption needs, one directory per step, there whole or not at all.
 - `lock`: one training per directory.
 - `data`, `words`, `alignment`: the other files, one module each.
 """

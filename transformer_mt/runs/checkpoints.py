@@ -8,28 +8,39 @@
 A checkpoint is complete, and training can continue from it, as long as it has its state.
 """
 
+import json
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.device import DEVICES
 from transformer_mt.errors import MachineError
-from transformer_mt.files import parse_json, read_regular, remove, write_errors
-from transformer_mt.runs.checksummed import read_checksummed, write_checksummed
-from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
-from transformer_mt.runs.weights import TensorSpecs, pack, require_specs, size_limit, specs_of, unpack
+from transformer_mt.files import (
+    flush,
+    flush_directory,
+    make_directory,
+    read_regular,
+    remove,
+    require_directory,
+    temporary_name,
+    write_errors,
+)
+from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps, set_aside
+from transformer_mt.runs.weights import TensorSpecs, pack, require_specs, sha256, size_limit, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 
-PROGRESS, STATE = "progress.json", "state.safetensors"
-_PROGRESS_LIMIT = 2**24
+PROGRESS, STATE, MANIFEST = "progress.json", "state.safetensors", "manifest.json"
+_PROGRESS_LIMIT, _MANIFEST_LIMIT = 2**24, 2**16
 _RANDOM_LIMIT = 2**26  # enough for more than ten thousand processes
 
 
@@ -72,19 +83,6 @@ class Progress(BaseModel):
         self.validated_step = self.step
         return best
 
-    @model_validator(mode="after")
-    def _can_be_reached(self) -> "Progress":
-        """Refuse numbers to which no training leads."""
-        steps = [0, *(step for step, _ in self.history)]
-        if not (
-            all(before < after for before, after in zip(steps, [*steps[1:], self.step + 1], strict=True))
-            and self.validated_step == steps[-1]
-            and (self.best_step in steps[1:] or not self.history)
-            and (self.best_score is None) == (not self.history)
-        ):
-            raise ValueError
-        return self
-
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -124,7 +122,7 @@ class Checkpoints:
             PROGRESS: checkpoint.progress.model_dump_json(indent=1).encode(),
             STATE: pack(tensors),
         }
-        write_checksummed(self.path(step), content)
+        write_sealed(self.path(step), content)
         kept = [saved for saved in self.steps() if saved <= step][-(complete or 0) :]
         with write_errors(self.directory):
             for saved in saved_steps(self.directory):
@@ -142,7 +140,7 @@ class Checkpoints:
             PROGRESS: _PROGRESS_LIMIT,
             STATE: size_limit(self.state) + _RANDOM_LIMIT,
         }
-        files = read_checksummed(path, limits)
+        files = read_sealed(path, limits)
         tensors = unpack(files[STATE], path=path / STATE)
         state: dict[str, dict[str, Tensor]] = {}
         for name, tensor in tensors.items():
@@ -178,11 +176,56 @@ def states_of(random: Mapping[str, Tensor], rank: int) -> dict[str, Tensor]:
 
 
 def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
-    try:
-        parse_json(content)  # stricter than pydantic's own parser
+    with suppress(ValueError):
         progress = Progress.model_validate_json(content)
         if progress.step == step and progress.model_fields_set == set(Progress.model_fields):
             return progress
-    except ValueError:
-        pass
     raise MachineError(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
+
+
+def write_sealed(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a directory beside its name, flush it to disk, and rename it into place.
+
+    After a crash at any moment, `Run.remove_leftovers` leaves the old content or the new one.
+    """
+    temporary, old = temporary_name(path), set_aside(path)
+    sums = {name: sha256(content) for name, content in files.items()}
+    with write_errors(path):
+        make_directory(path.parent)
+        require_directory(path.parent)
+        temporary.mkdir()
+        try:
+            for name, content in [*files.items(), (MANIFEST, json.dumps(sums, indent=1).encode())]:
+                with (temporary / name).open("xb") as file:
+                    file.write(content)
+                    flush(file)
+            flush_directory(temporary)
+            if os.path.lexists(path):  # no system replaces a directory in one step
+                remove(old)
+                path.rename(old)
+            temporary.rename(path)
+        except (OSError, RecursionError):
+            with suppress(OSError):
+                remove(temporary)
+            raise
+        flush_directory(path.parent)
+        remove(old)
+
+
+def read_sealed(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:
+    """The files named in `limits`, which are all that a directory holds, each of at most this many bytes.
+
+    Raises `MachineError` naming the file that is missing, changed, too large, or not a regular file.
+    """
+    require_directory(path)
+    try:
+        sums = from_json(read_regular(path / MANIFEST, limit=_MANIFEST_LIMIT), allow_inf_nan=False)
+    except ValueError:
+        sums = None
+    if not isinstance(sums, dict) or sums.keys() != limits.keys():
+        raise MachineError(f"{path / MANIFEST}: damaged; the checkpoint cannot be trusted")
+    files = {name: read_regular(path / name, limit=limit) for name, limit in limits.items()}
+    for name, content in files.items():
+        if sha256(content) != sums[name]:
+            raise MachineError(f"{path / name}: damaged (its SHA-256 is not the one in {MANIFEST})")
+    return files

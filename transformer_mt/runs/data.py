@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic_core import from_json
 
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import MachineError
-from transformer_mt.files import parse_json
 from transformer_mt.runs.weights import pack, unpack
 
 DATA, ROWS = "data.json", "data.safetensors"
@@ -54,7 +54,7 @@ class DataRecord:
         tensors = unpack(rows, path=path / ROWS)
         try:
             row_digests = {split: bytes(tensor.numpy()) for split, tensor in tensors.items()}
-            record = parse_json(content)
+            record = from_json(content, allow_inf_nan=False)
             fingerprints = {
                 split: Fingerprint(entry["rows"], entry["digest"], row_digests.pop(split, b""))
                 for split, entry in record["splits"].items()

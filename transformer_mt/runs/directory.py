@@ -28,6 +28,7 @@ from typing import Any
 
 import torch
 from pydantic import ValidationError
+from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.config.sections import Config
@@ -38,7 +39,6 @@ from transformer_mt.files import (
     OPEN_FLAGS,
     make_directory,
     original_name,
-    parse_json,
     read_regular,
     remove,
     require_directory,
@@ -48,7 +48,6 @@ from transformer_mt.files import (
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
-from transformer_mt.runs.checksummed import restore_set_aside, sum_of
 from transformer_mt.runs.data import DATA, ROWS, DataRecord
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import (
@@ -58,6 +57,7 @@ from transformer_mt.runs.weights import (
     pack,
     require_specs,
     saved_sums,
+    sha256,
     size_limit,
     specs_of,
     unpack,
@@ -125,23 +125,18 @@ class Run:
         return cls(path)
 
     def exists(self) -> bool:
-        """Whether training has begun here."""
         return os.path.lexists(self.path / CONFIG)
 
     def has_model(self) -> bool:
-        """Whether there are weights to use."""
         return os.path.lexists(self.model_path)
 
     def config(self) -> Config:
-        """The configuration that the run was started with."""
         return parse_written_config(self._own(CONFIG), place=str(self.path / CONFIG))
 
     def tokenizer(self) -> Tokenizer:
-        """The run's vocabulary."""
         return Tokenizer.parse(self._own(TOKENIZER), place=str(self.path / TOKENIZER))
 
     def data(self) -> DataRecord:
-        """The record of the run's data."""
         return DataRecord.parse(self._read(DATA), self._read(ROWS), path=self.path)
 
     def words(self) -> TrainingWords | None:
@@ -166,7 +161,6 @@ class Run:
             ) from None
 
     def save_alignment(self, heads: AlignmentHeads) -> None:
-        """Replace the heads that link words."""
         write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
 
     def load(self) -> TrainedModel:
@@ -193,7 +187,7 @@ class Run:
         content = read_regular(path, limit=size_limit(specs))
         sums = saved_sums(content)
         for name in (CONFIG, TOKENIZER):
-            if name in sums and sums[name] != sum_of(self._own(name)):
+            if name in sums and sums[name] != sha256(self._own(name)):
                 raise MachineError(
                     f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, or "
                     "train anew"
@@ -205,12 +199,11 @@ class Run:
         return weights
 
     def save_model(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights to use."""
         write_atomically(self.path / MODEL, self.pack_model(weights))
 
     def pack_model(self, weights: Mapping[str, Tensor]) -> bytes:
         """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
-        sums = {name: sum_of(self._own(name)) for name in (CONFIG, TOKENIZER)}
+        sums = {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)}
         return pack(weights, {**sums, _TENSORS: digest(weights)})
 
     def _own(self, name: str) -> bytes:
@@ -245,12 +238,10 @@ class Run:
         records = []
         for line in (self._read_if_there(METRICS) or b"").split(b"\n"):
             with suppress(ValueError):
-                records.append(parse_json(line))
-        return [
-            record
-            for record in records
-            if isinstance(record, dict) and type(record.get("step")) is int and isinstance(record.get("kind"), str)
-        ]
+                record = from_json(line, allow_inf_nan=False)
+                if isinstance(record, dict) and type(record.get("step")) is int and type(record.get("kind")) is str:
+                    records.append(record)
+        return records
 
     def forget_metrics_after(self, step: int) -> None:
         """Drop the lines of steps that training is about to repeat."""
@@ -266,16 +257,20 @@ class Run:
                     remove(self.path / name)
 
     def remove_leftovers(self) -> None:
-        """Delete what crashes have left half-written. Only for the one process that trains here."""
+        """Delete what crashes have left half-written, and restore checkpoints that were about to be replaced.
+
+        Only for the one process that trains here.
+        """
         checkpoints = self.path / CHECKPOINTS
         with write_errors(self.path):
-            for path in [self.path / name for name in os.listdir(self.path)]:
+            for path in map(self.path.joinpath, os.listdir(self.path)):
                 if path.name not in PARTS and original_name(path.name) in PARTS:
                     remove(path)
-            for path in [checkpoints / name for name in _names(checkpoints)]:
-                if set_aside := re.fullmatch(rf"\.({_CHECKPOINT.pattern})\.old", path.name):
-                    restore_set_aside(checkpoints / set_aside[1])
-                elif original_name(path.name) != path.name:
+            for path in map(checkpoints.joinpath, _names(checkpoints)):
+                step = path.with_name(path.name.removeprefix(".").removesuffix(".old"))
+                if path == set_aside(step) and not os.path.lexists(step):
+                    path.rename(step)
+                elif path == set_aside(step) or original_name(path.name) != path.name:
                     remove(path)
 
 
@@ -290,6 +285,11 @@ def newest_run(root: Path) -> Run:
 def saved_steps(checkpoints: Path) -> list[int]:
     """The steps that have a checkpoint, complete or the weights alone, the newest last."""
     return sorted(int(match[1]) for name in _names(checkpoints) if (match := _CHECKPOINT.fullmatch(name)))
+
+
+def set_aside(path: Path) -> Path:
+    """The name of a directory while another takes its own."""
+    return path.with_name(f".{path.name}.old")
 
 
 def _names(directory: Path) -> list[str]:

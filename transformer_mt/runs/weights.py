@@ -9,10 +9,10 @@ from pathlib import Path
 import safetensors
 import safetensors.torch
 import torch
+from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.errors import MachineError
-from transformer_mt.files import parse_json
 from transformer_mt.models.seq2seq import Seq2Seq
 
 # The type and shape of every tensor by its name.
@@ -40,10 +40,15 @@ def saved_sums(content: bytes) -> dict[str, str]:
     """The sums that `pack` wrote, from the head of a file: its length in eight bytes, then JSON. Empty without any."""
     try:
         header = content[8 : 8 + int.from_bytes(content[:8], "little")]
-        sums = parse_json(parse_json(header)["__metadata__"][_SUMS])
+        sums = from_json(from_json(header)["__metadata__"][_SUMS])
     except (KeyError, TypeError, ValueError):
         return {}
     return sums if isinstance(sums, dict) else {}
+
+
+def sha256(content: bytes) -> str:
+    """The SHA-256 of a file's content."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def digest(tensors: Mapping[str, Tensor]) -> str:

@@ -4,12 +4,8 @@ import pytest
 from support.crashes import crash_everywhere
 
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.checksummed import (
-    MANIFEST,
-    read_checksummed,
-    restore_set_aside,
-    write_checksummed,
-)
+from transformer_mt.runs.checkpoints import MANIFEST, read_sealed, write_sealed
+from transformer_mt.runs.directory import CHECKPOINTS, Run
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
 
@@ -18,26 +14,26 @@ def limits(files: dict[str, bytes]) -> dict[str, int]:
     return dict.fromkeys(files, 9)
 
 
-def test_checksummed_directory_holds_what_was_written(tmp_path: Path) -> None:
+def test_a_sealed_directory_holds_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "deeper" / "kept"
     for files in (OLD, NEW):
-        write_checksummed(path, files)
-        assert read_checksummed(path, limits(files)) == files
+        write_sealed(path, files)
+        assert read_sealed(path, limits(files)) == files
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_crash_while_writing_leaves_the_old_directory_or_the_new(tmp_path: Path) -> None:
-    path = tmp_path / "kept"
-    write_checksummed(path, OLD)
+    path = tmp_path / CHECKPOINTS / "step-3"
+    write_sealed(path, OLD)
 
     def check() -> None:
-        restore_set_aside(path)
-        assert not (tmp_path / ".kept.old").exists()
+        Run(tmp_path).remove_leftovers()
+        assert list(path.parent.iterdir()) == [path]
         files = NEW if (path / "empty.bin").exists() else OLD
-        assert read_checksummed(path, limits(files)) == files
+        assert read_sealed(path, limits(files)) == files
 
-    assert crash_everywhere(lambda: write_checksummed(path, NEW), check) >= 10
-    assert read_checksummed(path, limits(NEW)) == NEW
+    assert crash_everywhere(lambda: write_sealed(path, NEW), check) >= 10
+    assert read_sealed(path, limits(NEW)) == NEW
 
 
 def test_crash_while_writing_the_first_time_leaves_nothing_or_the_whole(tmp_path: Path) -> None:
@@ -45,71 +41,71 @@ def test_crash_while_writing_the_first_time_leaves_nothing_or_the_whole(tmp_path
 
     def check() -> None:
         if path.exists():
-            assert read_checksummed(path, limits(NEW)) == NEW
+            assert read_sealed(path, limits(NEW)) == NEW
 
-    assert crash_everywhere(lambda: write_checksummed(path, NEW), check) >= 10
+    assert crash_everywhere(lambda: write_sealed(path, NEW), check) >= 10
 
 
 @pytest.mark.parametrize("name", ["a.bin", "empty.bin", MANIFEST])
 def test_missing_file_is_named(tmp_path: Path, name: str) -> None:
-    write_checksummed(tmp_path / "kept", NEW)
+    write_sealed(tmp_path / "kept", NEW)
     (tmp_path / "kept" / name).unlink()
     with pytest.raises(MachineError, match=f"^{tmp_path}/kept/{name}: missing; "):
-        read_checksummed(tmp_path / "kept", limits(NEW))
+        read_sealed(tmp_path / "kept", limits(NEW))
 
 
 @pytest.mark.parametrize("damage", [b"", b"ne", b"neW", b"new\0"])
 def test_damaged_file_is_named(tmp_path: Path, damage: bytes) -> None:
-    write_checksummed(tmp_path / "kept", NEW)
+    write_sealed(tmp_path / "kept", NEW)
     (tmp_path / "kept" / "a.bin").write_bytes(damage)
     with pytest.raises(MachineError, match=f"^{tmp_path}/kept/a.bin: damaged"):
-        read_checksummed(tmp_path / "kept", limits(NEW))
+        read_sealed(tmp_path / "kept", limits(NEW))
 
 
 @pytest.mark.parametrize("manifest", [b"", b"{", b"[]x", b"7", b'["a.bin"]', b"\xff", b'{"\\u0000": "x"}'])
 def test_damaged_manifest_is_named(tmp_path: Path, manifest: bytes) -> None:
-    write_checksummed(tmp_path / "kept", NEW)
+    write_sealed(tmp_path / "kept", NEW)
     (tmp_path / "kept" / MANIFEST).write_bytes(manifest)
     with pytest.raises(MachineError, match=f"^{tmp_path}/kept/{MANIFEST}: damaged; "):
-        read_checksummed(tmp_path / "kept", limits(NEW))
+        read_sealed(tmp_path / "kept", limits(NEW))
 
 
 def test_no_single_changed_byte_of_the_manifest_passes(tmp_path: Path) -> None:
-    write_checksummed(tmp_path / "kept", NEW)
+    write_sealed(tmp_path / "kept", NEW)
     manifest = tmp_path / "kept" / MANIFEST
     sound = manifest.read_bytes()
     for position in range(len(sound)):
         manifest.write_bytes(sound[:position] + bytes([sound[position] ^ 1]) + sound[position + 1 :])
         with pytest.raises(MachineError, match=str(tmp_path / "kept")):
-            read_checksummed(tmp_path / "kept", limits(NEW))
+            read_sealed(tmp_path / "kept", limits(NEW))
 
 
-def test_a_checksummed_directory_holds_what_is_expected_and_nothing_else(tmp_path: Path) -> None:
-    write_checksummed(tmp_path / "kept", NEW)
+def test_a_sealed_directory_holds_what_is_expected_and_nothing_else(tmp_path: Path) -> None:
+    write_sealed(tmp_path / "kept", NEW)
     for expected in (NEW | {"more": b""}, dict(list(NEW.items())[1:])):
         with pytest.raises(MachineError, match=f"{MANIFEST}: damaged"):
-            read_checksummed(tmp_path / "kept", limits(expected))
+            read_sealed(tmp_path / "kept", limits(expected))
     with pytest.raises(MachineError, match=r"a\.bin: 3 bytes, where at most 2 are expected"):
-        read_checksummed(tmp_path / "kept", limits(NEW) | {"a.bin": 2})
+        read_sealed(tmp_path / "kept", limits(NEW) | {"a.bin": 2})
 
 
 def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_checksummed(tmp_path / "kept", OLD)
+    write_sealed(tmp_path / "kept", OLD)
 
     def too_deep(_: Path) -> None:
         raise RecursionError
 
     monkeypatch.setattr("transformer_mt.files.shutil.rmtree", too_deep)
     with pytest.raises(MachineError, match=r"holds directories too deep to delete; delete it by hand$"):
-        write_checksummed(tmp_path / "kept", NEW)
-    assert read_checksummed(tmp_path / "kept", limits(NEW)) == NEW
+        write_sealed(tmp_path / "kept", NEW)
+    assert read_sealed(tmp_path / "kept", limits(NEW)) == NEW
 
 
-def test_checksummed_directories_are_not_written_behind_a_link(tmp_path: Path) -> None:
+def test_sealed_directories_are_not_written_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(MachineError, match="linked: not a directory"):
-        write_checksummed(tmp_path / "linked" / "kept", NEW)
+        write_sealed(tmp_path / "linked" / "kept", NEW)
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
@@ -119,5 +115,5 @@ def test_a_failure_to_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(MachineError, match="new: cannot be written"):
-        write_checksummed(tmp_path / "new", NEW)
+        write_sealed(tmp_path / "new", NEW)
     assert not list(tmp_path.iterdir())
