@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.errors import MachineError
+from transformer_mt.runs.data import WORDS, pack_words
 from transformer_mt.runs.directory import Run
-from transformer_mt.runs.words import WORDS, pack_words
 
 WORD = st.text(st.characters(exclude_characters="\n\t", exclude_categories=("Cs",)), min_size=1)
 COUNTS = st.dictionaries(WORD, st.integers(1, 2**40))

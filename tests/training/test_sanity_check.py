@@ -7,11 +7,10 @@ from support.small_training import corpus_in_memory, small_config
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.data import TrainingCorpora
 from transformer_mt.training.sanity_check import (
-    largest_batches,
     overfit,
     seconds_per_step,
     shapes,
-    try_batch,
+    try_largest,
 )
 from transformer_mt.training.session import TrainingSession, build_session
 
@@ -58,14 +57,13 @@ def test_a_recurrent_model_names_each_part_once(tmp_path: Path) -> None:
 def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(training: TrainingSession) -> None:
     stream = training.trainer.stream
     batches = [stream.encoded.batch(rows) for rows in stream.plan]
-    tried = largest_batches(stream)
+    before = [parameter.clone() for parameter in training.trainer.model.parameters()]
+    tried = list(try_largest(training.trainer))
     largest, longest = tried[0], tried[-1]
     cells = [batch.source.numel() + batch.decoder_input.numel() for batch in batches]
     widths = [max(batch.source.shape[1], batch.decoder_input.shape[1]) for batch in batches]
     assert largest.source.numel() + largest.decoder_input.numel() == max(cells)
     assert max(longest.source.shape[1], longest.decoder_input.shape[1]) == max(widths)
-    before = [parameter.clone() for parameter in training.trainer.model.parameters()]
-    try_batch(training.trainer, largest)
     for parameter, old in zip(training.trainer.model.parameters(), before, strict=True):
         assert parameter.grad is None
         assert torch.equal(parameter, old)

@@ -1,10 +1,13 @@
-"""The record of its data that a run keeps: the fingerprint of each split, and the report of cleaning.
+"""The record of its data that a run keeps: fingerprints, the report of cleaning, and the words.
 
 data.json           rows and digest of each split, and the report of cleaning with its examples
 data.safetensors    four bytes of every pair's digest, to find the first that differs
+words.tsv           side, count and word a line, the commonest of a side first; the first line says whether these are
+                    all words (`complete`), or rare ones are missing (`common`)
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,12 +18,14 @@ from pydantic_core import from_json
 
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.weights import pack, unpack
 
-DATA, ROWS = "data.json", "data.safetensors"
+DATA, ROWS, WORDS = "data.json", "data.safetensors", "words.tsv"
 
 _ROW = 4  # bytes
+_LARGEST_COUNT = 2**53
 
 
 @dataclass(frozen=True)
@@ -79,3 +84,27 @@ class DataRecord:
                 first = "" if place is None else f"; the first that differs is pair {place + 1}"
                 return f"{split} had {old.rows:,} pairs and has {new.rows:,} now{first}"
         return None
+
+
+def pack_words(words: TrainingWords) -> bytes:
+    """The content of words.tsv."""
+    lines = ["complete" if words.complete else "common"]
+    for side in ("source", "target"):
+        lines += [f"{side}\t{count}\t{word}" for word, count in getattr(words, side).most_common()]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
+    """The words that `pack_words` packed; `path` names the file in errors."""
+    sides: dict[str, Counter[str]] = {"source": Counter(), "target": Counter()}
+    try:
+        first, *lines = content.decode("utf-8").split("\n")
+        complete = {"complete": True, "common": False}[first]
+        for line in lines:
+            side, count, word = line.split("\t")
+            if not (word and count.isascii() and 0 < int(count) < _LARGEST_COUNT):
+                raise ValueError
+            sides[side][word] += int(count)
+    except (KeyError, ValueError):
+        raise MachineError(f"{path}: damaged; restore it, or delete it to do without") from None
+    return TrainingWords(sides["source"], sides["target"], complete)

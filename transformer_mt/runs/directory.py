@@ -48,7 +48,7 @@ from transformer_mt.files import (
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
-from transformer_mt.runs.data import DATA, ROWS, DataRecord
+from transformer_mt.runs.data import DATA, ROWS, WORDS, DataRecord, pack_words, unpack_words
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import (
     TensorSpecs,
@@ -63,7 +63,6 @@ from transformer_mt.runs.weights import (
     unpack,
     weights_of,
 )
-from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"

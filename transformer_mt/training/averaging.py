@@ -24,8 +24,7 @@ class Averaging:
     """`none`: the weights being trained are validated, and the best of them are used afterwards."""
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
-        self.model = model
-        self.config = config
+        self.model, self.config = model, config
 
     def update(self) -> None:
         """Take the weights after a step into a running average."""

@@ -19,8 +19,7 @@ from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords, count_words
 from transformer_mt.distributed import Distributed
-from transformer_mt.runs.data import DataRecord
-from transformer_mt.runs.words import WORDS, pack_words, unpack_words
+from transformer_mt.runs.data import WORDS, DataRecord, pack_words, unpack_words
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 # Pairs that stand together in a sample of a corpus, where reading one of them takes as long as reading all.

@@ -36,11 +36,9 @@ def load_pretrained(config: Config) -> TrainedModel:
         if old != new:
             raise InputError(f"tokenizer.{key}: is {old} in {place}, whose vocabulary stays, and {new} now; leave it")
     with torch.device("meta"):
-        layout = specs_of(weights_of(build_model(config.model, vocabulary_size=parent.tokenizer.size)))
-    theirs = specs_of(weights_of(parent.model))
-    if layout != theirs:
-        name = sorted(key for key in {*layout, *theirs} if layout.get(key) != theirs.get(key))[0]
-        raise InputError(f"model: {name} is another one in {place}, whose weights are to be used; leave its sizes")
+        ours = specs_of(weights_of(build_model(config.model, vocabulary_size=parent.tokenizer.size)))
+    if other := dict(ours.items() ^ specs_of(weights_of(parent.model)).items()):
+        raise InputError(f"model: {min(other)} is another one in {place}, whose weights are used; leave its sizes")
     return parent
 
 
@@ -48,8 +46,7 @@ def pretrained_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenize
     """Remarks: the run that training begins with, and how many characters of the data its vocabulary lacks."""
     notes = [f"beginning with the weights and the vocabulary of {config.init_from.run}"]
     pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))
-    unknown = tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target))
-    if unknown:
+    if unknown := tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target)):
         shown = ", ".join(f"{character} {count}" for character, count in unknown.most_common(_SHOWN))
         more = ", …" if len(unknown) > _SHOWN else ""
         notes.append(f"characters that are not in the vocabulary, and become bytes: {unknown.total()} ({shown}{more})")

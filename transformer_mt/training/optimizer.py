@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerConfig
 from transformer_mt.registry import lookup
-from transformer_mt.runs.weights import TensorSpecs
 from transformer_mt.training.schedules import Schedule
 
 
@@ -31,21 +30,19 @@ def adamw(model: nn.Module, config: AdamWConfig) -> torch.optim.Optimizer:
 
 OPTIMIZERS: dict[str, Callable[[nn.Module, Any], torch.optim.Optimizer]] = {"adam": adam, "adamw": adamw}
 
-# The tensors that both keep for a parameter, in its shape, beside the number of steps.
-MOMENTS = ("exp_avg", "exp_avg_sq")
-
 
 class ScheduledOptimizer:
-    """An optimizer whose learning rate follows a schedule.
+    """An optimizer of Adam's kind, whose learning rate follows a schedule; its state is there from the start.
 
     Where the loss is scaled and the gradient has overflowed, a step leaves the parameters as they are.
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
-        self.optimizer = optimizer
-        self.schedule = schedule
-        self.scaler = scaler
-        self.steps = 0
+        self.optimizer, self.schedule, self.scaler, self.steps = optimizer, schedule, scaler, 0
+        for parameter in (parameter for group in optimizer.param_groups for parameter in group["params"]):
+            moments = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+            step = torch.zeros((), dtype=torch.float32, device=parameter.device)
+            optimizer.state[parameter] = {"step": step, **moments}
 
     def step(self) -> float:
         """Change the parameters by their gradients, clear these, and return the learning rate."""
@@ -54,7 +51,7 @@ class ScheduledOptimizer:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
             for parameter in group["params"]:
-                if parameter.grad is None:  # or there would be no state for it, and a checkpoint would not fit
+                if parameter.grad is None:  # as that of an expert without tokens
                     parameter.grad = torch.zeros_like(parameter)
         self.scaler.step(self.optimizer)
         self.scaler.update()
@@ -64,24 +61,11 @@ class ScheduledOptimizer:
     def state(self) -> dict[str, Tensor]:
         """All tensors that the next step depends on; the scale is 0 where the loss is not scaled."""
         scaler = self.scaler.state_dict()
-        tensors = {
+        return {
             "steps": torch.tensor(self.steps),
             "loss_scale": torch.tensor(scaler.get("scale", 0.0)),
             "steps_at_scale": torch.tensor(scaler.get("_growth_tracker", 0)),  # without overflow, after which it grows
-        }
-        for index, entries in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"{index}.{name}": value for name, value in entries.items()}
-        return tensors
-
-    def specs(self) -> TensorSpecs:
-        """Type and shape of every tensor of the state, after a step."""
-        specs: TensorSpecs = dict.fromkeys(("steps", "steps_at_scale"), (torch.int64, ()))
-        specs["loss_scale"] = (torch.float32, ())
-        parameters = (parameter for group in self.optimizer.param_groups for parameter in group["params"])
-        for index, parameter in enumerate(parameters):
-            specs[f"{index}.step"] = (torch.float32, ())
-            specs |= {f"{index}.{name}": (parameter.dtype, tuple(parameter.shape)) for name in MOMENTS}
-        return specs
+        } | self._moments()
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         self.steps = int(tensors["steps"])
@@ -89,13 +73,12 @@ class ScheduledOptimizer:
             steps = min(int(tensors["steps_at_scale"]), 2**31 - 1)
             scale = {"scale": float(tensors["loss_scale"]), "_growth_tracker": steps}
             self.scaler.load_state_dict(self.scaler.state_dict() | scale)
-        entries: dict[int, dict[str, Any]] = {}
-        for key, value in tensors.items():
-            index, dot, name = key.partition(".")
-            if dot:
-                entries.setdefault(int(index), {})[name] = value
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": entries, "param_groups": groups})
+        for name, moment in self._moments().items():
+            moment.copy_(tensors[name])
+
+    def _moments(self) -> dict[str, Tensor]:
+        states = self.optimizer.state_dict()["state"].items()
+        return {f"{index}.{name}": value for index, state in states for name, value in state.items()}
 
 
 def build_optimizer(

@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
@@ -73,7 +73,7 @@ VALIDATION_METRICS: dict[str, Callable[[Validation], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """A validation after a step, whether it is the best so far, and how many in a row were not."""
+    """A validation after a step; `best` where no earlier one was as good, else the number in a row that were not."""
 
     step: int
     epoch: int
@@ -114,17 +114,15 @@ class MetricsLog:
 
         Points of later steps, which are repeated now, are purged, so that TensorBoard shows each of them once.
         """
-        if not (self.config.tensorboard and self.is_main):
-            yield
-            return
-        from torch.utils.tensorboard import SummaryWriter
+        with ExitStack() as training:
+            if self.config.tensorboard and self.is_main:
+                from torch.utils.tensorboard import SummaryWriter
 
-        directory = self.run.path / TENSORBOARD
-        with write_errors(directory):
-            make_directory(directory)
-            require_directory(directory)
-            writer = SummaryWriter(str(directory), purge_step=step + 1)
-        with writer as self._tensorboard:
+                directory = self.run.path / TENSORBOARD
+                with write_errors(directory):
+                    make_directory(directory)
+                    require_directory(directory)
+                    self._tensorboard = training.enter_context(SummaryWriter(str(directory), purge_step=step + 1))
             yield
 
     def step(self, report: StepReport) -> WindowReport | None:

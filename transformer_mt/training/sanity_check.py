@@ -14,13 +14,11 @@ from transformer_mt.config.sections import Config
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.training.data import BatchStream
 from transformer_mt.training.session import build_session, open_corpora
 from transformer_mt.training.trainer import Trainer
 
 LEARNING_RATE, MOST_STEPS, PAIRS_LEARNED = 1e-3, 400, 16
-TIMED_STEPS = 5
-PAIRS_SHOWN = 3
+TIMED_STEPS, PAIRS_SHOWN = 5, 3
 
 
 def check_training(config: Config, note: Callable[[str], object]) -> Iterator[str]:
@@ -49,8 +47,7 @@ def check_training(config: Config, note: Callable[[str], object]) -> Iterator[st
     width = max(map(len, made))
     yield from (f"  {name:{width}} {shape}" for name, shape in made.items())
     yield ""
-    for large in largest_batches(trainer.stream):
-        try_batch(trainer, large)
+    for large in try_largest(trainer):
         yield f"fits        a batch of {_size(large)}, the largest"
     steps = config.training.steps
     if config.training.epochs:
@@ -96,24 +93,24 @@ def seconds_per_step(trainer: Trainer) -> float:
     return (time.perf_counter() - start) / TIMED_STEPS
 
 
-def largest_batches(stream: BatchStream) -> list[Batch]:
-    """The batch with the most tokens, padding included, and the one with the longest sentences, if it is another."""
-    plan, pairs = stream.plan, stream.encoded
+def try_largest(trainer: Trainer) -> Iterator[Batch]:
+    """Both passes over the batch with the most tokens and over that with the longest sentences, if it is another.
+
+    They take most of a step's memory. Raises `MachineError` where it is not enough.
+    """
+    plan, pairs = trainer.stream.plan, trainer.stream.encoded
     widths = [(int(pairs.source_lengths[rows].max()), int(pairs.target_lengths[rows].max())) for rows in plan]
     largest = max(range(len(plan)), key=lambda index: len(plan[index]) * sum(widths[index]))
     longest = max(range(len(plan)), key=lambda index: max(widths[index]))
-    return [pairs.batch(plan[index]) for index in dict.fromkeys((largest, longest))]
-
-
-def try_batch(trainer: Trainer, batch: Batch) -> None:
-    """Both passes over a batch, which take most of a step's memory. Raises `MachineError` where it is not enough."""
     trainer.model.train()
-    float(trainer.backward(batch.to(trainer.device), batch.target_tokens))
-    trainer.model.zero_grad()
+    for batch in (pairs.batch(plan[index]) for index in dict.fromkeys((largest, longest))):
+        float(trainer.backward(batch.to(trainer.device), batch.target_tokens))
+        trainer.model.zero_grad()
+        yield batch
 
 
 def overfit(trainer: Trainer, batch: Batch) -> Iterator[tuple[int, float]]:
-    """Train on one batch until every target token comes first; the share of those that do, after every ten steps."""
+    """Train on one batch until every target token is the likeliest; yields the share of them after every ten steps."""
     model = trainer.model.eval()  # without dropout, the easiest case
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     real = batch.labels != PAD

@@ -79,7 +79,7 @@ class Trainer:
         self.checkpoints = Checkpoints(
             run,
             weights=specs_of(weights_of(self.averaging.candidate())),
-            state={"averaging": specs_of(self.averaging.state()), "optimizer": self.optimizer.specs()},
+            state={"averaging": specs_of(self.averaging.state()), "optimizer": specs_of(self.optimizer.state())},
         )
         self.log = MetricsLog(run, config.training, is_main=distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.

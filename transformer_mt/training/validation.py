@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 Measured = TypeVar("Measured", str, float)
 
 SAMPLES = 3
-# How much longer than the longest reference a translation may become.
+# Subwords by which a translation may be longer than the longest reference.
 SPARE_LENGTH = 10
 
 
@@ -50,8 +50,8 @@ class Validator:
         self.kept = [pairs[position] for position in self.encoded.pair_index.tolist()]
         # A model that has not yet learned to stop would otherwise take minutes.
         longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
-        extra = config.search.max_length_margin
-        self.search = SearchConfig(beam=1, batch_size=128, max_length_margin=extra, max_length=longest)
+        margin = config.search.max_length_margin
+        self.search = SearchConfig(beam=1, batch_size=128, max_length_margin=margin, max_length=longest)
 
     def __call__(self, model: Seq2Seq) -> Validation:
         """The scores of a model, and the translations of the first few pairs. Draws no random number.
@@ -64,18 +64,16 @@ class Validator:
         texts = self._shared(self.kept, partial(self._translate, model))
         scores = score_texts(texts, [pair.translations for pair in self.kept])
         shown = zip(self.kept[:SAMPLES], texts, strict=False)
-        return Validation(
-            loss, scores.bleu, scores.chrf, tuple((pair.source, pair.target, text) for pair, text in shown)
-        )
+        samples = tuple((pair.source, pair.target, text) for pair, text in shown)
+        return Validation(loss, scores.bleu, scores.chrf, samples)
 
     def loss(self, model: Seq2Seq) -> float:
         """−log p of the references, in nats a target token."""
-        lengths = self.encoded.source_lengths, self.encoded.target_lengths
+        sources, targets = self.encoded.source_lengths, self.encoded.target_lengths
         budget = max(self.config.training.batch_tokens, self.config.model.max_length)  # even the longest pair fits
-        batches = list(fixed_batches(*lengths, batch_tokens=budget))
+        batches = list(fixed_batches(sources, targets, batch_tokens=budget))
         # In the order of the batches, so that any number of processes has the same sum.
-        total = sum(self._shared(batches, partial(self._losses, model)))
-        return total / int(self.encoded.target_lengths.sum())
+        return sum(self._shared(batches, partial(self._losses, model))) / int(targets.sum())
 
     @torch.inference_mode()
     def _losses(self, model: Seq2Seq, batches: Sequence[Tensor]) -> list[float]:
