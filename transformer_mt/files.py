@@ -29,7 +29,7 @@ LONGEST_LINE = 1_000_000
 # Bytes without a line break after which a file is not text.
 LONGEST_SKIPPED = 100_000_000
 
-# Temporary files being written. Who ends the process without unwinding the stack deletes them first.
+# Temporary files being written, to be deleted before the process ends without unwinding the stack.
 unfinished: set[Path] = set()
 
 _TEMPORARY = re.compile(r"\A\.(.+)\.[0-9a-f]{16}\.new\Z")
@@ -132,7 +132,7 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[BinaryIO]:
         unfinished.add(temporary)
         try:
             with file:
-                if mode is not None:  # of which the umask has taken some bits
+                if mode is not None:  # the umask has taken some bits
                     temporary.chmod(mode)
                 yield file
                 flush(file)

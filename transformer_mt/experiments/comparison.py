@@ -19,7 +19,7 @@ def plan(
 ) -> list[Experiment]:
     """The experiments in the order of the table, seed by seed; every TOML file of the folder where none is named.
 
-    Raises `InputError` for what cannot be configured.
+    Raises `InputError` for a wrong configuration.
     """
     files = {path.stem: path for path in folder.glob("*.toml")}
     for variant in variants:
@@ -57,8 +57,8 @@ def measure_all(experiments: Sequence[Experiment], runner: Runner) -> tuple[list
         measurements = list(pool.map(lambda experiment: attempt(experiment, runner), experiments))
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing new is begun
-    failed = [experiment.name for experiment, one in zip(experiments, measurements, strict=True) if one is None]
-    return [one for one in measurements if one is not None], sorted(failed)
+    failed = [experiment.name for experiment, result in zip(experiments, measurements, strict=True) if result is None]
+    return [result for result in measurements if result is not None], sorted(failed)
 
 
 def attempt(experiment: Experiment, runner: Runner) -> Measurement | None:
@@ -94,11 +94,11 @@ def measure(experiment: Experiment, runner: Runner) -> Measurement:
 
 def require_equal_tokens(measurements: Sequence[Measurement]) -> None:
     """Raise `InputError` when two variants of one seed were trained on different numbers of tokens."""
-    first: dict[int, Measurement] = {}
+    firsts: dict[int, Measurement] = {}
     for other in measurements:
-        one = first.setdefault(other.seed, other)
-        if one.trained.target_tokens != other.trained.target_tokens:
+        first = firsts.setdefault(other.seed, other)
+        if first.trained.target_tokens != other.trained.target_tokens:
             raise InputError(
-                f"seed {one.seed}: {one.variant} was trained on {one.trained.target_tokens:,} target tokens, "
+                f"seed {first.seed}: {first.variant} was trained on {first.trained.target_tokens:,} target tokens, "
                 f"{other.variant} on {other.trained.target_tokens:,}; let them share data and batches"
             )

@@ -17,7 +17,7 @@ def ordered(variants: Iterable[str]) -> list[str]:
 
 def score(split: str, name: str) -> Callable[[Measurement], float | None]:
     """A score of a split."""
-    return lambda found: found.scores[split][name]
+    return lambda measurement: measurement.scores[split][name]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Column:
 
     def cell(self, seeds: Sequence[Measurement]) -> str:
         """The mean, with half the range where there is one; a dash where a number is unknown."""
-        known = [self.factor * value for one in seeds if (value := self.number(one)) is not None]
+        known = [self.factor * value for seed in seeds if (value := self.number(seed)) is not None]
         if len(known) < len(seeds):
             return "–"
         half_range = (max(known) - min(known)) / 2 if self.with_range else 0.0
@@ -41,7 +41,7 @@ class Column:
 
 # Kept short for the table's width; C and L are explained below it.
 COLUMNS = (
-    Column("params", lambda found: found.trained.parameters),
+    Column("params", lambda measurement: measurement.trained.parameters),
     Column("BLEU", score("test", "bleu"), digits=1),
     Column("exact", score("test", "exact"), factor=100.0),
     Column("C BLEU", score("test_composition", "bleu"), digits=1),
@@ -49,7 +49,7 @@ COLUMNS = (
     Column("L BLEU", score("test_length", "bleu"), digits=1),
     Column("L ex.", score("test_length", "exact"), factor=100.0),
     Column("AER", score("test", "aer"), digits=1, factor=100.0),
-    Column("tok./s", lambda found: found.trained.tokens_per_second, with_range=False),
+    Column("tok./s", lambda measurement: measurement.trained.tokens_per_second, with_range=False),
     Column("sent./s", score("test", "sentences_per_second"), with_range=False),
 )
 
@@ -67,13 +67,13 @@ def caption(
     measurements: Sequence[Measurement], failed: Sequence[str], descriptions: Mapping[str, str]
 ) -> Iterator[str]:
     """The meaning of the columns and the conditions of the measurements, in lines."""
-    tokens = {one.seed: one.trained.target_tokens for one in measurements}
+    tokens = {each.seed: each.trained.target_tokens for each in measurements}
     counts = ", ".join(f"{count:,} with seed {seed}" for seed, count in tokens.items())
     steps = measurements[0].config["training"]["steps"]
-    places = sorted({(one.jobs, one.threads) for one in measurements})
+    places = sorted({(each.jobs, each.threads) for each in measurements})
     speeds = " or ".join(f"{jobs} side by side, threads each: {threads}" for jobs, threads in places)
     yield f"Every variant was trained for {steps} steps on the same batches: target tokens {counts}."
-    if BASELINE in {one.variant for one in measurements}:
+    if BASELINE in {each.variant for each in measurements}:
         yield f"{BASELINE}: {descriptions[BASELINE]}."
     yield "BLEU and exact matches (%) on test, on C = test_composition and on L = test_length. AER (%) on test, of the"
     yield "links of tmt align; – without attention weights. tok./s: target tokens in training, median; sent./s:"
@@ -95,5 +95,5 @@ def as_json(measurements: Sequence[Measurement], failed: Sequence[str], descript
 
 def _rows(measurements: Sequence[Measurement]) -> Iterator[tuple[str, list[Measurement]]]:
     """Each variant with the measurements of all its seeds, in the order of the table."""
-    for variant in ordered(one.variant for one in measurements):
-        yield variant, [one for one in measurements if one.variant == variant]
+    for variant in ordered(each.variant for each in measurements):
+        yield variant, [each for each in measurements if each.variant == variant]

@@ -45,7 +45,7 @@ _RANDOM_LIMIT = 2**26  # enough for more than ten thousand processes
 
 
 class Progress(BaseModel):
-    """Where training stands: the next batch, and the results of validations (score: higher is better)."""
+    """The state of a training in numbers: the next batch, the results of validations (score: higher is better)."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
@@ -62,11 +62,11 @@ class Progress(BaseModel):
     machine: Annotated[str, Field(max_length=500)] = ""  # that made the steps so far
 
     def is_complete(self, training: TrainingConfig) -> bool:
-        """Whether all steps are done, or all epochs where the configuration counts these."""
+        """True once all steps are done, or all epochs where the configuration counts these."""
         return self.epoch >= training.epochs if training.epochs else self.step >= training.steps
 
     def reason_to_finish(self, training: TrainingConfig) -> str | None:
-        """Why training ends here, None where it goes on."""
+        """The reason for training to end here, None where it goes on."""
         if self.is_complete(training):
             return f"all {'epochs' if training.epochs else 'steps'} are done"
         if self.validations_without_improvement >= training.patience:
@@ -74,7 +74,7 @@ class Progress(BaseModel):
         return None
 
     def add_validation(self, score: float) -> bool:
-        """Note the score of a validation at this step; whether it is the best so far."""
+        """Note the score of a validation at this step; True if it is the best so far."""
         best = self.best_score is None or score > self.best_score
         if best:
             self.best_step, self.best_score = self.step, score
@@ -97,7 +97,7 @@ class Checkpoints:
     """The checkpoints of a run. A checkpoint that is read fits `weights` and `state`, or nothing of it is used."""
 
     def __init__(self, run: Run, *, weights: TensorSpecs, state: Mapping[str, TensorSpecs]) -> None:
-        """The tensors of the model, and those of each part but `random`, whose names depend on the processes."""
+        """The tensors of the model, and those of each part of the state but `random`."""
         self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, weights
         parts = {**state, "random": specs_of({"cpu": torch.get_rng_state()})}
         self.state = {f"{part}.{name}": spec for part, specs in parts.items() for name, spec in specs.items()}
@@ -110,7 +110,7 @@ class Checkpoints:
         return [step for step in saved_steps(self.directory) if os.path.lexists(self.path(step) / STATE)]
 
     def save(self, checkpoint: Checkpoint, complete: int | None = None, *, weights: Collection[int] = ()) -> None:
-        """Write a checkpoint; it is there whole or not at all. Then delete what is no longer needed of others.
+        """Write a checkpoint; it is there whole or not at all. Then delete the others as far as nothing needs them.
 
         The newest `complete` checkpoints stay as they are (all for None), other steps in `weights` without their state.
         Those of later steps go: a resumption that started before them has found them damaged.
@@ -146,6 +146,7 @@ class Checkpoints:
         for name, tensor in tensors.items():
             part, _, own = name.partition(".")
             state.setdefault(part, {})[own] = tensor
+        # The names of further generators depend on the processes and devices.
         ours = {name: tensors[name] for name in tensors if name in self.state or not name.startswith("random.")}
         require_specs(ours, self.state, path=path / STATE)
         progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
@@ -156,7 +157,7 @@ class Checkpoints:
 
 
 def newest_progress(run: Run) -> Progress:
-    """Where training stood at its last checkpoint, of which nothing else is read; at the start without any."""
+    """The numbers of the last checkpoint, whose other files are not read; those of a start without any."""
     steps = saved_steps(run.path / CHECKPOINTS)
     if not steps:
         return Progress()

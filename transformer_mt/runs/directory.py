@@ -2,16 +2,16 @@
 
     config.toml          the resolved configuration
     tokenizer.model      the sentencepiece vocabulary
-    data.json            fingerprints of the data, and what cleaning found
+    data.json            fingerprints of the data, and the report of cleaning
     data.safetensors     the digests of its rows
     words.tsv            the words of the training data, with their counts
     model.safetensors    the weights to use
     alignment.json       the cross-attention heads that link words
-    metrics.jsonl        one JSON object a line: what training measured
+    metrics.jsonl        the measurements of training, one JSON object a line
     tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
-    train.log            one line each, with the time: what training said
+    train.log            the messages of training, each with the time
     checkpoints/step-N/  the weights of a step, and of the newest two all that exact resumption needs
-    training.lock        who trains here, held as long as that lasts
+    training.lock        held as long as a process trains here
 
 Only safetensors, JSON, TOML and sentencepiece: nothing in it can execute.
 """
@@ -249,16 +249,16 @@ class Run:
         write_atomically(self.path / METRICS, "".join(lines).encode())
 
     def clear(self) -> None:
-        """Delete what a run consists of, and nothing else that may lie in the directory."""
+        """Delete the files of the run, and nothing else that may lie in the directory."""
         with write_errors(self.path):
             for name in PARTS:  # the configuration first: without it, it is no run
                 if name != LOCK:
                     remove(self.path / name)
 
     def remove_leftovers(self) -> None:
-        """Delete what crashes have left half-written, and restore checkpoints that were about to be replaced.
+        """Delete half-written files, and restore checkpoints that were about to be replaced, after a crash.
 
-        Only for the one process that trains here.
+        Only for the process that trains here.
         """
         checkpoints = self.path / CHECKPOINTS
         with write_errors(self.path):

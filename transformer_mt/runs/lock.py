@@ -48,7 +48,7 @@ def release(directory: Path) -> None:
 
 
 def is_held(directory: Path) -> bool:
-    """Whether a process trains in the directory; False where that cannot be found out."""
+    """True if a process trains in the directory; False also where nobody can say."""
     try:
         if not os.path.lexists(directory / LOCK):
             return False

@@ -1,12 +1,12 @@
 """Training: from a configuration to weights, resumable bit for bit. In this order:
 
 trainer          the loop, a generator of reports: step, validate, save, resume
-objective        what is minimised; chunked_loss computes the cross-entropy without all logits at once
+objective        the loss to minimise; chunked_loss computes the cross-entropy without all logits at once
 optimizer        Adam and AdamW, stepped with a learning rate of `schedules`
-data, stream     the pairs of an epoch as tokens; an endless stream of batches with a position
-averaging        which weights come out: the best, a running average, a mean over checkpoints
+data             the pairs of an epoch as tokens; an endless stream of batches with a position
+averaging        the weights that come out: the best, a running average, a mean over checkpoints
 validation       loss, BLEU and chrF of the candidate weights
-reports          what the loop yields, and the metrics file
+reports          the reports of the loop, and the metrics file
 session          opens or continues a run; init_from begins with the weights of another run
 sanity_check     shapes, cost and one batch, before training starts
 """

@@ -1,7 +1,7 @@
 """The cross-entropy of an output layer's logits, of which only some hundred rows exist at a time.
 
-The logits of a batch, and what a loss makes of them, are more memory than all the rest of a training, and on a CPU they
-take longer to move than to compute. Here the output layer and the loss are one function. Its gradient is made in the
+The logits of a batch and their gradient take more memory than all the rest of a training, and on a CPU they take longer
+to move than to compute. Here the output layer and the loss are one function. Its gradient is made in the
 forward pass, while the logits of a block of rows lie in the processor's cache.
 """
 
@@ -47,7 +47,7 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     @override
     def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-        """The summed loss; keeps the gradients in place of what they are made of."""
+        """The summed loss; keeps the gradients in place of the inputs."""
         precise = torch.promote_types(states.dtype, torch.float32)  # in which sums are made
         means = weight.mean(dim=0, dtype=precise), bias.mean(dtype=precise)
         loss = torch.zeros((), dtype=precise, device=states.device)

@@ -22,7 +22,7 @@ TIMED_STEPS, PAIRS_SHOWN = 5, 3
 
 
 def check_training(config: Config, note: Callable[[str], object]) -> Iterator[str]:
-    """Lines that say what training would be like; remarks go to `note`, nothing is written.
+    """Lines about the training to come; remarks go to `note`, nothing is written.
 
     Raises `MachineError` when the model cannot learn a single batch.
     """

@@ -90,7 +90,7 @@ class Trainer:
 
     @property
     def can_interrupt(self) -> bool:
-        """Whether an exception may end training now, such that `save` then writes a consistent state."""
+        """True if an exception may end training now, such that `save` then writes a consistent state."""
         return self._can_interrupt and self.distributed.can_interrupt
 
     def train(self) -> Iterator[Report]:
@@ -241,7 +241,7 @@ class Trainer:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Nothing inside changes what `save` writes."""
+        """Mark work that leaves everything that `save` writes as it is."""
         self._can_interrupt = True
         try:
             yield
@@ -250,7 +250,7 @@ class Trainer:
 
     @contextmanager
     def _naming(self, batch: Batch) -> Iterator[None]:
-        """Where memory runs out inside, the error names the batch and the remedy."""
+        """Turn a lack of memory inside into an error that names the batch and the remedy."""
         try:
             yield
         except (RuntimeError, MemoryError) as error:
