@@ -169,10 +169,9 @@ class Alibi(AttentionPosition):
 @lru_cache(maxsize=8)
 def sinusoids(length: int, width: int, device: torch.device, dtype: torch.dtype) -> Float[Tensor, "N D"]:
     """sin and cos of the angles of the first `length` positions, in turn."""
-    with torch.inference_mode(False):  # usable in training, too
-        turns = angles(0, length, width=width, device=device)
-        pairs = torch.stack((turns.sin(), turns.cos()), dim=-1)  # N D/2 2
-        return pairs.flatten(1)[:, :width].to(dtype)
+    turns = angles(0, length, width=width, device=device)
+    pairs = torch.stack((turns.sin(), turns.cos()), dim=-1)  # N D/2 2
+    return pairs.flatten(1)[:, :width].to(dtype)
 
 
 def rotated(x: Float[Tensor, "B H N d"], *, start: int) -> Float[Tensor, "B H N d"]:
