@@ -98,15 +98,11 @@ def test_before_the_first_checkpoint_there_is_no_score(listed: Path, tmt: Tmt) -
 
 def test_a_pruned_run_is_said_to_be_made_from_another_until_it_is_trained(listed: Path, tmt: Tmt) -> None:
     assert tmt("heads", "--model", "runs/one", "--prune", "1", "--run-dir", "runs/two", "--sentences", "3").code == 0
-    rows = {line.split()[0]: line for line in tmt("runs").lines}
-    assert rows["runs/two"].endswith("  pruned, from runs/one")
-    assert rows["runs/two"].split().count("–") == 2  # neither a score nor steps
     found = described(tmt)["runs/two"]
     assert (found["state"], found["init_from"]) == ("pruned", str(Path("runs/one").resolve()))
-    Path("elsewhere").mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir("elsewhere")
-        assert tmt("runs", "../runs/two").lines[1].endswith(f"pruned, from {found['init_from']}")
+    (row,) = [line for line in tmt("runs").lines if line.startswith("runs/two")]
+    assert row.endswith(f"  pruned, from {found['init_from']}")
+    assert "  –  " in row  # no score
     (listed / "two/metrics.jsonl").write_text('{"step": 1, "kind": "training", "loss": 1.0, "learning_rate": 1.0}\n')
     assert described(tmt)["runs/two"]["state"] == "stopped"
     (listed / "two/metrics.jsonl").unlink()

@@ -167,8 +167,6 @@ def test_training_goes_on_when_nobody_reads_what_it_says(data: str) -> None:
     )
     assert (ended.returncode, ended.stdout.count("\n"), ended.stderr) == (141, 1, "")
     log = log_of(Path("new"))
-    assert "stderr: cannot be written (Broken pipe); training goes on without it" in log
-    assert sum(line.startswith("stderr:") for line in log) == 1
     assert any(line.startswith("finished at step 6") for line in log)
     assert Path("new/model.safetensors").exists()
 
@@ -176,25 +174,15 @@ def test_training_goes_on_when_nobody_reads_what_it_says(data: str) -> None:
 class Deaf(io.StringIO):
     """A stream that nobody reads."""
 
-    asked = 0
-
     def write(self, text: str) -> int:
-        self.asked += 1
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
 
-def test_a_stream_that_failed_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stderr", deaf := Deaf())
+def test_where_stderr_cannot_be_written_the_log_still_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", Deaf())
     log = TrainLog(Run(tmp_path), is_main=True)
-    log.write("one", "two")
-    log.write("three\x1b[31m")
-    assert deaf.asked == 1
-    assert [line.split(" ", 2)[2] for line in (tmp_path / "train.log").read_text().splitlines()] == [
-        "one",
-        "two",
-        "stderr: cannot be written (Broken pipe); training goes on without it",
-        "three␛[31m",
-    ]
+    log.write("one", "two\x1b[31m")
+    assert [line.split(" ", 2)[2] for line in (tmp_path / "train.log").read_text().splitlines()] == ["one", "two␛[31m"]
 
 
 def test_of_several_processes_the_first_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,18 +84,17 @@ def invoke(arguments: list[str]) -> int:
 
 
 def _usage(error: Any) -> str:
-    """What is wrong with the command line, with the place first and the remedy last."""
+    """A mistake in the command line, with the place first and the remedy last."""
     command = error.ctx.command_path if error.ctx else "tmt"
-    problem, _, hint = _lower(error.message.rstrip(".")).partition(". ")
-    remedy = _lower(hint) or f"see {command} --help"
-    if isinstance(error, typer.BadParameter) and error.param is not None:
-        parameter: Any = error.param
+    place = getattr(error, "option_name", command)
+    problem, _, remedy = error.message.rstrip(".").partition(". ")
+    parameter: Any = getattr(error, "param", None)
+    if parameter is not None:
         place = parameter.opts[0] if parameter.param_type_name == "option" else parameter.human_readable_name
-        return f"{place}: {problem}; {remedy}"
     if hasattr(error, "possibilities"):  # of options, where this one does not exist
-        near = " or ".join(error.possibilities or ())
-        return f"{error.option_name}: there is no such option; {f'did you mean {near}?' if near else remedy}"
-    return f"{getattr(error, 'option_name', command)}: {problem}; {remedy}"
+        problem, near = "there is no such option", " or ".join(error.possibilities or ())
+        remedy = f"did you mean {near}?" if near else ""
+    return f"{place}: {_lower(problem)}; {_lower(remedy) or f'see {command} --help'}"
 
 
 def _lower(text: str) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from transformer_mt.cli.options import Data, Set
+from transformer_mt.cli.options import Data, Set, resolve_config
+from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import CHOSEN, Config, Section
 from transformer_mt.config.toml import dump_config, explanation, find_key, section_lines
 
@@ -32,9 +33,6 @@ def config(
 
     What it prints can be saved, edited, and given to tmt train.
     """
-    from transformer_mt.cli.options import resolve_config
-    from transformer_mt.cli.terminal import result
-
     is_file = subject is not None and (subject.endswith(".toml") or Path(subject).exists())
     resolved = resolve_config(Path(subject) if subject and is_file else None, data=data, overrides=set)
     result(*(dump_config(resolved).splitlines() if subject is None or is_file else explain(subject, resolved)))

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from transformer_mt.cli.options import ConfigFile, Data, Json, Set
+from transformer_mt.cli.options import ConfigFile, Data, Json, Set, resolve_config
+from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError
 from transformer_mt.views.text import escaped_json
 
@@ -35,8 +36,6 @@ def data(
     --structure shows every word with its number, part of speech, relation and head (0 for the root), after Universal
     Dependencies, and with a relative pronoun its antecedent. --json holds it always, and further right translations.
     """
-    from transformer_mt.cli.options import resolve_config
-    from transformer_mt.cli.terminal import note, result
     from transformer_mt.corpus.load import load_corpus
     from transformer_mt.corpus.statistics import corpus_statistics, statistics_lines
 

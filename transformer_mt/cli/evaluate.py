@@ -10,6 +10,7 @@ import typer
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model
 from transformer_mt.cli.search_options import OF_DRAWS, SearchOptions, with_options
+from transformer_mt.cli.terminal import note, result
 from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
@@ -48,9 +49,8 @@ def evaluate(
       tmt evaluate --model runs/multi30k --beam 4 --json
       tmt evaluate --data test.de,test.en --links test.links
 
-    Where a corpus knows several right translations of a sentence, each counts. Where it knows which words correspond,
-    as the built-in one does, or --links says it in a line of 0-0 1-2 … for each pair, the links of tmt align are
-    compared with that: error rate (AER), precision and recall.
+    Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the built-in
+    one does, or --links gives them in a line of 0-0 1-2 … for each pair, those of tmt align are compared with them.
 
     JSON keys: sentences, references (of all sentences together), bleu, bleu_lowercase, chrf (0 to 100, sacrebleu),
     exact (0 to 1), signature; aer, aer_precision, aer_recall (0 to 1, null without known links) with aer_heads and
@@ -59,7 +59,6 @@ def evaluate(
     """
     from transformer_mt.cli.align import alignment_heads
     from transformer_mt.cli.load import open_run
-    from transformer_mt.cli.terminal import note, result
     from transformer_mt.corpus.pharaoh import with_links
     from transformer_mt.evaluation import evaluate as score
     from transformer_mt.views.align import cross_heads
@@ -79,7 +78,6 @@ def corpus_to_measure(
     own: "DataConfig", data: str | None, *, split: str, structure: bool = False, quiet: bool = False
 ) -> "Corpus":
     """The run's corpus, or the one that `--data` names, described on stderr."""
-    from transformer_mt.cli.terminal import note
     from transformer_mt.corpus.load import load_corpus
 
     # The run's own names for splits are not those of other data.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import tee
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transformer_mt.cli.signals import cleanups
 from transformer_mt.cli.terminal import literal_console
@@ -80,7 +80,10 @@ def read_records(
         try:
             if as_json and line.lstrip().startswith("{"):
                 fields = _json_object(line, place=place)
-                text = _text(fields, language, place=place)
+                texts = [fields[key] for key in ("source", language) if isinstance(fields.get(key), str)]
+                if not texts:
+                    raise InputError(f"{place}: no text under source or {language}; name the sentence so")
+                text = texts[0]
             require_fitting(text, place)
         except InputError as problem:
             yield Record(place, "", {"source": line} if fields is None else fields, problem)
@@ -95,19 +98,11 @@ def _json_object(line: str, *, place: str) -> dict[str, Any]:
         raise InputError(f"{place}: not valid JSON ({error}); correct it") from None
 
 
-def _text(fields: dict[str, Any], language: str, *, place: str) -> str:
-    for key in ("source", language):
-        if isinstance(fields.get(key), str):
-            return fields[key]
-    raise InputError(f"{place}: no text under source or {language}; name the sentence so")
-
-
-@dataclass(frozen=True, slots=True)
-class Translated:
+class Translated(NamedTuple):
     """A record and its translations, best first; where asked for, the alternatives of each and the tree of the beam."""
 
     record: Record
-    translations: list[Translation]
+    ranked: list[Translation]
     alternatives: list[list[ChosenAmong]]
     trace: BeamTrace | None
 
@@ -126,15 +121,11 @@ class Output:
         """Every record with its translations; where the tree of the beam is asked for, searched one at a time."""
         given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
         texts = (record.text for record in given)
-        found: Iterable[tuple[list[Translation], BeamTrace | None]]
-        if self.trace:
-            found = (_traced(translator, text, prefix) for text in texts)
-        else:
-            found = ((ranked, None) for ranked in translator.translate_stream(texts, prefix=prefix))
-        for record, (ranked, trace) in zip(waiting, found, strict=False):
-            others: list[list[ChosenAmong]] = [[] for _ in ranked]
-            if self.alternatives:
-                others = [find_alternatives(translator, record.text, one, count=ALTERNATIVES) for one in ranked]
+        plain = ((ranked, None) for ranked in translator.translate_stream(texts, prefix=prefix))
+        traced = (_traced(translator, text, prefix) for text in texts)
+        for record, (ranked, trace) in zip(waiting, traced if self.trace else plain, strict=False):
+            count = ALTERNATIVES if self.alternatives else 0
+            others = [find_alternatives(translator, record.text, one, count=count) if count else [] for one in ranked]
             yield Translated(record, ranked, others, trace)
 
     def lines(self, one: Translated, *, number: int, never_seen: list[str] | None) -> Iterator[str]:
@@ -142,7 +133,7 @@ class Output:
         if self.as_json:
             yield escaped_json(self._object(one, never_seen))
             return
-        for translation, others in zip(one.translations, one.alternatives, strict=True):
+        for translation, others in zip(one.ranked, one.alternatives, strict=True):
             columns = [str(number)] if self.n_best > 1 else []
             if self.scores:
                 columns.append("" if one.record.problem else f"{translation.score:.4f}")
@@ -152,12 +143,12 @@ class Output:
             yield from (f"  {line}" for line in trace_lines(one.trace, width=literal_console().width - 2))
 
     def _object(self, one: Translated, never_seen: list[str] | None) -> dict[str, Any]:
-        record, best = one.record, one.translations[0]
+        record, best = one.record, one.ranked[0]
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}
         added: dict[str, Any] = {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
         added["never_seen"] = never_seen
-        ranked: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in one.translations]
+        ranked: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in one.ranked]
         if self.n_best > 1:
             added["n_best"] = ranked
         if self.alternatives:

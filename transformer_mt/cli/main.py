@@ -26,13 +26,13 @@ def main() -> None:
         os._exit(INTERRUPTED)
     import gc
 
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if stream is not None:  # as it is where the descriptor is closed
-            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")  # type: ignore[union-attr]
+    streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: it is closed
+    for stream in streams:
+        stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")  # type: ignore[union-attr]
     code = run(sys.argv[1:])
-    for stream in (sys.stdout, sys.stderr):
+    for stream in streams:
         try:
-            if stream is not None:
+            if stream is not sys.stdin:
                 stream.flush()
         except OSError:  # or Python, which flushes again, ends with a code of its own
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -70,31 +70,12 @@ def _unexpected(error: BaseException) -> int:
         return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
     if isinstance(error, OSError) and error.errno is not None:
         return _fail(f"{error.filename or 'standard output'}: {error.strerror}; check disk and permissions")
+    reason = (str(error).strip().splitlines() or ["no reason given"])[0][:_LONGEST_REASON]
     is_ours = isinstance(error, ImportError) and (error.name or "").startswith("transformer_mt")
     if isinstance(error, ImportError | OSError) and not is_ours:
-        return _fail(f"a library cannot be loaded ({_reason(error)}); free memory, or install tmt anew")
-    what = f"internal error ({type(error).__name__}: {_reason(error)})"
+        return _fail(f"a library cannot be loaded ({reason}); free memory, or install tmt anew")
+    what = f"internal error ({type(error).__name__}: {reason})"
     return _fail(f"{what}: this is a fault of tmt; {_report(error)}; please report it", OUR_FAULT)
-
-
-def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
-    """Print the error on stderr. Of several processes, the main one reports what all of them meet."""
-    from contextlib import suppress
-
-    from transformer_mt.views.text import escape_controls
-
-    rank = os.environ.get("RANK", "0")
-    if rank != "0" and code in _REPORTED_ONCE:
-        return code
-    place = "" if rank == "0" else f"rank {rank}: "
-    with suppress(OSError):  # there is no other place to say it
-        print(f"tmt: error: {place}{escape_controls(message)}", file=sys.stderr)
-    return code
-
-
-def _reason(error: BaseException) -> str:
-    """The first line of an error's text that is not blank, cut where it is too long."""
-    return (str(error).strip().splitlines() or ["no reason given"])[0][:_LONGEST_REASON]
 
 
 def _report(error: BaseException) -> str:
@@ -104,9 +85,22 @@ def _report(error: BaseException) -> str:
 
     text = f"tmt {sys.argv[1:]}\nPython {sys.version}\n\n{''.join(traceback.format_exception(error))}"
     try:
-        handle, path = tempfile.mkstemp(prefix="tmt-", suffix=".txt")
-        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        with tempfile.NamedTemporaryFile(prefix="tmt-", suffix=".txt", delete=False) as file:
+            file.write(text.encode(errors="backslashreplace"))
     except OSError as problem:
         return f"no report could be written ({problem.strerror})"
-    return f"a report with the traceback is in {path}"
+    return f"a report with the traceback is in {file.name}"
+
+
+def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
+    """Print the error on stderr. Of several processes, the main one reports the errors that all of them meet."""
+    from contextlib import suppress
+
+    from transformer_mt.views.text import escape_controls
+
+    rank = os.environ.get("RANK", "0")
+    if rank == "0" or code not in _REPORTED_ONCE:
+        place = "" if rank == "0" else f"rank {rank}: "
+        with suppress(OSError):  # there is no other place to say it
+            print(f"tmt: error: {place}{escape_controls(message)}", file=sys.stderr)
+    return code

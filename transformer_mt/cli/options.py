@@ -69,17 +69,14 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
     from transformer_mt.corpus.source import absolute
 
     for override in overrides or []:
-        refuse_other_than_utf8(override, option="--set")
+        _require_utf8(override, option="--set")
     config = load_config(path, overrides or [])
     corpus = absolute(data or config.data.corpus)
-    refuse_other_than_utf8(corpus, option="--data")
+    _require_utf8(corpus, option="--data")
     mixture = {absolute(name): weight for name, weight in config.data.mixture.items()}
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
 
 
-def refuse_other_than_utf8(text: str, *, option: str) -> None:
-    """Raise `InputError` for what cannot stand in a configuration, a file of TOML."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{option} {text}: not UTF-8; rename or rewrite it") from None
+def _require_utf8(text: str, *, option: str) -> None:
+    if text != text.encode(errors="replace").decode():
+        raise InputError(f"{option} {text}: not UTF-8, as a configuration is; rename or rewrite it")

@@ -11,7 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from transformer_mt.cli.options import RUNS, Json
+from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.views.text import escaped_json, rendered, table
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
 # The state of a run that tmt heads --prune wrote, and that has no training of its own.
@@ -35,21 +37,14 @@ def runs(
       tmt runs --json
 
     The newest comes first. State is training, stopped, finished, or pruned: made by tmt heads --prune, and not trained
-    since. A damaged run gets a line that says what is wrong. --json prints an object a line: run, corpus,
-    source_language, target_language, score, score_name, step, steps, epochs, state, init_from (the run it started from,
-    or null), bytes, seconds_since; or run and error.
+    since. --json prints an object a line: run, corpus, source_language, target_language, score, score_name, step,
+    steps, epochs, state, init_from (the run it started from, or null), bytes, seconds_since; or run and error.
     """
-    from transformer_mt.cli.terminal import note, result
     from transformer_mt.runs.directory import Run
-    from transformer_mt.views.text import escaped_json
 
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory; give one that holds runs")
-    try:
-        inside = sorted(path for path in directory.iterdir() if path.is_dir())
-    except OSError as error:
-        raise InputError(f"{directory}: cannot be read ({error.strerror}); check its permissions") from None
-    places = [directory] if Run(directory).exists() else [path for path in inside if Run(path).exists()]
+    places = [path for path in (directory, *sorted(directory.iterdir())) if path.is_dir() and Run(path).exists()]
     records = sorted(map(_record, places), key=lambda record: record["seconds_since"])
     if not records:
         note(f"{directory}: no runs here; train one with: tmt train")
@@ -102,11 +97,10 @@ def _files(path: Path) -> Iterator[os.stat_result]:
 
 def _lines(records: list[dict[str, Any]]) -> Iterator[str]:
     """A table, then a line for each damaged run."""
-    from transformer_mt.views.text import rendered, table
-
-    if rows := [_row(record) for record in records if "error" not in record]:
-        right = [HEADINGS.index(name) for name in ("step", "size", "age")]
-        yield from (line.plain for line in rendered(table(rows, headings=HEADINGS, right=right), width=10_000))
+    sound = [record for record in records if "error" not in record]
+    right = [HEADINGS.index(name) for name in ("step", "size", "age")]
+    grid = table(map(_row, sound), headings=HEADINGS, right=right)
+    yield from (line.plain for line in rendered(grid, width=10_000) if sound)
     for record in records:
         if error := record.get("error", ""):  # most messages begin with a path inside the run
             yield error if error.startswith(record["run"]) else f"{record['run']}: {error}"
@@ -115,12 +109,8 @@ def _lines(records: list[dict[str, Any]]) -> Iterator[str]:
 def _row(record: dict[str, Any]) -> list[str]:
     score = "–" if record["score"] is None else f"{record['score_name']} {record['score']:.3f}"
     step = f"{record['step']}" if record["epochs"] else f"{record['step']}/{record['steps']}"
-    state, seconds = record["state"], record["seconds_since"]
-    if state == PRUNED:
-        origin = Path(record["init_from"])
-        place = os.path.relpath(origin) if origin.is_relative_to(Path.cwd()) else origin
-        step, state = "–", f"{PRUNED}, from {place}"
+    state = f"{PRUNED}, from {record['init_from']}" if record["state"] == PRUNED else record["state"]
     languages = f"{record['source_language']} → {record['target_language']}"
-    size = f"{record['bytes'] / 1e6:,.1f} MB"
+    size, seconds = f"{record['bytes'] / 1e6:,.1f} MB", record["seconds_since"]
     unit = next((unit for unit, length in AGES.items() if seconds >= length), "s")
     return [record["run"], record["corpus"], languages, score, step, size, f"{seconds // AGES[unit]} {unit}", state]

@@ -6,7 +6,7 @@ Nothing here imports torch before a command runs.
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from transformer_mt.cli.terminal import literal_console, result
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.files import write_output
-from transformer_mt.registry import HeadName
+from transformer_mt.registry import HeadName, lookup
 from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 # Words and punctuation marks of a sentence that is worth a look and fits on a screen.
 MODERATE = range(5, 13)
-_USUAL = "as usual:"
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,7 @@ class LoadedSentence:
         title = f"{f'{self.name} ' if named else ''}without {', '.join(map(str, self.without))}:"
         if self.usual is None:
             return [f"{title} the given translation", ""]
-        width = max(len(title), len(_USUAL))
-        return [f"{title:<{width}} {self.target}", f"{_USUAL:<{width}} {self.usual}", ""]
+        return [f"{title} {self.target}", f"{'as usual:':<{len(title)}} {self.usual}", ""]
 
 
 def load_sentence(
@@ -105,24 +103,25 @@ def load_sentence(
     Raises `InputError` for options of search beside a target, for a sentence without text, and for an unknown head.
     """
     from transformer_mt.cli.load import open_run
-    from transformer_mt.models.head_mask import without_heads
 
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
-    names = tuple(dict.fromkeys(heads))
     if target is not None:
         options.refuse("--target gives the translation, so none is searched for; leave one of the two out")
     run = open_run(model, options, device=options.device, quiet=options.quiet)
     text = sentence if sentence is not None else example(run.config.data)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
-    if target is not None:
-        return LoadedSentence(run, text, target, names)
+    loaded = LoadedSentence(run, text, target or "", tuple(dict.fromkeys(heads)))
 
-    translations = []
-    for off in (names, ()) if names else ((),):
-        with without_heads(run.translator.model, off):
-            translations.append(run.translator.translate([text], place=lambda _: "SENTENCE")[0][0].text)
-    return LoadedSentence(run, text, translations[0], names, translations[1] if names else None)
+    def translation() -> str:
+        return run.translator.translate([text], place=lambda _: "SENTENCE")[0][0].text
+
+    if target is None:
+        with loaded.switched_off():
+            loaded = replace(loaded, target=translation())
+        if heads:
+            loaded = replace(loaded, usual=translation())
+    return loaded
 
 
 def emit(
@@ -143,23 +142,21 @@ def emit(
     from transformer_mt.views.data import to_json
 
     several = len(sentences) > 1
-    names = [sentence.name for sentence in sentences]
     unseen = [NeverSeen(sentence.run.path, named=several) for sentence in sentences]
-    objects = []
-    for sentence, words, view, remark in zip(sentences, unseen, views, remarks or [{}] * len(views), strict=True):
-        shown = ({"run": sentence.name} if several else {}) | (to_json(view) if options.as_json else {})
-        shown |= to_json(remark) | {"never_seen": words.look_at(sentence.source)}
-        if sentence.without:
-            shown |= {"without": list(map(str, sentence.without)), "usual": sentence.usual}
-        objects.append(shown)
+    found = [{"never_seen": words.look_at(sentence.source)} for words, sentence in zip(unseen, sentences, strict=True)]
     if options.npz is not None:
         by_number = {str(number): view for number, view in enumerate(views, start=1)}
-        save_arrays({"runs": names} | by_number if several else views[0], options.npz)
+        save_arrays({"runs": [one.name for one in sentences]} | by_number if several else views[0], options.npz)
     if options.as_json:
+        objects = []
+        for one, view, remark, seen in zip(sentences, views, remarks or [{}] * len(views), found, strict=True):
+            off = {"without": list(map(str, one.without)), "usual": one.usual} if one.without else {}
+            name = {"run": one.name} if several else {}
+            objects.append(name | to_json(view) | to_json(remark) | seen | off)
         result(escaped_json({"runs": objects} if several else objects[0]))
     else:
-        for sentence in sentences:
-            result(*sentence.comparison(named=several))
+        for one in sentences:
+            result(*one.comparison(named=several))
         result(*lines(literal_console().width))
     if not options.quiet:
         for words in unseen:
@@ -190,9 +187,8 @@ def example(data: DataConfig) -> str:
     if data.corpus == BUILTIN:
         return SHOWCASE if data.source_language == "de" else SHOWCASE_TRANSLATION
     try:
-        pairs = load_corpus(data).splits["validation"]
-    except (TmtError, KeyError) as error:
-        reason = "it has no validation split" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"SENTENCE: there is none to take from the run's corpus ({reason}); give a sentence") from None
+        pairs = lookup(load_corpus(data).splits, "validation", key="its splits")
+    except TmtError as error:
+        raise InputError(f"SENTENCE: there is none to take from the run's corpus ({error}); give a sentence") from None
     moderate = (pair.source for pair in pairs if len(words(pair.source)) in MODERATE)
     return next(moderate, pairs[0].source)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
+from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,29 +68,23 @@ def train(
     """
     from transformer_mt.corpus.source import short_name
 
-    if check and os.environ.get("WORLD_SIZE", "1") != "1":
-        raise InputError("--check: looks at a single process; start it without torchrun")
     if epochs is not None and steps is not None:
         raise InputError("--epochs: --steps says when training ends too; give one of them")
-    keys = {
-        "training.steps": steps,
-        "training.epochs": epochs if steps is None else 0,
-        "schedule.learning_rate": learning_rate,
-    }
+    epochs = 0 if steps is not None else epochs
+    keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
     overrides = [*(set or []), *(f"{key}={value}" for key, value in keys.items() if value is not None)]
     if init_from is None:
         resolved = resolve_config(config, data=data, overrides=overrides)
     else:
         resolved = _initialised(init_from, config, data=data, overrides=overrides)
     if check:
-        from transformer_mt.cli.terminal import note, result
         from transformer_mt.training.sanity_check import check_training
 
         for line in check_training(resolved, note):
             result(line)
-        return
-    default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
-    raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
+    else:
+        default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
+        raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
 
 
 # Keys that say how one corpus is read, and do not go with another.
@@ -104,10 +99,8 @@ def _initialised(run: Path, config: Path | None, *, data: str | None, overrides:
     from transformer_mt.runs.directory import CONFIG
     from transformer_mt.training.init_from import init_from_run
 
-    if config is not None:
-        raise InputError(f"--from: takes the configuration of {run} in place of {config}; change it with --set")
-    if data is None:
-        raise InputError("--from: what is to be learned? give the data with --data")
+    if config is not None or data is None:
+        raise InputError(f"--from: takes the configuration of {run} and other data; give --data, and --set for changes")
     section = init_from_run(run)
     resolved = resolve_config(run / CONFIG, data=data, overrides=[*_OF_CORPUS, *overrides])
     return resolved.model_copy(update={"init_from": section})
@@ -127,7 +120,6 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
 
 def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "Distributed") -> int:
     from transformer_mt.cli.signals import Stopped, graceful_shutdown
-    from transformer_mt.cli.terminal import literal_console, result
     from transformer_mt.cli.training_display import TrainLog, display
     from transformer_mt.training.session import open_training
 

@@ -1,15 +1,15 @@
 """How training is shown: live on a terminal, as plain lines anywhere else."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
+from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import TmtError
 from transformer_mt.runs.directory import Run
@@ -19,30 +19,23 @@ from transformer_mt.views.text import escape_controls
 
 # With both, the display fits into 24 lines; rich cuts off what exceeds the terminal.
 VALIDATIONS_SHOWN, LINES_A_SAMPLE = 8, 3
+SCORES = ("step", "loss", "BLEU", "chrF", "")
 
 
 class TrainLog:
-    """Remarks and reports of training, as lines in the run's `train.log` and on stderr, by the main process.
-
-    Once stderr cannot be written any more, training goes on without it.
-    """
+    """Remarks and reports of training, as lines in the run's `train.log` and on stderr, by the main process."""
 
     def __init__(self, run: Run, *, is_main: bool) -> None:
         self.run, self.is_main = run, is_main
-        self._is_heard = is_main
 
     def write(self, *lines: str) -> None:
+        """Record lines and show them."""
         self.record(*lines)
-        if not self._is_heard:
-            return
-        try:
-            for line in lines:
-                print(f"tmt: {escape_controls(line)}", file=sys.stderr)
-        except OSError as error:
-            self._is_heard = False
-            self.record(f"stderr: cannot be written ({error.strerror}); training goes on without it")
+        if self.is_main:
+            note(*lines)
 
     def record(self, *lines: str) -> None:
+        """Write lines to `train.log`."""
         if self.is_main and lines:
             self.run.say(*map(escape_controls, lines))
 
@@ -138,9 +131,7 @@ class LiveDisplay:
         top = (self.progress, Text(self.line, no_wrap=True, overflow="ellipsis"))
         if not self.validations:
             return Group(*top)
-        scores = Table(box=None, header_style="bold")
-        for heading in ("step", "loss", "BLEU", "chrF", ""):
-            scores.add_column(heading, justify="right")
+        scores = Table(*(Column(name, justify="right") for name in SCORES), box=None, header_style="bold")
         for report in self.validations[-VALIDATIONS_SHOWN:]:
             found = report.validation
             numbers = (f"{found.loss:.3f}", f"{found.bleu:.2f}", f"{found.chrf:.2f}")
@@ -149,11 +140,9 @@ class LiveDisplay:
 
     def _samples(self) -> Table:
         """The texts of the last validation, cut with dots where they are long."""
-        headings = ("source", "reference", "translation now")
-        width = max(1, self.console.width // len(headings) - 2)  # a space on either side
-        table = Table(box=None, header_style="bold")
-        for heading in headings:
-            table.add_column(heading, width=width, overflow="fold")
+        width = max(1, self.console.width // 3 - 2)  # three columns, with a space on either side
+        columns = (Column(name, width=width, overflow="fold") for name in ("source", "reference", "translation now"))
+        table = Table(*columns, box=None, header_style="bold")
         for sample in self.validations[-1].validation.samples:
             texts = [Text(escape_controls(text)) for text in sample]
             for text in texts:

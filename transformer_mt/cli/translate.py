@@ -109,7 +109,7 @@ def translate(
                 if one.record.problem:
                     bad += 1
                     note(str(one.record.problem))
-                elif shows_doubt and one.translations[0].mean_log_probability < DOUBTFUL:
+                elif shows_doubt and one.ranked[0].mean_log_probability < DOUBTFUL:
                     note(f"{one.record.place}: the model is unsure here, as of what it has not learned")
             if unseen and not quiet:
                 unseen.report()
