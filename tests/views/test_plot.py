@@ -23,7 +23,6 @@ from transformer_mt.views.plot import (
     plot_runs,
     plot_schedules,
     read_curves,
-    tick_label,
     ticks,
 )
 
@@ -49,40 +48,26 @@ def test_ticks_are_multiples_of_one_two_or_five() -> None:
     assert ticks(0.0003, 0.0021, most=4) == pytest.approx([0.0005, 0.001, 0.0015, 0.002])
 
 
-def test_labels_are_short() -> None:
-    assert [tick_label(value) for value in (0, 0.002, 1300, 2e-9, 87.5, -3)] == [
-        "0", "0.002", "1,300", "2e-09", "87.5", "-3",
-    ]  # fmt: skip
+def drawn(lines: list[str]) -> list[str]:
+    """The rows of a panel's curves, without the axis and the numbers beside it."""
+    return [line.partition("│")[2] for line in lines[1 : ROWS + 1]]
 
 
-def test_a_single_curve_is_dots_and_rises() -> None:
+def test_a_curve_rises_from_side_to_side() -> None:
     lines = [*chart_lines([Panel("a title", (RISING,))], width=60)]
     assert lines[0] == "a title"
     assert max(map(len, lines)) <= 60
-    rows = lines[1 : ROWS + 1]
-    firsts = [min(i for i, c in enumerate(row) if "\u2800" < c <= "\u28ff") for row in rows]
+    rows = drawn(lines)
+    firsts = [row.index("a") for row in rows]
     assert firsts == sorted(firsts, reverse=True)
-    assert rows[0].endswith("⠁") or "\u2800" < rows[0][-1] <= "\u28ff"
-    assert lines[-1].split() == ["0", "20", "40", "60", "80", "step"] or lines[-1].endswith("step")
-    assert "10 │" in "\n".join(rows)
+    assert [sum(row[column : column + 1] == "a" for row in rows) for column in range(55)] == [1] * 55
+    assert lines[-1].split() == ["0", "50", "step"]
+    assert [lines[row].split()[0] for row in (1, 6)] == ["10", "5"]
 
 
-def canvas(series: Series, *, width: int) -> list[str]:
-    """What is drawn of a single curve, without the axis and the numbers beside it, every line as wide as the floor."""
-    lines = [*chart_lines([Panel("", (series,))], width=width)]
-    left = lines[ROWS + 1].index("└") + 1
-    return [line[left:].ljust(len(lines[ROWS + 1]) - left) for line in lines[1 : ROWS + 1]]
-
-
-def test_a_level_curve_reaches_from_side_to_side_in_every_dot() -> None:
-    (drawn,) = [line for line in canvas(Series("", ((0, 3.0), (7, 3.0))), width=60) if line.strip()]
-    assert len(drawn) > 50
-    assert set(drawn) <= set("⠉⠒⠤⣀")  # both dots of a row
-
-
-def test_where_a_curve_is_steep_it_stays_a_line() -> None:
-    drawn = canvas(Series("", ((0, 0.0), (499, 0.0), (500, 1.0), (1000, 1.0))), width=60)
-    assert max(sum(row[column] != " " for row in drawn) for column in range(len(drawn[0]))) == ROWS
+def test_a_level_curve_stays_on_its_row() -> None:
+    (row,) = [row for row in drawn([*chart_lines([Panel("", (Series("", ((0, 3.0), (7, 3.0))),))], width=60)]) if row]
+    assert set(row) == {"a"}
 
 
 def test_numbers_along_the_axis_never_touch() -> None:
@@ -96,7 +81,7 @@ def test_numbers_along_the_axis_never_touch() -> None:
 
 def test_several_curves_have_a_letter_each_and_a_legend() -> None:
     lines = [*chart_lines([Panel("t", (RISING, FALLING))], width=60)]
-    rows = [line.partition("│")[2] for line in lines[1 : ROWS + 1]]
+    rows = drawn(lines)
     assert rows[-1].startswith("a")
     assert rows[0].startswith("b")
     assert lines[-1].strip() == "a a run   b another"
@@ -134,7 +119,7 @@ def test_an_extent_always_has_a_length() -> None:
 
     assert extent(3, 1, 2) == (1, 3)
     assert extent(4) == (2, 6)
-    assert extent(0, 0) == extent() == (0, 1)
+    assert extent(0, 0) == (0, 1)
 
 
 def test_hostile_names_are_text() -> None:

@@ -196,8 +196,7 @@ def _block(group: Sequence[Matrix], *, width: int, shading: Blocks, compact: boo
     for block in range(blocks):
         first, end = (len(columns) * number // blocks for number in (block, block + 1))
         if blocks > 1:
-            span = f"columns {first + 1}–{end}" if end - first > 1 else f"column {end}"
-            yield from (Text(), *map(Text, wrapped(f"{span} of {len(columns)}", width=width)))
+            yield from (Text(), Text(f"columns {first + 1}–{end} of {len(columns)}"))
         beside = max(1, across(cell * (end - first)))
         for start in range(0, len(group), beside):
             if start:

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from rich.columns import Columns
 from rich.text import Text
 
@@ -22,13 +23,12 @@ from transformer_mt.views.text import escape_controls, rendered
 # Steps are whole numbers.
 Number = int | float
 Points = Sequence[tuple[Number, Number]]
+# Characters in rows.
+Canvas = Shaped[np.ndarray, "N D"]
 
 ROWS, NARROWEST = 10, 40
 # Positions that are shown on a screen.
 POSITIONS = 24
-# The dots of a braille character, of 4 rows and 2 columns, as bits.
-_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-_BRAILLE = 0x2800
 _SHADES = " ░▒▓█"
 
 # The curves of a run: their name, the kind of line in the metrics, and the key in it.
@@ -76,7 +76,7 @@ class Panel:
     def extent(self, axis: int) -> tuple[float, float]:
         """The ends of an axis, 0 the horizontal one; they are apart even where all values are the same."""
         values = [float(point[axis]) for curve in self.series for point in curve.points]
-        low, high = min(values, default=0.0), max(values, default=1.0)
+        low, high = min(values), max(values)
         if high > low:
             return low, high
         return (low - abs(low) / 2, high + abs(high) / 2) if low else (0.0, 1.0)
@@ -143,7 +143,7 @@ def plot_positions(features: int) -> Plot:
 
 
 def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
-    """The panels one above the other. A single curve is drawn with braille dots, several with a letter each."""
+    """The panels one above the other; every curve is drawn with a letter of its own."""
     for number, panel in enumerate(panels):
         yield from [""] * (number > 0)
         yield from _panel(panel, width=max(width, NARROWEST))
@@ -168,58 +168,35 @@ def ticks(low: Number, high: Number, *, most: int) -> list[float]:
     return []
 
 
-def tick_label(value: Number) -> str:
-    """A number in few characters: `0.002`, `1,300`, `2e-09`."""
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return f"{value:,.4g}" if abs(value) < 1e3 else f"{value:,.0f}"
-    return f"{value:.3g}"
-
-
 def _panel(panel: Panel, *, width: int) -> Iterator[str]:
     low, high = panel.extent(1)
     labels = {min(ROWS - 1, int((high - tick) / (high - low) * ROWS)): tick for tick in ticks(low, high, most=4)}
-    numbers = [tick_label(labels[row]) if row in labels else "" for row in range(ROWS)]
+    numbers = [f"{labels[row]:,.6g}" if row in labels else "" for row in range(ROWS)]
     gutter = max(map(len, numbers))
     columns = width - gutter - 2
+    canvas = np.full((ROWS, columns), " ")
+    for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
+        _draw(canvas, panel, curve, letter)
     yield escape_controls(panel.title)
-    for number, line in zip(numbers, _canvas(panel, columns=columns), strict=True):
-        yield f"{number:>{gutter}} │{line}".rstrip()
+    for number, line in zip(numbers, canvas.tolist(), strict=True):
+        yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
     yield f"{'':>{gutter}} └{'─' * columns}"
     yield f"{'':>{gutter}}  {_horizontal_axis(panel, columns)}".rstrip()
     if len(panel.series) > 1:
-        names = [Text(f"{_letter(i)} {escape_controls(curve.name)}") for i, curve in enumerate(panel.series)]
-        legend = rendered(Columns(names, padding=(0, 3)), width=columns)
-        yield from (f"{'':>{gutter}}  {line}" for line in legend)
+        letters = zip(cycle(ascii_lowercase), panel.series, strict=False)
+        names = [Text(f"{letter} {escape_controls(curve.name)}") for letter, curve in letters]
+        yield from (f"{'':>{gutter}}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
 
 
-def _canvas(panel: Panel, *, columns: int) -> list[str]:
-    """A single curve as braille dots, which have twice the columns and four times the rows; several as letters."""
-    if len(panel.series) > 1:
-        letters = np.full((ROWS, columns), " ")
-        for number, curve in enumerate(panel.series):
-            for column, row in _places(panel, curve.points, columns, ROWS):
-                letters[row, column] = _letter(number)
-        return ["".join(line) for line in letters.tolist()]
-    dots = np.zeros((ROWS, columns), int)
-    before: int | None = None
-    for column, row in _places(panel, panel.series[0].points, 2 * columns, 4 * ROWS):
-        first, last = (row, row) if before is None else sorted((row, before))
-        for dot in range(first, last + 1):  # a steep curve stays a line
-            dots[dot // 4, column // 2] |= _DOTS[dot % 4][column % 2]
-        before = row
-    return ["".join(chr(_BRAILLE + bits) if bits else " " for bits in line) for line in dots.tolist()]
-
-
-def _places(panel: Panel, points: Points, columns: int, rows: int) -> Iterator[tuple[int, int]]:
-    """The row of a curve, from above, in each column that it reaches, straight between its points."""
-    if not points:
-        return
+def _draw(canvas: Canvas, panel: Panel, curve: Series, letter: str) -> None:
+    """Put the letter where the curve goes, straight between its points, in each column that it reaches."""
     (left, right), (low, high) = panel.extent(0), panel.extent(1)
-    xs, ys = np.array(points, float).T
+    rows, columns = canvas.shape
+    xs, ys = np.reshape(curve.points, (-1, 2)).T
     xs = (xs - left) / (right - left) * (columns - 1)
-    for column in range(round(xs[0]), round(xs[-1]) + 1):
-        height = (np.interp(column, xs, ys) - low) / (high - low)
-        yield column, min(rows - 1, int((1 - height) * rows))
+    across = np.arange(round(xs[0]), round(xs[-1]) + 1)
+    heights = (np.interp(across, xs, ys) - low) / (high - low)
+    canvas[np.minimum(rows - 1, ((1 - heights) * rows).astype(int)), across] = letter
 
 
 def _horizontal_axis(panel: Panel, columns: int) -> str:
@@ -227,12 +204,8 @@ def _horizontal_axis(panel: Panel, columns: int) -> str:
     left, right = panel.extent(0)
     line, name = "", f" {escape_controls(panel.across)}"
     for value in ticks(left, right, most=max(2, columns // 14)):
-        label = tick_label(value)
+        label = f"{value:,.6g}"
         start = max(0, round((value - left) / (right - left) * (columns - 1)) - len(label) // 2)
         if start + len(label) <= columns - len(name):
             line = f"{line:<{start}}{label}"
     return f"{line:<{columns - len(name)}}{name}"
-
-
-def _letter(number: int) -> str:
-    return ascii_lowercase[number % len(ascii_lowercase)]

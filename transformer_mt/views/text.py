@@ -94,14 +94,9 @@ def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
     console = Console(width=width, color_system="truecolor", markup=False, emoji=False, highlight=False)
     lines = []
     for segments in console.render_lines(content, pad=False):
-        while segments and not segments[-1].style and not segments[-1].text.strip(" "):
-            segments.pop()
-        line = Text()
-        for segment in segments:
-            line.append(segment.text, segment.style)
-        if not (segments and segments[-1].style):  # a shade may be a space
-            line.rstrip()
-        lines.append(line)
+        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
+        shaded = max((span.end for span in line.spans), default=0)  # a shade may be a space
+        lines.append(line[: max(shaded, len(line.plain.rstrip(" ")))])
     return lines
 
 
