@@ -6,7 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 # By ending, what must not be in a file for it to be the same every time.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 # Text is text and no formula, and the names inside an SVG are the same every time.
-_SETTINGS: dict[Any, Any] = {
-    "text.parse_math": False,
-    "text.usetex": False,
-    "svg.hashsalt": "tmt",
-    "svg.fonttype": "none",
-}
+_SETTINGS: Any = {"text.parse_math": False, "text.usetex": False, "svg.hashsalt": "tmt", "svg.fonttype": "none"}
 
 # Inches of a cell, and of the labels and the title around a matrix.
 CELL, AROUND = 0.42, 1.6
@@ -61,12 +56,12 @@ def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path)
     height = sum(AROUND + CELL * max(len(matrix.rows) for matrix in row) for row in rows)
     with _drawing(width, height + 0.6) as figure:
         axes = figure.subplots(len(rows), columns, squeeze=False)
-        for row, row_axes in zip(rows, axes, strict=True):
-            for place, one in enumerate(row_axes):
-                if place < len(row):
-                    image = _draw_matrix(one, row[place], low=low, scale=scale)
+        for row, places in zip(rows, axes, strict=True):
+            for place, matrix in zip_longest(places, row):
+                if matrix is None:
+                    place.set_axis_off()
                 else:
-                    one.set_axis_off()
+                    image = _draw_matrix(place, matrix, low=low, scale=scale)
         bar = figure.colorbar(image, ax=axes, location="bottom", shrink=min(1.0, 4.0 / width), pad=0.02)
         bar.set_label(textwrap.fill(escape_controls(meaning), int(10 * width)))
         return _content(figure, path)
@@ -98,9 +93,8 @@ def positions_figure(rows: Float[np.ndarray, "N D"], *, title: str, path: Path) 
 
 
 def _draw_matrix(axes: "Axes", matrix: Matrix, *, low: float, scale: Scale) -> "AxesImage":
-    numbers = np.array([[math.nan if x is None else x for x in row] for row in matrix.numbers])
-    colours = "RdBu_r" if low else "viridis"
-    image = axes.imshow(numbers, cmap=colours, vmin=low, vmax=scale.largest, aspect="equal")
+    numbers = np.array(matrix.numbers, float)  # None becomes NaN
+    image = axes.imshow(numbers, cmap="RdBu_r" if low else "viridis", vmin=low, vmax=scale.largest, aspect="equal")
     axes.set_facecolor("0.92")  # where nothing may be attended to
     room = 14 + 5 * len(matrix.columns)
     title = "\n".join(textwrap.fill(escape_controls(part), room) for part in (matrix.place, matrix.name))
@@ -112,8 +106,8 @@ def _draw_matrix(axes: "Axes", matrix: Matrix, *, low: float, scale: Scale) -> "
         if math.isfinite(number) and numbers.size <= MOST_NUMBERS:
             share = number / scale.largest
             dark = abs(share) > 0.6 if low else share < 0.6
-            colour = "white" if dark else "black"
-            axes.text(j, i, scale.printed(number).strip(), ha="center", va="center", fontsize="x-small", color=colour)
+            style: dict[str, Any] = {"color": "white" if dark else "black", "fontsize": "x-small"}
+            axes.text(j, i, scale.printed(number).strip(), ha="center", va="center", **style)
     return image
 
 
@@ -130,7 +124,6 @@ def _drawing(width: float, height: float) -> Iterator["Figure"]:
 
 
 def _content(figure: "Figure", path: Path) -> bytes:
-    file = io.BytesIO()
-    ending = path.suffix.lower()
+    file, ending = io.BytesIO(), path.suffix.lower()
     figure.savefig(file, format=ending[1:], dpi=150, metadata=FORMATS[ending])
     return file.getvalue()

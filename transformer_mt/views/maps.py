@@ -56,9 +56,9 @@ class StackMaps:
 
     def to_json(self) -> dict[str, Any]:
         """`weights[layer][head][row][column]`, null where a query may not attend, and for a head that was left out."""
-        layers = self.weights.masked_fill(~self.mask[:, None], math.nan)
         weights = [
-            [head if j in self.heads(i) else None for j, head in enumerate(layer)] for i, layer in enumerate(layers)
+            [head if j in self.heads(i) else None for j, head in enumerate(layer)]
+            for i, layer in enumerate(self.weights.masked_fill(~self.mask[:, None], math.nan))
         ]
         return {"rows": self.rows, "columns": self.columns, "weights": weights}
 

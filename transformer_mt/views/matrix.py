@@ -13,7 +13,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from transformer_mt.views.text import clean, format_weight, rendered, wrapped
+from transformer_mt.views.text import escape_controls, format_weight, rendered, wrapped
 
 # A row of a matrix; None where a query may not attend.
 Row = Sequence[float | None]
@@ -31,9 +31,8 @@ READABLE = (0.05, 99.0)
 class Matrix:
     """A matrix to show: numbers, None where a query may not attend, and the labels along both sides.
 
-    `place` and `name` are the parts of its title, as `cross-attention, layer 2 of 3` and `head 1 of 4`; matrices of one
-    place have the same labels. `key` is short: `cross.2.1` for a head, `cross.2` for a mean over a layer, `cross` for
-    one of the whole model.
+    `place` and `name` are the parts of its title, as `cross-attention, layer 2 of 3` and `head 1 of 4`. `key` is short:
+    `cross.2.1` for a head, `cross.2` for a mean over a layer, `cross` for one of the whole model.
     """
 
     key: str
@@ -53,12 +52,11 @@ class Matrix:
 
     @property
     def negative(self) -> bool:
-        """Whether any number is below zero."""
         return any((number or 0.0) < 0.0 for row in self.numbers for number in row)
 
 
 def is_convex(row: Row, *, tolerance: float = 1e-3) -> bool:
-    """Whether the numbers of a row are those of a convex combination: none is negative, and they sum to 1."""
+    """True if the numbers of a row are shares: none is negative, and they sum to 1."""
     numbers = [number for number in row if number is not None]
     return all(number >= 0.0 for number in numbers) and abs(sum(numbers) - 1.0) <= tolerance
 
@@ -92,8 +90,7 @@ class Scale:
 class Blocks:
     """Shades as characters in front of the numbers: plain text, for files and terminals without colour.
 
-    A shade is of the number's size, whatever its sign; from each of the `levels` on the next one holds. A shade alone
-    tells the sign by its character.
+    A shade is of the number's size, whatever its sign; without its number, it has another character below zero.
     """
 
     scale: Scale = field(default_factory=Scale)
@@ -108,7 +105,7 @@ class Blocks:
         return tuple(share * self.scale.largest for share in self.shares)
 
     def level(self, number: float) -> int:
-        """How many of the levels the number reaches."""
+        """The number of levels that the number reaches."""
         return sum(abs(number) >= level for level in self.levels)
 
     def cell(self, number: float | None, width: int) -> Text:
@@ -124,8 +121,8 @@ class Blocks:
 class Colours(Blocks):
     """Backgrounds from near black over blue and green to yellow, each with black or white numbers on it.
 
-    Lightness rises from shade to shade, so they stay in order for colour-blind readers and on a grey projector. Both
-    colours of a cell are set, so the terminal's own theme does not matter. They are from the 256-colour palette.
+    Lightness rises from shade to shade, so they stay in order for colour-blind readers and on a grey projector. The
+    terminal's own theme does not matter. Colours are from the palette of 256.
     """
 
     shares = (0.05, 0.15, 0.3, 0.5, 0.75)
@@ -144,12 +141,9 @@ def shading_for(console: Console, scale: Scale) -> Blocks:
 def matrix_lines(matrices: Sequence[Matrix], *, width: int, shading: Blocks, compact: bool = False) -> list[Text]:
     """Matrices beside each other as far as they fit, as lines of at most `width` terminal cells.
 
-    Every column's label stands above it, as high as it must for its neighbours to be read; a thin line leads down
-    to the numbers. Columns that do not fit make another block below, labels that do not fit are folded, and nothing is
-    cut. Labels may be any text: none of it is taken for markup or reaches the terminal as a command. A `width` below
-    `NARROWEST` counts as that.
-
-    `compact` shows shades alone, of which several matrices of one place share their labels.
+    Every column's label stands above it, as high as it must for its neighbours to be read; a thin line leads down to
+    the numbers. Columns that do not fit make another block below, labels that do not fit are folded. `compact` shows
+    shades alone; matrices of one place with the same labels share these. A `width` below `NARROWEST` counts as that.
     """
     width = max(width, NARROWEST)
     groups = [[matrix] for matrix in matrices]
@@ -180,9 +174,9 @@ def legend(matrices: Sequence[Matrix], *, width: int, shading: Blocks, compact: 
 
 def _block(group: Sequence[Matrix], *, width: int, shading: Blocks, compact: bool) -> Iterator[Text]:
     """Matrices with the same labels: the title, then one block of columns or several."""
-    rows, columns = (list(map(clean, labels)) for labels in (group[0].rows, group[0].columns))
+    rows, columns = (list(map(_carried, labels)) for labels in (group[0].rows, group[0].columns))
     gutter = min(max(map(cell_len, ["", *rows])), max(NARROWEST_GUTTER, width // 4))
-    captions = [clean(matrix.name) if compact else "" for matrix in group]
+    captions = [_carried(matrix.name) if compact else "" for matrix in group]
 
     def across(cells: int) -> int:
         """The number of matrices of this width that fit beside each other, with their captions."""
@@ -208,6 +202,12 @@ def _block(group: Sequence[Matrix], *, width: int, shading: Blocks, compact: boo
                 for matrix in group[start : start + beside]
             ]
             yield from _panels(rows, panels, captions[start : start + beside], gutter=gutter, width=width)
+
+
+def _carried(text: str) -> str:
+    """The text made safe; a combining mark at its beginning gets a circle to carry it."""
+    text = escape_controls(text)
+    return f"◌{text}" if text and cell_len(text[0]) == 0 else text
 
 
 def _stairs(labels: Sequence[str], *, start: int, step: int, width: int) -> list[Text]:

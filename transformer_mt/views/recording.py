@@ -21,9 +21,8 @@ class Recording(Mapping[str, list[Tensor]]):
     The stacks are those of `Seq2Seq.attention_stacks`. The weights are those before dropout, and the very tensors that
     the model went on with, so that gradients with respect to them can be taken.
 
-    A decoder that reads its target in several steps counts as one pass: copies of the steps' queries are put together,
-    and keys that a step did not have yet weigh zero. Row b of every step must be the same sentence, which a greedy loop
-    keeps and a search that reorders or drops hypotheses does not; use `attend_pair` for the result of a search.
+    A decoder that reads its target in several steps counts as one pass; keys that a step did not have yet weigh zero.
+    Row b of every step must be the same sentence, unlike in a search; use `attend_pair` for the result of one.
     """
 
     def __init__(self, model: Seq2Seq) -> None:

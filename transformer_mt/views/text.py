@@ -20,10 +20,9 @@ _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 
 
 def escape_controls(text: str) -> str:
-    """The text with every character that could command a terminal, or reorder what it shows, written visibly.
+    """The text as one line, with every character written visibly that could command a terminal or reorder the text.
 
-    ASCII controls become their pictures (`\\x1b` → `␛`, newline → `␊`), the others their number (`⟨U+202E⟩`). The
-    result is one line and can be encoded as UTF-8.
+    ASCII controls become their pictures (`\\x1b` → `␛`, newline → `␊`), the others their number (`⟨U+202E⟩`).
     """
     return "".join(map(_visible, text))
 
@@ -39,14 +38,6 @@ def _visible(character: str) -> str:
         return character
     code = ord(character)
     return _PICTURES.get(code, f"⟨U+{code:04X}⟩")
-
-
-def clean(text: str) -> str:
-    """A label as `escape_controls` shows it; one that begins with a combining mark gets a circle to carry it."""
-    from rich.cells import cell_len
-
-    text = escape_controls(text)
-    return f"◌{text}" if text and cell_len(text[0]) == 0 else text
 
 
 def format_weight(weight: float) -> str:
