@@ -28,13 +28,6 @@ check_shapes(_with_shapes())
 torch.set_num_threads(1)
 
 
-def pytest_configure() -> None:
-    """Tests of hostile files count memory in addresses, of which none are to be there in advance."""
-    from transformer_mt import device
-
-    device.LARGE_PAGES = 0
-
-
 # The autouse fixture below is meant to run once a test, not once an example.
 settings.register_profile(
     "deterministic",

@@ -1,5 +1,6 @@
 """Where a model runs and how precisely: the processor, and the number format of its matrix products."""
 
+import re
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -59,11 +60,10 @@ def _free_memory(device: torch.device) -> int | None:
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        available = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
         return None
-    amounts = {name: amount for name, _, amount in (line.partition(":") for line in lines)}
-    return 1024 * int(amounts["MemAvailable"].removesuffix("kB")) if "MemAvailable" in amounts else None
+    return 1024 * int(available[1]) if available else None
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

@@ -92,8 +92,23 @@ class ProcessGroup(Distributed):
         return type(value)(scalar.item())
 
     @override
-    def all_gather(self, make: Callable[[], T]) -> list[T]:
-        return self._all_gather(make, self._group)
+    def all_gather(self, make: Callable[[], T], group: Any = None) -> list[T]:
+        value, error = None, None
+        try:
+            self.can_interrupt = True
+            value = make()
+            self.can_interrupt = False
+        except BaseException as problem:
+            self.can_interrupt = False
+            if isinstance(problem, Exception) and not isinstance(problem, TmtError):
+                raise  # a bug in this process; the others notice when it has ended
+            error = problem
+        outcomes: list[Any] = [None] * self.world_size
+        dist.all_gather_object(outcomes, (value, error), group=group or self._group)
+        for _, other_error in outcomes:
+            if other_error is not None:
+                raise error or other_error
+        return [outcome for outcome, _ in outcomes]
 
     @override
     def broadcast_from_main(self, make: Callable[[], T]) -> T:
@@ -136,25 +151,7 @@ class ProcessGroup(Distributed):
             if is_here:
                 value[0] = make()
 
-        self._all_gather(make_here, self._patient_group)
-
-    def _all_gather(self, make: Callable[[], T], group: Any) -> list[T]:
-        value, error = None, None
-        try:
-            self.can_interrupt = True
-            value = make()
-            self.can_interrupt = False
-        except BaseException as problem:
-            self.can_interrupt = False
-            if isinstance(problem, Exception) and not isinstance(problem, TmtError):
-                raise  # a bug in this process; the others notice when it has ended
-            error = problem
-        outcomes: list[Any] = [None] * self.world_size
-        dist.all_gather_object(outcomes, (value, error), group=group)
-        for _, other_error in outcomes:
-            if other_error is not None:
-                raise error or other_error
-        return [outcome for outcome, _ in outcomes]
+        self.all_gather(make_here, self._patient_group)
 
 
 def _sum_gradients(_: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:  # type: ignore[name-defined]

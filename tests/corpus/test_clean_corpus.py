@@ -65,7 +65,7 @@ def test_a_second_start_cleans_nothing_and_finds_the_same(corpus: Path, cleaning
     second = load(corpus)
     assert cleanings == [1]
     assert texts(second, "train") == texts(first, "train")
-    assert (second.fingerprints, second.report, second.notes) == (first.fingerprints, first.report, first.notes)
+    assert (second.fingerprints, second.reports, second.notes) == (first.fingerprints, first.reports, first.notes)
 
 
 def test_the_fingerprint_is_that_of_the_pairs_over_any_batches(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import clean_splits
-from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport, Rules, SplitReport, compose, normalize
+from transformer_mt.corpus.cleaning import SplitReport, compose, normalize
+from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 
 ACUTE, DOT_BELOW, RING = "\u0301", "\u0323", "\u030a"
@@ -36,7 +37,7 @@ def cleaned(
     """What is kept of a split, beside others that are read too, and the report."""
     config = DataConfig(remove=remove or DataConfig().remove, max_words=max_words, max_ratio=3.0)
     splits = {name: [SentencePair(*pair) for pair in given] for name, given in {split: pairs, **others}.items()}
-    done = clean_splits(splits, Rules.of(config), name="x", cut=False)[split]
+    done = clean_splits(splits, config, name="x", cut=False)[split]
     return [(pair.source, pair.target) for pair in done.pairs], done.report
 
 
@@ -102,14 +103,11 @@ def test_examples_have_the_numbers_of_the_lines_also_behind_lines_left_out() -> 
     assert [example.number for example in report.examples["duplicate"]] == [5, 8]
 
 
-def test_a_report_adds_up_what_all_splits_lost() -> None:
-    nothing = dict.fromkeys(PROBLEMS, 0)
-    rules = Rules(frozenset(("empty", "long")), 9, 9.0)
-    splits = {
-        "train": SplitReport(8, 5, nothing | {"empty": 2, "long": 1, "copy": 4}, ("empty", "long")),
-        "test": SplitReport(7, 3, nothing | {"long": 4}, ("empty", "long")),
-    }
-    assert CleaningReport(splits, rules).left_out == {"empty": 2, "long": 5}
+def test_a_corpus_adds_up_what_all_splits_lost() -> None:
+    corpus = Corpus.from_pairs(
+        {"train": [("", "b"), ("a", "a"), ("a", "b c")], "test": [("b c", "a"), ("a", "b")]}, max_words=1
+    )
+    assert corpus.left_out == {"empty": 1, "long": 2}
 
 
 @given(st.text())

@@ -81,7 +81,7 @@ def test_the_configured_languages_say_which_column_is_the_source(folder: Path) -
 def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Path) -> None:
     (folder / "train.jsonl").write_bytes(b'\xef\xbb\xbf{"de": "ja", "en": "yes"}\r\n\r\n  \n{"de": "nein", "en": "no"}')
     assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes"), SentencePair("nein", "no")]
-    assert load(folder).report.splits["train"].read == 2
+    assert load(folder).reports["train"].read == 2
 
 
 def test_translations_may_be_nested(folder: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_bad_line_of_jsonl_is_one_line(folder: Path, line: bytes) -> None:
 def test_texts_that_a_row_lacks_are_empty_sides(folder: Path) -> None:
     rows = ({"de": "ja", "en": "yes"}, {"de": None, "en": "no"}, {"de": "oui", "x": "y"})
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert load(folder).report.splits["train"].left_out == {"empty": 2, "long": 0}
+    assert load(folder).reports["train"].left_out == {"empty": 2, "long": 0}
 
 
 @pytest.mark.parametrize("row", [{"translation": "ja"}, {"translation": {"fr": "oui"}}, {"de": "oui", "fr": "ja"}])
@@ -204,7 +204,7 @@ def test_every_cell_of_a_csv_is_the_text_it_is(folder: Path) -> None:
 def test_empty_cells_of_a_table_are_empty_sides(folder: Path) -> None:
     (folder / "train.jsonl").unlink()
     (folder / "train.csv").write_text("de,en\nja,yes\n,no\n")
-    assert load(folder).report.splits["train"].left_out == {"empty": 1, "long": 0}
+    assert load(folder).reports["train"].left_out == {"empty": 1, "long": 0}
 
 
 def table(name: str) -> bytes:
@@ -349,8 +349,8 @@ def test_a_data_set_that_the_hub_does_not_know_is_one_line(
     monkeypatch.setattr("datasets.config.HF_ENDPOINT", hub_without_data_sets)
     message = problem("owner/name")
     assert message == (
-        "InputError owner/name: no such file or folder, and no such data set on the hub (or no access to it); check "
-        "the spelling"
+        "InputError owner/name: no such file or folder, and no such data set or revision on the hub (or no access to "
+        "it); check the spelling"
     )
 
 
@@ -443,7 +443,7 @@ def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
     corpus = Corpus.from_pairs(splits, name="mine", max_words=2)
     assert corpus.name == "mine"
     assert list(corpus.splits["train"]) == [SentencePair("Der Hund", "the dog")]
-    assert corpus.report.splits["train"].left_out == {"empty": 1, "long": 1}
+    assert corpus.reports["train"].left_out == {"empty": 1, "long": 1}
     assert not corpus.has_links
     linked = [SentencePair("ja", "yes", ((0, 0),))]
     assert Corpus.from_pairs({"train": linked, "validation": linked}).has_links

@@ -196,7 +196,7 @@ def test_a_line_ends_at_a_newline_alone_and_holds_anything_else(tmp_path: Path, 
     corpus = load(f"{tmp_path}/a.de,{tmp_path}/a.en", need="test")
     assert texts(corpus, "test") == [(text, "yes")]
     controls = {"a bare carriage return", "a line separator", "a NUL", "a next-line character", "a form feed"}
-    assert corpus.report.splits["test"].found["control"] == (name in controls)
+    assert corpus.reports["test"].found["control"] == (name in controls)
 
 
 @pytest.mark.parametrize("quoted", [b'"ja\tyes\n', b'ja\t"yes"\n', b'j""a\tyes\n'])

@@ -8,7 +8,6 @@ from support.data_files import TABLES, load, texts, write
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus import stream
-from transformer_mt.corpus.cleaning import Rules
 from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.source import ColumnChoice
 from transformer_mt.corpus.stream import StreamedPairs
@@ -88,7 +87,7 @@ def test_a_missing_validation_split_is_the_beginning_of_the_stream(
 
 def test_a_stream_of_nothing_is_one_line(tmp_path: Path) -> None:
     part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", b"\tx\n\ty\n")))
-    pairs = StreamedPairs(part, ColumnChoice(("de", "en")), Rules.of(DataConfig()))
+    pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig())
     with pytest.raises(InputError, match=r"x\.tsv: no pairs to train on; correct the data or raise data\.max_words"):
         pairs.block(0)
 
@@ -117,7 +116,7 @@ def test_a_process_that_leaves_a_stream_half_read_ends_as_any_other(tmp_path: Pa
 
 def test_blocks_in_order_read_each_repetition_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", TABLES["TSV"][1](USABLE))))
-    pairs = StreamedPairs(part, ColumnChoice(("de", "en")), Rules.of(DataConfig()))
+    pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig())
     begun: list[int] = []
     begin = stream.usable
     monkeypatch.setattr(stream, "usable", lambda *split: begun.append(1) or begin(*split))

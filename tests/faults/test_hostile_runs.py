@@ -154,7 +154,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             ("arrays nested deeply", b"format = 2\nx = " + b"[" * 10_000, "not valid TOML"),
             ("2 MiB", b"#" * 2**21, "2097152 bytes, where at most 1048576"),
             ("other than UTF-8", b"\xff\xfe", "not UTF-8"),
-            ("nothing", b"", "has no format"),
+            ("nothing", b"", "of format None"),
         )
     },
     # Vocabularies for which the weights vouch.

@@ -122,5 +122,5 @@ def test_a_recurrent_model_without_its_only_head_reads_no_context() -> None:
 
 
 def test_what_names_no_head_is_refused_by_the_configuration() -> None:
-    with pytest.raises(InputError, match=r"model.attention.head_mask.1: input should be stack, layer and head"):
+    with pytest.raises(InputError, match=r"model.attention.head_mask.1: string should match pattern"):
         load_config(None, ["model.attention.head_mask=['cross.1.1', 'cross.0.1']"])

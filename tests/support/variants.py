@@ -62,7 +62,7 @@ ENTRIES += [
     ("model.attention.kind=linear", "model.attention.position=none", "model.norm=rms"),
 ]
 # Entries that are defaults describe the same model; the first of them stands for all.
-VARIANTS = list({load_config(None, entry): entry for entry in reversed(ENTRIES)}.values())[::-1]
+VARIANTS = list({load_config(None, entry).model_dump_json(): entry for entry in reversed(ENTRIES)}.values())[::-1]
 # One of each kind, for what takes long: the quick tests run these, the slow ones all.
 REPRESENTATIVES = [
     ENTRIES[0],

@@ -47,4 +47,4 @@ def data(
     if as_json:
         result(escaped_json(found))
     else:
-        result(*statistics_lines(found, corpus.report, structure=structure))
+        result(*statistics_lines(found, corpus.config, structure=structure))

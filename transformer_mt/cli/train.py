@@ -108,6 +108,7 @@ def _initialised(run: Path, config: Path | None, *, data: str | None, overrides:
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal, with the other processes that torchrun has started; the exit code."""
+
     from transformer_mt.distributed import join_processes
 
     with join_processes() as distributed, ExitStack() as silence:
@@ -150,12 +151,13 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "
 
 
 def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
+    from transformer_mt.corpus.cleaning import describe
+
     trainer, corpus = session.trainer, session.corpus
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
-    report = corpus.report
-    left_out = [f"{count} {report.rules.describe(problem)}" for problem, count in report.left_out.items()]
+    left_out = [f"{count} {describe(problem, corpus.config)}" for problem, count in corpus.left_out.items()]
     if long := trainer.stream.encoded.too_long:
         left_out.append(f"{long} of train over the token limit")
     if left_out:

@@ -5,13 +5,12 @@ Defaults stand here and nowhere else. Most variants are names that the tables of
 here.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from transformer_mt.registry import HEAD_PATTERN
 
@@ -30,15 +29,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves every weight by about as much
 Epochs = Annotated[int, Field(ge=0, le=10**6)]
-
-
-def _head(text: str) -> str:
-    if not re.fullmatch(HEAD_PATTERN, text):
-        raise PydanticCustomError("head", "input should be stack, layer and head, as in cross.2.1")
-    return text
-
-
-Head = Annotated[str, AfterValidator(_head)]
+Head = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
 
 
 class Section(BaseModel):
@@ -53,7 +44,7 @@ class Section(BaseModel):
 class ChosenBy:
     """Marks a union of sections of which the value of `key` chooses one; without it, the first is meant.
 
-    Each section says its own name as the default of that key, so the names stand nowhere else.
+    The default of that key is a section's name, which stands nowhere else.
     """
 
     key: str
@@ -124,10 +115,6 @@ class DataConfig(Section):
     """Pairs whose lengths in words differ by more than this factor count as `ratio`."""
     builtin: BuiltinConfig = BuiltinConfig()
 
-    def __hash__(self) -> int:
-        # Whatever is equal has the same text; the table of `mixture` alone would have no hash.
-        return hash(self.model_dump_json())
-
 
 class TokenizerConfig(Section):
     """The joint sentencepiece vocabulary of both languages."""
@@ -176,9 +163,9 @@ class _Model(Section):
     """Kind of model."""
     width: Width = 128
     """Features of a token's state, D; even in a recurrent model, where each direction of the encoder has half."""
-    encoder_layers: Layers
+    encoder_layers: Layers = 3
     """Layers that read the source; bidirectional in a recurrent model."""
-    decoder_layers: Layers
+    decoder_layers: Layers = 3
     """Layers that write the target."""
     dropout: Probability = 0.05
     """Dropout probability of embeddings and layer outputs."""
@@ -192,8 +179,6 @@ class TransformerConfig(_Model):
     """A Transformer's architecture and sizes."""
 
     kind: str = "transformer"
-    encoder_layers: Layers = 3
-    decoder_layers: Layers = 3
     feed_forward: str = "relu"
     """The feed-forward network of each layer."""
     feed_forward_width: Annotated[int, Field(gt=0, le=2**18)] = 512

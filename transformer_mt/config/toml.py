@@ -37,10 +37,7 @@ def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
 
 def parse_written_config(content: bytes, *, place: str) -> Config:
     """A configuration that `dump_config` wrote, from the bytes of a file that `place` names in errors."""
-    tree = _parse_toml(content, place)
-    if "format" not in tree:
-        raise InputError(f"{place}: written by an earlier version of tmt (it has no format); train the run anew")
-    return _check(tree, place=place)
+    return _check({"format": None} | _parse_toml(content, place), place=place)
 
 
 def dump_config(config: Config) -> str:
@@ -69,7 +66,7 @@ def find_key(key: str, config: Config) -> tuple[Section, str]:
     section: Any = config
     *path, name = key.split(".")
     for part in path:
-        section = getattr(section, part, None) if part in getattr(type(section), "model_fields", ()) else None
+        section = getattr(section, part, None)
     if not isinstance(section, Section) or name not in type(section).model_fields:
         raise InputError(f"{key}: there is no such key; {_nearest_key(key, config)}")
     return section, name
@@ -94,18 +91,12 @@ def _values(annotation: Any, metadata: Iterable[Any]) -> str:
     if choices := [value for value in get_args(annotation) if isinstance(value, str)]:
         return ", ".join(choices[:-1]) + f" or {choices[-1]}"
     bounds = [
-        f"{word} {_number(bound)}"
+        f"{word} {bound:g}" if isinstance(bound, float) else f"{word} {bound:,}".replace(f"{2**63:,}", "2**63")
         for mark in metadata
         for attribute, word in _BOUNDS.items()
         if (bound := getattr(mark, attribute, None)) is not None
     ]
     return " and ".join(bounds)
-
-
-def _number(bound: int | float) -> str:
-    if isinstance(bound, float):
-        return f"{bound:g}"
-    return f"{bound:,}" if bound < 2**53 else f"2**{bound.bit_length() - 1}"
 
 
 def section_lines(section: Section, path: tuple[str, ...]) -> Iterator[str]:
@@ -129,7 +120,7 @@ def _toml_line(name: str, value: Any) -> str:
 
 def _comment(text: str) -> list[str]:
     """The first paragraph of a text as a comment."""
-    return [f"# {line}" for line in textwrap.wrap(" ".join(text.split("\n\n")[0].split()), width=100)]
+    return [f"# {line}" for line in textwrap.wrap(" ".join(text.partition("\n\n")[0].split()), width=100)]
 
 
 def _parse_toml(content: bytes, place: str) -> dict[str, Any]:
@@ -161,10 +152,10 @@ def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _check(tree: dict[str, Any], *, place: str) -> Config:
-    if (found := tree.get("format", FORMAT)) != FORMAT:
+    if (written := tree.get("format", FORMAT)) != FORMAT:
         raise InputError(
-            f"{place}: of format {found!r}, and this version of tmt reads format {FORMAT}; use the version that wrote "
-            "it, or train anew"
+            f"{place}: of format {written!r}, and this version of tmt reads format {FORMAT}; use the version that "
+            "wrote it, or train anew"
         )
     try:
         return Config.model_validate_json(json.dumps(tree, default=str))  # TOML's dates and times become strings
@@ -176,29 +167,20 @@ def _check(tree: dict[str, Any], *, place: str) -> Config:
 
 
 def _problem(error: ErrorDetails, tree: dict[str, Any]) -> str:
-    """What pydantic found, with the full key and a remedy."""
+    """The problem that pydantic names, with the full key and a remedy."""
     location, value = error["loc"], error["input"]
     if location[0] in CHOSEN and len(location) > 1:  # pydantic names the chosen section after the key
         location = (location[0], *location[2:])
     key = ".".join(map(str, location))
+    names = {field: choice.name(tree.get(field, {}), "") for field, (choice, _) in CHOSEN.items()}
     if error["type"] == "extra_forbidden":
-        return f"unknown key {key}; {_nearest_key(key, _defaults(tree))}"
+        chosen = {field: table[names[field]]() for field, (_, table) in CHOSEN.items() if names[field] in table}
+        return f"unknown key {key}; {_nearest_key(key, Config.model_validate(chosen))}"
     if error["type"] == "union_tag_invalid":
         choice, table = CHOSEN[key]
-        name = choice.name(value, "")
-        return f"{key}.{choice.key}: there is no {name!r}; {suggest(name, table)}"
+        return f"{key}.{choice.key}: there is no {names[key]!r}; {suggest(names[key], table)}"
     message = error["msg"]
     return f"{key}: {message[0].lower()}{message[1:]}, not {value!r}; correct the value"
-
-
-def _defaults(tree: dict[str, Any]) -> Config:
-    """All defaults, with the sections that the tree chooses."""
-    chosen = {}
-    for field, (choice, table) in CHOSEN.items():
-        section = table.get(choice.name(tree.get(field, {}), next(iter(table))))
-        if section is not None:
-            chosen[field] = section()
-    return Config.model_validate(chosen)
 
 
 def _nearest_key(key: str, valid: Config) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 from pydantic import NonNegativeInt, TypeAdapter
 from typing_extensions import override
 
+from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.cache import cached, temporary_table
-from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, Mask, Rules, SplitReport
+from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, Mask, SplitReport, describe
 from transformer_mt.corpus.fingerprint import Fingerprint, Hashes
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.errors import InputError
@@ -23,7 +24,7 @@ TRAIN, VALIDATION = "train", "validation"
 # A validation split that is cut from training: one pair in twenty, but no more than suffices for a stable score.
 CUT_SHARE, CUT_AT_MOST = 20, 1_000
 
-_VERSION = 3  # of the cached tables and of how pairs are cleaned
+_VERSION = 4  # of the cached tables and of how pairs are cleaned
 _ROWS = 10_000  # of a batch
 
 Splits = Mapping[str, Iterable[SentencePair]]
@@ -32,16 +33,11 @@ Hold = Callable[[Iterable[SentencePair]], Pairs]
 
 @dataclass(frozen=True)
 class CleanSplit:
-    """A cleaned split."""
+    """A cleaned split; a streamed one has no report."""
 
     pairs: Pairs
-    hashes: Hashes
-    report: SplitReport
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """The fingerprint of its pairs in their order."""
-        return Fingerprint.of(self.hashes)
+    fingerprint: Fingerprint
+    report: SplitReport | None
 
 
 class MappedPairs(Sequence[SentencePair]):
@@ -82,13 +78,15 @@ def mapped(pairs: Iterable[SentencePair]) -> Pairs:
     return MappedPairs(temporary_table(schema, (pa.record_batch(texts, schema=schema) for texts in columns)))
 
 
-def clean_splits(splits: Splits, rules: Rules, *, name: str, cut: bool, hold: Hold = list) -> dict[str, CleanSplit]:
+def clean_splits(
+    splits: Splits, config: DataConfig, *, name: str, cut: bool, hold: Hold = list
+) -> dict[str, CleanSplit]:
     """All splits, cleaned; `hold` says where their pairs lie. Raises `InputError` for a split without any pair left.
 
     With `cut`, a corpus without validation gets one out of its training pairs. The expected script is that of most
     sentences of the first split.
     """
-    cleaners = {split: Cleaner(rules, training=split == TRAIN) for split in splits}
+    cleaners = {split: Cleaner(config, training=split == TRAIN) for split in splits}
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
     scripts = next(iter(cleaners.values())).main_scripts()
     none = np.zeros(0, np.uint64)
@@ -103,14 +101,14 @@ def clean_splits(splits: Splits, rules: Rules, *, name: str, cut: bool, hold: Ho
             kept &= ~moved
         report = cleaner.report(int(kept.sum()), moved=int(moved.sum()))
         if not report.kept:
-            why = ", ".join(f"{count} {rules.describe(problem)}" for problem, count in report.left_out.items())
+            why = ", ".join(f"{count} {describe(problem, config)}" for problem, count in report.left_out.items())
             after = f" after cleaning ({why}); correct the data or change data.remove or data.max_words"
             raise InputError(f"{name}: no pairs in {split}{after if report.read else '; put sentence pairs into it'}")
-        cleaned[split] = CleanSplit(_chosen(pairs, kept, hold), hashes[kept], report)
+        cleaned[split] = CleanSplit(_chosen(pairs, kept, hold), Fingerprint.of(hashes[kept]), report)
         if moved.any():
             count = int(moved.sum())
             unproblematic = SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
-            cleaned[VALIDATION] = CleanSplit(_chosen(pairs, moved, hold), hashes[moved], unproblematic)
+            cleaned[VALIDATION] = CleanSplit(_chosen(pairs, moved, hold), Fingerprint.of(hashes[moved]), unproblematic)
     return cleaned
 
 
@@ -124,40 +122,45 @@ def chosen_for_validation(hashes: Hashes, kept: Mask) -> Mask:
     They are every twentieth different pair, at least one of two, and at most a thousand.
     """
     different = np.unique(hashes[kept])
-    if len(different) < 2:
-        return np.zeros_like(kept)
-    count = min(max(len(different) // CUT_SHARE, 1), CUT_AT_MOST)
-    return kept & (hashes <= different[count - 1])
+    count = min(max(len(different) // CUT_SHARE, 1), CUT_AT_MOST) if len(different) > 1 else 0
+    return kept & np.isin(hashes, different[:count])
 
 
-def cached_splits(key: Sequence[Any], splits: Splits, rules: Rules, *, name: str, cut: bool) -> dict[str, CleanSplit]:
+def cached_splits(
+    key: Sequence[Any], splits: Splits, config: DataConfig, *, name: str, cut: bool
+) -> dict[str, CleanSplit]:
     """The cleaned splits from the cache, or cleaned now and put there; they are read only when they must be."""
     import pyarrow as pa
 
-    settings = [sorted(rules.remove), rules.max_words, rules.max_ratio, cut]
+    settings = [sorted({*config.remove}), config.max_words, config.max_ratio, cut]
     place = f"corpus {json.dumps([_VERSION, key, settings, list(splits)])}"
-    schema = pa.schema({"source": pa.string(), "target": pa.string(), "hash": pa.uint64()})
+    schema = pa.schema({"source": pa.string(), "target": pa.string(), "digest": pa.uint32()})
 
     def batches() -> "Iterator[RecordBatch]":
-        """One split after the other with the hashes of the pairs; all else is metadata."""
-        cleaned = clean_splits(splits, rules, name=name, cut=cut, hold=mapped)
-        content = {split: (len(part.pairs), asdict(part.report)) for split, part in cleaned.items()}
-        for part in cleaned.values():
+        """One split after the other with the digests of the pairs; all else is metadata."""
+        clean = clean_splits(splits, config, name=name, cut=cut, hold=mapped)
+        content = {
+            split: (len(part.pairs), part.fingerprint.digest, part.report and asdict(part.report))
+            for split, part in clean.items()
+        }
+        for part in clean.values():
             assert isinstance(part.pairs, MappedPairs)
-            table = part.pairs.table.append_column("hash", pa.array(part.hashes))
+            digests = pa.array(np.frombuffer(part.fingerprint.row_digests, "<u4"))
+            table = part.pairs.table.append_column("digest", digests)
             yield from table.replace_schema_metadata({"splits": json.dumps(content)}).to_batches()
 
-    return cached(place, schema, batches(), _splits_of)
+    return cached(place, schema, batches(), _splits_of) if splits else {}
 
 
 def _splits_of(table: "Table") -> dict[str, CleanSplit]:
     """The splits of such a table. Raises `ValueError` or `TypeError` for a table that is none."""
-    content = TypeAdapter(dict[str, tuple[NonNegativeInt, SplitReport]]).validate_json(table.schema.metadata[b"splits"])
-    cleaned, first = {}, 0
-    for split, (rows, report) in content.items():
+    splits = TypeAdapter(dict[str, tuple[NonNegativeInt, str, SplitReport]])
+    clean, first = {}, 0
+    for split, (rows, digest, report) in splits.validate_json(table.schema.metadata[b"splits"]).items():
         part = table.slice(first, rows)
-        cleaned[split] = CleanSplit(MappedPairs(part), part["hash"].to_numpy(), report)
+        digests = part["digest"].to_numpy().astype("<u4").tobytes()
+        clean[split] = CleanSplit(MappedPairs(part), Fingerprint(rows, digest, digests), report)
         first += rows
     if first != len(table):
         raise ValueError("other splits than pairs")
-    return cleaned
+    return clean

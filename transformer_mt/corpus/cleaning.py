@@ -1,15 +1,6 @@
 """Cleaning: white space is normalised, and pairs with a problem are counted and, if configured, left out.
 
-The problems, in the order in which they are looked for:
-
-    empty      a side without any text
-    long       more than `max_words` words on a side
-    ratio      more than `max_ratio` times as many words on one side as on the other
-    copy       source and target are the same
-    control    control characters, or line separators inside a line (they are blanks when the pair is kept)
-    script     letters mostly of another script than that of most sentences of this side
-    duplicate  the same pair once more
-    overlap    a training pair that is in another split too
+`describe` names the problems, in the order in which they are looked for.
 """
 
 import math
@@ -52,31 +43,18 @@ _MARKS, _JOINER = 30, "\u034f"
 _SHORT = 1_000  # characters, composed quickly whatever marks they are
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The problems that leave a pair out, and the limits of two of them."""
-
-    remove: frozenset[Problem]
-    max_words: int
-    max_ratio: float
-
-    @classmethod
-    def of(cls, config: DataConfig) -> "Rules":
-        """The rules of a configuration."""
-        return cls(frozenset(config.remove), config.max_words, config.max_ratio)
-
-    def describe(self, problem: Problem) -> str:
-        """A problem in words, to follow a number of pairs."""
-        return {
-            "empty": "with an empty side",
-            "long": f"over {self.max_words} words",
-            "ratio": f"over {self.max_ratio:g} times as long on one side",
-            "copy": "with source and target the same",
-            "control": "with control characters",
-            "script": "in another script",
-            "duplicate": "more than once",
-            "overlap": "also in another split",
-        }[problem]
+def describe(problem: Problem, config: DataConfig) -> str:
+    """A problem in words, to follow a number of pairs."""
+    return {
+        "empty": "with an empty side",
+        "long": f"over {config.max_words} words",  # on a side
+        "ratio": f"over {config.max_ratio:g} times as long on one side",  # in words
+        "copy": "with source and target the same",
+        "control": "with control characters",  # or line separators inside a line; they become blanks
+        "script": "in another script",  # by most of its letters, than most sentences of this side
+        "duplicate": "more than once",
+        "overlap": "also in another split",  # of training pairs only
+    }[problem]
 
 
 @dataclass(frozen=True)
@@ -108,23 +86,6 @@ class SplitReport:
         return {problem: self.found[problem] for problem in self.removed}
 
 
-@dataclass(frozen=True)
-class CleaningReport:
-    """The reports of all splits, and the limits beyond which a pair was too long or too uneven."""
-
-    splits: Mapping[str, SplitReport]
-    rules: Rules
-
-    @property
-    def left_out(self) -> dict[Problem, int]:
-        """How many pairs were left out for each problem, over all splits."""
-        return {
-            problem: total
-            for problem in PROBLEMS
-            if (total := sum(split.left_out.get(problem, 0) for split in self.splits.values()))
-        }
-
-
 def normalize(text: str) -> str:
     """The text without blanks at its ends and with one space for each run of blanks or control characters."""
     return _BLANK.sub(" ", text).strip(" ")
@@ -145,65 +106,68 @@ def compose(text: str) -> str:
 
 
 class Cleaner:
-    """Looks at the pairs of a split one by one, then at all of them; takes 18 bytes a pair."""
+    """Looks at the pairs of a split one by one, then at all of them; takes 32 bytes a pair."""
 
-    def __init__(self, rules: Rules, *, training: bool) -> None:
-        self._rules = rules
-        self._remove = rules.remove if training else rules.remove & ALWAYS_REMOVED
+    def __init__(self, config: DataConfig, *, training: bool) -> None:
+        self._config = config
+        self._remove = {problem for problem in config.remove if training or problem in ALWAYS_REMOVED}
         self._read = 0
         self._counts: Counter[Problem] = Counter()
         self._examples: dict[Problem, list[Example]] = {}
-        # Of each pair taken: its number in the split, its hash, and the script of either side.
-        self._numbers, self._hashes, self._scripts = array("q"), array("Q"), (array("B"), array("B"))
+        self._taken = array("Q")  # of each pair taken: its number, its hash, and the script of either side
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
         """Yield the pairs that no problem of their own leaves out, with blanks normalised."""
         for self._read, pair in enumerate(pairs, start=1):
             clean = normalized(pair)
-            for problem in _problems(pair, clean, self._rules):
+            for problem in _problems(pair, clean, self._config):
                 self._counts[problem] += 1
                 self._show(problem, self._read, clean)
                 if problem in self._remove:
                     break
             else:
-                self._numbers.append(self._read)
-                self._hashes.append(pair_hash(clean.source, clean.target))
-                for scripts, text in zip(self._scripts, (clean.source, clean.target), strict=True):
-                    scripts.append(_script(text))
+                scripts = map(_script, (clean.source, clean.target))
+                self._taken.extend((self._read, pair_hash(clean.source, clean.target), *scripts))
                 yield clean
+
+    @property
+    def _columns(self) -> Hashes:
+        return np.array(self._taken, np.uint64).reshape(-1, 4).T
 
     @property
     def hashes(self) -> Hashes:
         """The `pair_hash` of every pair taken."""
-        return np.array(self._hashes, np.uint64)
+        return self._columns[1]
 
     def main_scripts(self) -> list[int]:
         """The script of most sentences, on either side; sentences without letters do not count."""
-        return [int(np.bincount(scripts or [0], minlength=2)[1:].argmax()) + 1 for scripts in self._scripts]
+        counts = (np.bincount(scripts.astype(np.int64), minlength=2) for scripts in self._columns[2:])
+        return [int(count[1:].argmax()) + 1 for count in counts]
 
     def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Hashes) -> Mask:
         """Marks the pairs to keep, when all are seen; `pairs` are all those taken.
 
         `scripts` are those expected on either side, `elsewhere` the hashes of pairs that must not stand here.
         """
-        sides = [(np.array(side, np.uint8), script) for side, script in zip(self._scripts, scripts, strict=True)]
+        numbers, hashes, *sides = self._columns
         kept = np.ones(len(pairs), dtype=bool)
-        self._mark("script", np.any([(side != 0) & (side != script) for side, script in sides], axis=0), kept, pairs)
-        first = np.zeros_like(kept)
-        remaining = np.flatnonzero(kept)
-        first[remaining[np.unique(self.hashes[remaining], return_index=True)[1]]] = True
-        self._mark("duplicate", ~first, kept, pairs)
-        self._mark("overlap", np.isin(self.hashes, elsewhere), kept, pairs)
-        return kept
 
-    def _mark(self, problem: Problem, has_problem: Mask, kept: Mask, pairs: Sequence[SentencePair]) -> None:
-        """Count the pairs that have a problem and are still kept; leave them out where that is asked for."""
-        indices = np.flatnonzero(kept & has_problem)
-        self._counts[problem] = len(indices)
-        for index in indices[:EXAMPLES].tolist():
-            self._show(problem, self._numbers[index], pairs[index])
-        if problem in self._remove:
-            kept[indices] = False
+        def look_for(problem: Problem, has_problem: Mask) -> None:
+            indices = np.flatnonzero(kept & has_problem)
+            self._counts[problem] = len(indices)
+            for index in indices[:EXAMPLES].tolist():
+                self._show(problem, int(numbers[index]), pairs[index])
+            if problem in self._remove:
+                kept[indices] = False
+
+        others = [(side != 0) & (side != script) for side, script in zip(sides, scripts, strict=True)]
+        look_for("script", np.any(others, axis=0))
+        is_repeated = np.ones_like(kept)
+        remaining = np.flatnonzero(kept)
+        is_repeated[remaining[np.unique(hashes[remaining], return_index=True)[1]]] = False
+        look_for("duplicate", is_repeated)
+        look_for("overlap", np.isin(hashes, elsewhere))
+        return kept
 
     def report(self, kept: int, *, moved: int = 0) -> SplitReport:
         """The problems of the split, where `kept` pairs were kept and `moved` went to another split."""
@@ -217,34 +181,28 @@ class Cleaner:
             examples.append(Example(number, pair.source[:_LONGEST_EXAMPLE], pair.target[:_LONGEST_EXAMPLE]))
 
 
-def usable(pairs: Iterable[SentencePair], rules: Rules) -> Iterator[SentencePair]:
+def usable(pairs: Iterable[SentencePair], config: DataConfig) -> Iterator[SentencePair]:
     """The pairs that no problem of their own leaves out, with blanks normalised."""
     for pair in pairs:
         clean = normalized(pair)
-        if rules.remove.isdisjoint(_problems(pair, clean, rules)):
+        if {*config.remove}.isdisjoint(_problems(pair, clean, config)):
             yield clean
 
 
 def normalized(pair: SentencePair) -> SentencePair:
     """The pair with all its texts normalised, which moves no word."""
-    return SentencePair(
-        normalize(pair.source),
-        normalize(pair.target),
-        pair.links,
-        tuple(map(normalize, pair.references)),
-        tuple(map(normalize, pair.source_references)),
-        pair.structure,
-    )
+    targets, sources = (tuple(map(normalize, texts)) for texts in (pair.references, pair.source_references))
+    return SentencePair(normalize(pair.source), normalize(pair.target), pair.links, targets, sources, pair.structure)
 
 
-def _problems(raw: SentencePair, clean: SentencePair, rules: Rules) -> Iterator[Problem]:
+def _problems(raw: SentencePair, clean: SentencePair, config: DataConfig) -> Iterator[Problem]:
     """The problems of a pair by itself."""
     shorter, longer = sorted(map(_words, (clean.source, clean.target)))
     if not shorter:
         yield "empty"
-    if longer > rules.max_words:
+    if longer > config.max_words:
         yield "long"
-    if shorter and longer > rules.max_ratio * shorter:
+    if shorter and longer > config.max_ratio * shorter:
         yield "ratio"
     if clean.source == clean.target:
         yield "copy"

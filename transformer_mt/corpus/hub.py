@@ -48,14 +48,10 @@ def _commit(source: Hub) -> str:
     """The commit that a revision means. Raises `MachineError` where the hub cannot be reached."""
     from datasets import config
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import RevisionNotFoundError
 
     with _hub_problems(source.name, "no such file or folder, and the hub cannot be reached"):
-        try:
-            api = HfApi(endpoint=config.HF_ENDPOINT)
-            return str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha)
-        except RevisionNotFoundError:
-            raise InputError(f"{source.name}: has no revision {source.revision}; check the spelling") from None
+        api = HfApi(endpoint=config.HF_ENDPOINT)
+        return str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha)
 
 
 def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | None:
@@ -95,15 +91,16 @@ def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, Spli
 def _hub_problems(name: str, failure: str = "loading failed") -> Iterator[None]:
     """Turn errors of `datasets` and the hub's client into ours."""
     from datasets.exceptions import DatasetNotFoundError
-    from huggingface_hub.errors import RepositoryNotFoundError
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
     try:
         yield
     except TmtError:
         raise
-    except (DatasetNotFoundError, RepositoryNotFoundError):
+    except (DatasetNotFoundError, RepositoryNotFoundError, RevisionNotFoundError):
         raise InputError(
-            f"{name}: no such file or folder, and no such data set on the hub (or no access to it); check the spelling"
+            f"{name}: no such file or folder, and no such data set or revision on the hub (or no access to it); check "
+            "the spelling"
         ) from None
     except Exception as error:  # the HTTP library below differs between versions of the hub's client
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

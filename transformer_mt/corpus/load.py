@@ -1,15 +1,16 @@
 """Loading a corpus: built in, from files, a folder, or a data set on the hub."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from transformer_mt.config.sections import DataConfig
+from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import CUT_AT_MOST, TRAIN, VALIDATION, CleanSplit, cached_splits, clean_splits
-from transformer_mt.corpus.cleaning import CleaningReport, Rules, usable
+from transformer_mt.corpus.cleaning import SplitReport, usable
 from transformer_mt.corpus.fingerprint import Fingerprint
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.source import BUILTIN, GERMAN_ENGLISH, choose_columns, choose_direction, parse_source
 from transformer_mt.corpus.splits import open_splits
 from transformer_mt.corpus.stream import StreamedPairs
@@ -25,11 +26,10 @@ class Corpus:
     """
 
     name: str
-    splits: Mapping[str, Sequence[SentencePair]]
     languages: tuple[str, str]
-    fingerprints: Mapping[str, Fingerprint]
-    report: CleaningReport
-    has_links: bool
+    clean: Mapping[str, CleanSplit]
+    config: DataConfig
+    has_links: bool = False
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -50,8 +50,28 @@ class Corpus:
             for split, pairs in splits.items()
         }
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
-        rules = Rules.of(DataConfig(max_words=max_words))
-        return _corpus(name, clean_splits(given, rules, name=name, cut=False), rules, languages, has_links=has_links)
+        config = DataConfig(max_words=max_words)
+        return cls(name, languages, clean_splits(given, config, name=name, cut=False), config, has_links)
+
+    @property
+    def splits(self) -> dict[str, Pairs]:
+        """The pairs of every split."""
+        return {split: part.pairs for split, part in self.clean.items()}
+
+    @property
+    def fingerprints(self) -> dict[str, Fingerprint]:
+        """The fingerprint of every split."""
+        return {split: part.fingerprint for split, part in self.clean.items()}
+
+    @property
+    def reports(self) -> dict[str, SplitReport]:
+        """The report of cleaning of every split but a streamed one."""
+        return {split: part.report for split, part in self.clean.items() if part.report}
+
+    @property
+    def left_out(self) -> Counter[Problem]:
+        """How many pairs were left out for each problem, over all splits."""
+        return sum((Counter(report.left_out) for report in self.reports.values()), Counter())
 
     @property
     def has_structure(self) -> bool:
@@ -82,24 +102,23 @@ def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, stru
     columns, direction_notes = choose_columns(config, sources[need])
     notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
     notes += direction_notes
-    rules, cut = Rules.of(config), cut and need == TRAIN and VALIDATION not in sources
+    cut = cut and need == TRAIN and VALIDATION not in sources
     pairs = {split: source.pairs(columns) for split, source in sources.items()}
-    stream, skipped = None, 0
+    streamed, skipped = {}, 0
     if config.streaming and TRAIN in sources:
         skipped = CUT_AT_MOST if cut else 0
-        stream = StreamedPairs(sources[TRAIN], columns, rules, skipped=skipped)
-        beginning = islice(usable(pairs.pop(TRAIN), rules), skipped)
+        stream = StreamedPairs(sources[TRAIN], columns, config, skipped=skipped)
+        streamed = {TRAIN: CleanSplit(stream, stream.fingerprint, None)}
+        beginning = islice(usable(pairs.pop(TRAIN), config), skipped)
         pairs |= {VALIDATION: beginning} if cut else {}
     key = [columns.languages, columns.columns, [source.identity for source in sources.values()], skipped]
-    cleaned = cached_splits(key, pairs, rules, name=config.corpus, cut=cut and not stream) if pairs else {}
-    if cut and VALIDATION in cleaned:
-        count = len(cleaned[VALIDATION].pairs)
-        which = f"the first {skipped} training pairs"
-        if not stream:
-            all_pairs = count + len(cleaned[TRAIN].pairs)
-            which = f"{count} of the {all_pairs} training pairs, those with the smallest hashes"
+    clean = streamed | cached_splits(key, pairs, config, name=config.corpus, cut=cut and not streamed)
+    if cut and VALIDATION in clean:
+        count = len(clean[VALIDATION].pairs)
+        which = f"{count} of the {count + len(clean[TRAIN].pairs)} training pairs, those with the smallest hashes"
+        which = f"the first {skipped} training pairs" if streamed else which
         notes.append(f"validation: {which}; there is no validation split")
-    return _corpus(config.corpus, cleaned, rules, columns.languages, stream=stream, notes=notes)
+    return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
 def load_mixture(config: DataConfig) -> list[tuple[Corpus, float]]:
@@ -121,29 +140,6 @@ def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
     return config.model_copy(update={"source_language": source, "target_language": target})
 
 
-def _corpus(
-    name: str,
-    cleaned: Mapping[str, CleanSplit],
-    rules: Rules,
-    languages: tuple[str, str],
-    *,
-    stream: StreamedPairs | None = None,
-    has_links: bool = False,
-    notes: Sequence[str] = (),
-) -> Corpus:
-    splits: dict[str, Sequence[SentencePair]] = {TRAIN: stream} if stream else {}
-    fingerprints = {TRAIN: stream.fingerprint} if stream else {}
-    return Corpus(
-        name=name,
-        splits=splits | {split: part.pairs for split, part in cleaned.items()},
-        languages=languages,
-        fingerprints=fingerprints | {split: part.fingerprint for split, part in cleaned.items()},
-        report=CleaningReport({split: part.report for split, part in cleaned.items()}, rules),
-        has_links=has_links,
-        notes=tuple(notes),
-    )
-
-
 def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
     direction = choose_direction(config, GERMAN_ENGLISH, name=BUILTIN)
     if set(direction) != set(GERMAN_ENGLISH):
@@ -154,5 +150,4 @@ def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
     splits = builtin.builtin_corpus(**config.builtin.model_dump(), structure=structure)
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
-    rules = Rules.of(config)
-    return _corpus(BUILTIN, clean_splits(splits, rules, name=BUILTIN, cut=False), rules, direction, has_links=True)
+    return Corpus(BUILTIN, direction, clean_splits(splits, config, name=BUILTIN, cut=False), config, has_links=True)

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from statistics import fmean, median
 from typing import Any
 
-from transformer_mt.corpus.cleaning import PROBLEMS, CleaningReport
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair, words
 from transformer_mt.corpus.stream import StreamedPairs
@@ -31,7 +32,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
         counted: Sequence[SentencePair] = pairs
         if len(pairs) > _COUNTED:
             counted = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
-        report = corpus.report.splits.get(name)
+        report = corpus.reports.get(name)
         splits[name] = {
             "pairs": None if isinstance(pairs, StreamedPairs) else len(pairs),
             "cleaning": None if report is None else asdict(report),
@@ -39,13 +40,12 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
             **{side: _lengths([words(getattr(pair, side)) for pair in counted]) for side in SIDES},
             "samples": [_sample(pairs[index]) for index in chosen],
         }
-    rules = corpus.report.rules
     return {
         "corpus": corpus.name,
         "languages": list(corpus.languages),
         "links": corpus.has_links,
-        "max_words": rules.max_words,
-        "max_ratio": rules.max_ratio,
+        "max_words": corpus.config.max_words,
+        "max_ratio": corpus.config.max_ratio,
         "splits": splits,
     }
 
@@ -67,8 +67,8 @@ def _sample(pair: SentencePair) -> dict[str, Any]:
     return sample
 
 
-def statistics_lines(statistics: dict[str, Any], report: CleaningReport, *, structure: bool) -> Iterator[str]:
-    """The result of `corpus_statistics` as lines of text; `report` is the corpus's own.
+def statistics_lines(statistics: dict[str, Any], config: DataConfig, *, structure: bool) -> Iterator[str]:
+    """The result of `corpus_statistics` as lines of text; `config` is the corpus's own.
 
     With `structure`, the samples are shown with the trees that are known of them.
     """
@@ -80,7 +80,7 @@ def statistics_lines(statistics: dict[str, Any], report: CleaningReport, *, stru
         cleaning = split["cleaning"] or {"found": {}}
         for problem in filter(cleaning["found"].get, PROBLEMS):
             done = "left out" if problem in cleaning["removed"] else "kept"
-            yield f"  {done}: {cleaning['found'][problem]} {report.rules.describe(problem)} ({problem})"
+            yield f"  {done}: {cleaning['found'][problem]} {describe(problem, config)} ({problem})"
             for example in cleaning["examples"].get(problem, ()):
                 yield f"    pair {example['number']}: {example['source']} | {example['target']}"
         if split["counted"] != split["pairs"]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from transformer_mt.corpus.cleaning import OF_THE_WHOLE, Rules, usable
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.cleaning import OF_THE_WHOLE, usable
 from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import ColumnChoice, SplitSource
@@ -24,14 +25,14 @@ class StreamedPairs(Sequence[SentencePair]):
     is its first block, for those who want to look at some of it.
     """
 
-    def __init__(self, source: SplitSource, columns: ColumnChoice, rules: Rules, *, skipped: int = 0) -> None:
-        if unknowable := rules.remove & OF_THE_WHOLE:
+    def __init__(self, source: SplitSource, columns: ColumnChoice, config: DataConfig, *, skipped: int = 0) -> None:
+        if unknowable := OF_THE_WHOLE & {*config.remove}:
             raise InputError(
                 f"data.remove: {', '.join(sorted(unknowable))} can only be told of a whole corpus; leave it out, or "
                 "set data.streaming to false"
             )
-        self._split = (source, columns, rules, skipped)
-        identity = [*columns.languages, *columns.columns, *sorted(rules.remove), *source.identity]
+        self._split = (source, columns, config, skipped)
+        identity = [*columns.languages, *columns.columns, *sorted({*config.remove}), *source.identity]
         self.fingerprint = Fingerprint.of_stream(identity)
         self._seek(0)
 
@@ -62,12 +63,12 @@ class StreamedPairs(Sequence[SentencePair]):
 
 
 def _repeated(
-    source: SplitSource, columns: ColumnChoice, rules: Rules, skipped: int, *, start: int
+    source: SplitSource, columns: ColumnChoice, config: DataConfig, skipped: int, *, start: int
 ) -> Generator[SentencePair, None, None]:
     """The pairs from `start` on; where a repetition is shorter, whole ones are passed over without reading them."""
     while True:
         count = 0
-        for count, pair in enumerate(islice(usable(source.pairs(columns), rules), skipped, None), start=1):
+        for count, pair in enumerate(islice(usable(source.pairs(columns), config), skipped, None), start=1):
             if count > start:
                 yield pair
         if not count:

@@ -1,6 +1,5 @@
 """CSV, JSON and Parquet, and data sets of the hub, as the library `datasets` reads them."""
 
-import logging
 import os
 import warnings
 from collections.abc import Callable, Generator, Iterator
@@ -120,9 +119,8 @@ def library_problems(name: str) -> Iterator[None]:
 
 @contextmanager
 def quiet_datasets() -> Iterator[None]:
-    """Keep `datasets`, and the C++ below it, from writing between our own lines: by stderr, its descriptor, or logs."""
-    level, before = logging.root.manager.disable, os.dup(2)
-    logging.disable(logging.CRITICAL)
+    """Keep `datasets`, and the C++ below it, from writing between our own lines: by stderr or by its descriptor."""
+    before = os.dup(2)
     try:
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere), warnings.catch_warnings(action="ignore"):
             os.dup2(nowhere.fileno(), 2)
@@ -130,4 +128,3 @@ def quiet_datasets() -> Iterator[None]:
     finally:
         os.dup2(before, 2)
         os.close(before)
-        logging.disable(level)

@@ -40,7 +40,7 @@ class DataRecord:
         """The record of a corpus, and of those mixed with it by their names."""
         own = {split: corpus.fingerprints[split] for split in ("train", "validation") if split in corpus.fingerprints}
         mixed = {f"{name} train": other.fingerprints["train"] for name, other in mixture.items()}
-        return cls(own | mixed, {split: asdict(report) for split, report in corpus.report.splits.items()})
+        return cls(own | mixed, {split: asdict(report) for split, report in corpus.reports.items()})
 
     def files(self) -> dict[str, bytes]:
         """The contents of both files."""

@@ -6,6 +6,5 @@ Read in this order:
 - `tokenizer`: `Tokenizer`, from text to subwords and back, and subword sampling.
 - `segmentation`: how BPE and unigram models cut a word, for sampling.
 - `learning`: learning a sentencepiece model.
-- `whole_words`: making the commonest words one subword each.
-- `sentencepiece_model`: reading a model file from a stranger, writing one.
+- `sentencepiece_model`: reading a model file from a stranger, writing one in which the commonest words are whole.
 """

@@ -1,15 +1,21 @@
-"""The sentencepiece models that we train: reading one from a stranger, and writing one with other pieces.
+"""The sentencepiece models that we train: reading one from a stranger, and writing one with whole words.
 
 sentencepiece (0.2.3 and later) refuses damaged files itself. What is left to check is that a model has our special
 symbols and bytes. The format is protobuf (https://protobuf.dev/programming-guides/encoding), its fields are those of
 `sentencepiece_model.proto`.
+
+The commonest words are one piece each, so that a matrix of attention can be read. A word is added as an ordinary piece:
+a longer one that begins with it is still cut as the model finds best.
 """
 
+import math
+import random
 import struct
 from collections.abc import Mapping
 
 from sentencepiece import SentencePieceProcessor
 
+from transformer_mt.tokenizer.segmentation import merged, score_of_parts
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
 _SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
@@ -19,6 +25,10 @@ FIRST = (*_SPECIAL, *(f"<0x{byte:02X}>" for byte in range(256)))
 _LARGEST_SCORE = 2.0**20  # sums of scores stay finite
 _UNKNOWN, _CONTROL, _BYTE = 2, 3, 6
 _KINDS = {"unigram": 1, "bpe": 2}
+# The score of a whole word exceeds that of its parts at least by this.
+_MARGIN = 0.1
+
+Scores = dict[str, float]
 
 
 def load_model(content: bytes) -> SentencePieceProcessor:
@@ -55,34 +65,80 @@ def is_unigram(processor: SentencePieceProcessor) -> bool:
     return True
 
 
+def with_whole_words(model: bytes, words: Mapping[str, float], *, kind: str, size: int) -> tuple[bytes, int]:
+    """A model in which these words, each after a blank, are one piece, and how many of them are.
+
+    The first words come first; each has its share of all words. The model becomes no larger than it was, or than
+    `size`: added pieces replace the rarest ones, but no single characters. Words take at most half of the pieces of
+    several characters.
+    """
+    if not words:
+        return model, 0
+    subwords = sorted(learned_scores(load_model(model)).items(), key=lambda piece: -piece[1])
+    characters = {text: score for text, score in subwords if len(text) == 1}
+    learned = [(text, score) for text, score in subwords if len(text) > 1]
+    room = max(len(learned), size - len(FIRST) - len(characters))
+    wanted = {f"▁{word}": share for word, share in words.items()}
+    extend = _extend_unigram if kind == "unigram" else _extend_bpe
+    kept = len(learned)
+    while True:
+        scores = characters | dict(learned[:kept])
+        whole = extend(scores, wanted, most=room // 2)
+        surplus = len(scores) - len(characters) - room
+        if surplus <= 0:
+            break
+        kept -= surplus
+    return write_model(dict(sorted(scores.items(), key=lambda piece: -piece[1])), kind), whole
+
+
+def _extend_unigram(scores: Scores, wanted: Mapping[str, float], *, most: int) -> int:
+    """Give the first `most` words a score that keeps them whole: that of their share, if it beats their parts'."""
+    chosen = list(wanted)[:most]
+    for piece in sorted(chosen, key=len):  # the parts of a word are shorter than it
+        parts = score_of_parts(piece, scores)
+        if scores.get(piece, -math.inf) <= parts + _MARGIN:
+            scores[piece] = max(math.log(wanted[piece]), parts + _MARGIN)
+    return len(chosen)
+
+
+def _extend_bpe(scores: Scores, wanted: Mapping[str, float], *, most: int) -> int:
+    """Add merges, after all others, that join the parts of the words from the left, `most` of them at the most."""
+    added, lowest = 0, min(scores.values())
+    for held, piece in enumerate(wanted):
+        parts = merged(piece, scores, 0.0, random.Random(0))
+        if added + len(parts) - 1 > most:
+            return held
+        for end in range(2, len(parts) + 1):
+            added += 1
+            scores["".join(parts[:end])] = lowest - added
+    return len(wanted)
+
+
 def write_model(scores: Mapping[str, float], kind: str) -> bytes:
     """A `unigram` or `bpe` model with these subwords after the special symbols and bytes."""
     types = [_CONTROL, _UNKNOWN, _CONTROL, _CONTROL, *[_BYTE] * 256]
-    pieces = [_piece(text, 0.0) + _number(3, piece_type) for text, piece_type in zip(FIRST, types, strict=True)]
-    pieces += [_piece(text, score) for text, score in scores.items()]
+    pieces = [_message({1: text, 2: 0.0, 3: piece_type}) for text, piece_type in zip(FIRST, types, strict=True)]
+    pieces += [_message({1: text, 2: score}) for text, score in scores.items()]
     # The trainer's settings: kind, size, byte fallback, and the ids of <unk>, <s>, </s> and <pad>.
-    settings = {3: _KINDS[kind], 4: len(pieces), 35: 1, 40: UNK, 41: BOS, 42: EOS, 43: PAD}
-    trainer = b"".join(_number(field, value) for field, value in settings.items())
-    normaliser = _bytes(1, b"identity") + _bytes(2, b"")
-    return b"".join(_bytes(1, piece) for piece in pieces) + _bytes(2, trainer) + _bytes(3, normaliser)
+    trainer = _message({3: _KINDS[kind], 4: len(pieces), 35: 1, 40: UNK, 41: BOS, 42: EOS, 43: PAD})
+    normaliser = _message({1: "identity", 2: ""})
+    return b"".join(_message({1: piece}) for piece in pieces) + _message({2: trainer, 3: normaliser})
 
 
-def _piece(text: str, score: float) -> bytes:
-    return _bytes(1, text.encode()) + _varint(2 << 3 | 5) + struct.pack("<f", score)
-
-
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
-
-
-def _bytes(field: int, content: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(content)) + content
+def _message(fields: Mapping[int, str | bytes | int | float]) -> bytes:
+    """A protobuf message: fields by their numbers."""
+    content = b""
+    for number, value in fields.items():
+        if isinstance(value, float):
+            content += _varint(number << 3 | 5) + struct.pack("<f", value)
+        elif isinstance(value, int):
+            content += _varint(number << 3) + _varint(value)
+        else:
+            text = value.encode() if isinstance(value, str) else value
+            content += _varint(number << 3 | 2) + _varint(len(text)) + text
+    return content
 
 
 def _varint(value: int) -> bytes:
     """Seven bits a byte, the lowest first."""
-    digits = bytearray()
-    while value > 127:
-        digits.append(value & 127 | 128)
-        value >>= 7
-    return bytes((*digits, value))
+    return bytes([value & 127 | 128]) + _varint(value >> 7) if value > 127 else bytes([value])

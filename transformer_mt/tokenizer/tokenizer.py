@@ -16,9 +16,8 @@ from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import MachineError
 from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.segmentation import merged
-from transformer_mt.tokenizer.sentencepiece_model import is_unigram, learned_scores, load_model
+from transformer_mt.tokenizer.sentencepiece_model import is_unigram, learned_scores, load_model, with_whole_words
 from transformer_mt.tokenizer.symbols import SPECIAL, UNK
-from transformer_mt.tokenizer.whole_words import with_whole_words
 
 # As in Kudo (2018, §4) for alpha = 0.1; over all segmentations, sentences would have twice as many subwords.
 _BEST_SEGMENTATIONS = 64
@@ -136,8 +135,8 @@ class Tokenizer:
         for word in words(text):
             ends.append(text.index(word, ends[-1] if ends else 0) + len(word))
         offsets = self._processor.Encode(text, return_type="offset_mapping")["offsets"]
-        found = [bisect_right(ends, max(begin, end - 1)) for begin, end in offsets]
-        return [word if word < len(ends) else -1 for word in found]
+        indices = (bisect_right(ends, max(begin, end - 1)) for begin, end in offsets)
+        return [index if index < len(ends) else -1 for index in indices]
 
     def _sample_unigram(self, text: str, alpha: float, draw: random.Random) -> list[int]:
         """P(x | text) ∝ P(x)^α over the best segmentations x, P(x) the product over its subwords (Kudo 2018, §3.2)."""

@@ -33,7 +33,7 @@ def check_training(config: Config, note: Callable[[str], object]) -> Iterator[st
         note(remark)
     plan, encoded = trainer.stream.plan, trainer.stream.encoded
     yield f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
-    yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.report.left_out.values())} left out"
+    yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
     yield f"vocabulary  {tokenizer.size} subwords"
     yield f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side"
     yield f"parameters  {_parameters(trainer.model):,}"

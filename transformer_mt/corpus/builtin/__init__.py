@@ -28,17 +28,17 @@ def builtin_corpus(*, train: int, validation: int, test: int, structure: bool) -
 
     The dependency trees, most of the data, are read only on request. Raises `InputError` for more pairs than there are.
     """
-    counts: dict[str, int | None] = {"train": train, "validation": validation, "test_everyday": None}
-    return {split: _read(split, counts.get(split, test), structure=structure) for split in SPLITS}
+    sizes = dict.fromkeys(SPLITS, test) | {"train": train, "validation": validation, "test_everyday": None}
+    return {split: _read(split, size, structure=structure) for split, size in sizes.items()}
 
 
-def _read(split: str, count: int | None, *, structure: bool) -> list[SentencePair]:
-    rows = _lines(split, "tsv", count)
-    if count is not None and len(rows) < count:
+def _read(split: str, size: int | None, *, structure: bool) -> list[SentencePair]:
+    rows = _lines(split, "tsv", size)
+    if size is not None and len(rows) < size:
         key = "test" if split.startswith("test") else split
-        raise InputError(f"data.builtin.{key}: {count:,}, but the built-in corpus has {len(rows):,} pairs; lower it")
-    trees = _lines(split, "trees", count) if structure else [""] * len(rows)
-    return [_pair(row, tree) for row, tree in zip(rows, trees, strict=True)]
+        raise InputError(f"data.builtin.{key}: {size:,}, but the built-in corpus has {len(rows):,} pairs; lower it")
+    trees = _lines(split, "trees", size) if structure else [""] * len(rows)
+    return [_pair(row, both) for row, both in zip(rows, trees, strict=True)]
 
 
 def _lines(split: str, kind: str, count: int | None) -> list[str]:
@@ -47,26 +47,17 @@ def _lines(split: str, kind: str, count: int | None) -> list[str]:
 
 
 def _pair(row: str, trees: str) -> SentencePair:
-    source, target, links, references, source_references = row.split("\t")
-    both = tuple(map(_tree, trees.split("\t"))) if trees else ()
-    return SentencePair(
-        source,
-        target,
-        _links(links) if links else None,
-        _texts(references),
-        _texts(source_references),
-        (both[0], both[1]) if both else None,
-    )
-
-
-def _texts(joined: str) -> tuple[str, ...]:
-    return tuple(joined.split("|")) if joined else ()
+    source, target, links, *others = row.split("\t")
+    references, source_references = (tuple(filter(None, texts.split("|"))) for texts in others)
+    source_tree, _, target_tree = trees.partition("\t")
+    structure = (_tree(source_tree), _tree(target_tree)) if trees else None
+    return SentencePair(source, target, _links(links) if links else None, references, source_references, structure)
 
 
 @lru_cache(2**14)  # many pairs are linked alike
 def _links(text: str) -> tuple[Link, ...]:
-    found = (link.split("-") for link in text.split())
-    return tuple((int(source), int(target)) for source, target in found)
+    links = (link.split("-") for link in text.split())
+    return tuple((int(source), int(target)) for source, target in links)
 
 
 @lru_cache(2**15)
