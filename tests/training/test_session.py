@@ -102,7 +102,7 @@ def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
     said, continuing = opened(tmp_path, "training.steps=4").notes
     assert continuing == same
     assert re.fullmatch(
-        r"not bit for bit what it would have been without the stop: "
+        r"not bit for bit as without the stop: "
         r"torch \S+, cpu \S+, threads: 1, processes: 1 before, torch \S+, cpu \S+, threads: 7, processes: 1 now",
         said,
     )

@@ -158,8 +158,7 @@ class Checkpoints:
 
 def newest_progress(run: Run) -> Progress:
     """The numbers of the last checkpoint, whose other files are not read; those of a start without any."""
-    steps = saved_steps(run.path / CHECKPOINTS)
-    if not steps:
+    if not (steps := saved_steps(run.path / CHECKPOINTS)):
         return Progress()
     path = run.path / CHECKPOINTS / f"step-{steps[-1]}" / PROGRESS
     return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=steps[-1], path=path)
@@ -226,7 +225,6 @@ def read_sealed(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:
     if not isinstance(sums, dict) or sums.keys() != limits.keys():
         raise MachineError(f"{path / MANIFEST}: damaged; the checkpoint cannot be trusted")
     files = {name: read_regular(path / name, limit=limit) for name, limit in limits.items()}
-    for name, content in files.items():
-        if sha256(content) != sums[name]:
-            raise MachineError(f"{path / name}: damaged (its SHA-256 is not the one in {MANIFEST})")
+    if damaged := [name for name, content in files.items() if sha256(content) != sums[name]]:
+        raise MachineError(f"{path / damaged[0]}: damaged (its SHA-256 is not the one in {MANIFEST})")
     return files

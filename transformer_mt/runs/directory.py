@@ -91,8 +91,7 @@ class Run:
     """The files of one training run below `path`, each a regular file of bounded size and checked before it is used.
 
     model.safetensors holds the SHA-256 sums of its tensors and of the configuration and the vocabulary that they belong
-    to, and is replaced in one step: readers compare the sums, and so never mix files of different moments, also without
-    a lock and while another process overwrites the run.
+    to: readers compare them, and so never mix files of different moments, also without a lock.
     """
 
     def __init__(self, path: Path, step: int | None = None) -> None:
@@ -165,8 +164,7 @@ class Run:
     def load(self) -> TrainedModel:
         """The configuration, the vocabulary and the model with the weights to use, which belong together.
 
-        Raises `MachineError` for a damaged, exchanged or dangerous file, `InputError` where training has not come
-        to the first validation.
+        Raises `MachineError` for a damaged or exchanged file, `InputError` before the first validation of a training.
         """
         config, tokenizer = self.config(), self.tokenizer()
         if not self.has_model():
@@ -227,9 +225,8 @@ class Run:
         self._append(TRAIN_LOG, *(f"{now} {line}" for line in lines))
 
     def _append(self, name: str, *lines: str) -> None:
-        path = self.path / name
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
-        with write_errors(path), os.fdopen(os.open(path, flags), "ab") as file:
+        with write_errors(self.path / name), os.fdopen(os.open(self.path / name, flags), "ab") as file:
             file.write("".join(f"{line}\n" for line in lines).encode())
 
     def metrics(self) -> list[dict[str, Any]]:

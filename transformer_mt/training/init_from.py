@@ -24,8 +24,7 @@ def init_from_run(path: Path) -> InitFromConfig:
 def load_pretrained(config: Config) -> TrainedModel:
     """The run that `init_from` names, if its weights are still the ones meant.
 
-    Raises `InputError` for one whose weights have changed since, and where the configuration describes a model or a
-    vocabulary that this run does not have.
+    Raises `InputError` where its weights have changed since, and for another model or vocabulary in the configuration.
     """
     place = config.init_from.run
     parent = Run.open(Path(place)).load()

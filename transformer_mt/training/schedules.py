@@ -20,8 +20,8 @@ Schedule = Callable[[int], float]
 def noam(step: int, *, width: int, factor: float, warmup: int, learning_rate: float) -> float:
     """factor · D^{−1/2} · min(step^{−1/2}, step · warmup^{−3/2}).
 
-    Vaswani et al. 2017, §5.3: a linear rise over `warmup` steps, then a fall with the square root of the step. A
-    learning rate other than 0 is the peak and takes the place of the factor and the width: it is then `inverse_sqrt`.
+    Vaswani et al. 2017, §5.3: a linear rise over `warmup` steps, then a fall with the square root of the step. With a
+    learning rate, which is the peak, it is `inverse_sqrt`.
     """
     if learning_rate:
         return inverse_sqrt(step, learning_rate=learning_rate, warmup=warmup)

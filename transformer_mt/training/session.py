@@ -1,7 +1,7 @@
 """From a configuration to a trainer: a new run, or the continuation of one."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
-from transformer_mt.device import choose_device, choose_precision, describe_machine, require_memory
+from transformer_mt.device import choose_device, choose_precision, require_memory
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import make_directory, original_name, write_errors
@@ -63,11 +63,13 @@ class TrainingSession:
             release(self.trainer.run.path)
 
     def _write_alignment(self) -> None:
-        with suppress(MachineError):  # a file was damaged meanwhile; opening the run will report it
+        try:
             model = self.trainer.run.load().model  # the selected weights, not those of the last step
-            chosen = choose_heads(model.to(self.trainer.device), self.tokenizer, self.corpus.splits["validation"])
-            if chosen is not None:
-                self.trainer.run.save_alignment(chosen)
+        except MachineError:  # a file was damaged meanwhile; opening the run will report it
+            return
+        chosen = choose_heads(model.to(self.trainer.device), self.tokenizer, self.corpus.splits["validation"])
+        if chosen is not None:
+            self.trainer.run.save_alignment(chosen)
 
 
 def open_training(
@@ -80,10 +82,9 @@ def open_training(
 ) -> TrainingSession:
     """Training in the run directory `path`: from its newest sound checkpoint, or from the start.
 
-    A corpus made in Python takes the place of the one that the configuration names. With `overwrite`, a run that is
-    there is deleted, once everything new has been built. Several processes open it together; only the main one reads
-    and writes the directory. Raises `InputError` when the directory holds something else than a run, or a run with
-    another configuration or other data, with the differences.
+    A corpus made in Python takes the place of the configured one. With `overwrite`, a run that is there is deleted once
+    everything new has been built. Of several processes only the main one reads and writes the directory. Raises
+    `InputError` for a directory with something else, and with the differences for another configuration or other data.
     """
     build_schedule(config)  # mistakes come before the corpus is read
     run = Run(Path(path))
@@ -129,9 +130,9 @@ def build_session(
         notes += [tokenizer.note] if tokenizer.note else []
     if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
         notes.append("words: only those of the part of the stream that the vocabulary is learned from are remembered")
-    is_alone = distributed.world_size == 1
-    device = choose_device(config.training.device, local_rank=None if is_alone else distributed.local_rank)
-    precision = choose_precision(config.training.precision, device)
+    is_alone, training = distributed.world_size == 1, config.training
+    device = choose_device(training.device, local_rank=None if is_alone else distributed.local_rank)
+    precision = choose_precision(training.precision, device)
     model = initial_model(config, device, vocabulary_size=tokenizer.size)
     if pretrained is not None:
         with torch.no_grad():
@@ -139,8 +140,8 @@ def build_session(
     if not is_alone and any(isinstance(module, BatchNorm) for module in model.modules()):
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not distributed.is_main:  # every process draws a dropout of its own
-        torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
-    stream = BatchStream(TrainingData(corpora.weighted, tokenizer, config), config.training, distributed=distributed)
+        torch.manual_seed(derive_seed(training.seed, distributed.rank, 0))
+    stream = BatchStream(TrainingData(corpora.weighted, tokenizer, config), training, distributed=distributed)
     pairs = corpora.main.splits["validation"]
     validate = Validator(pairs, tokenizer, config, device=device, distributed=distributed)
     trainer = Trainer(
@@ -227,10 +228,9 @@ def resume_newest(trainer: Trainer) -> list[str]:
             damaged.append(damage)
             continue
         notes = [f"{damage}; trying the one before" for damage in damaged]
-        there = trainer.progress.machine
-        here = describe_machine(trainer.device, processes=trainer.distributed.world_size)
+        there, here = trainer.progress.machine, trainer.machine
         if there != here:
-            notes.append(f"not bit for bit what it would have been without the stop: {there} before, {here} now")
+            notes.append(f"not bit for bit as without the stop: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
     if on_main(lambda: saved_steps(checkpoints.directory)):
         reason = f"no sound checkpoint ({damaged[0]})" if damaged else "no complete checkpoint"

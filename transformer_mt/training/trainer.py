@@ -62,13 +62,11 @@ class Trainer:
         distributed: Distributed,
     ) -> None:
         self.config = config.training
-        self.run = run
+        self.run, self.stream, self.validate = run, stream, validate
         self.model = model.to(device)
         self.wrapped = distributed.wrap(self.model)
-        self.stream = stream
-        self.validate = validate
-        self.device, self.precision = device, precision
-        self.distributed = distributed
+        self.device, self.precision, self.distributed = device, precision, distributed
+        self.machine = describe_machine(device, processes=distributed.world_size)
         self.objective = build_objective(config.objective)
         self.score_of = lookup(VALIDATION_METRICS, config.training.best_metric, key="training.best_metric")
         self.max_grad_norm = config.optimizer.max_grad_norm
@@ -84,9 +82,8 @@ class Trainer:
         self.log = MetricsLog(run, config.training, is_main=distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
         self.check_every = 1 if device.type == "cpu" else config.training.log_every
-        self._is_checked = True
         self.progress = Progress()
-        self._can_interrupt = False
+        self._is_checked, self._can_interrupt = True, False
 
     @property
     def can_interrupt(self) -> bool:
@@ -134,7 +131,6 @@ class Trainer:
 
         with self._interruptible():  # a new epoch may encode the whole corpus anew
             tokens = sum(self.distributed.all_gather(take))
-        self.model.train()
         loss = self._accumulate(batches, tokens)
         is_looked_at = (self.progress.step + 1) % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
@@ -157,6 +153,7 @@ class Trainer:
 
     def _accumulate(self, batches: list[Batch], tokens: int) -> float | Tensor:
         """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
+        self.model.train()
         losses = []
         for batch in batches:
             with nullcontext() if batch is batches[-1] else self.distributed.no_sync(self.wrapped):
@@ -179,8 +176,7 @@ class Trainer:
 
     def _validated(self) -> ValidationReport:
         """Validate the candidate weights, and store the weights to use if that changes them."""
-        start = time.perf_counter()
-        progress = self.progress
+        start, progress = time.perf_counter(), self.progress
         self._check_weights()
         with self._interruptible():
             validation = self.validate(self.averaging.candidate().eval())
@@ -204,7 +200,7 @@ class Trainer:
         """Write a checkpoint of this moment; others are deleted, or reduced to their weights, as configured."""
         self._check_weights()
         states = self.distributed.all_gather(lambda: random_states(self.device))
-        self.progress.machine = describe_machine(self.device, processes=self.distributed.world_size)
+        self.progress.machine = self.machine
         state = {"averaging": self.averaging.state(), "optimizer": self.optimizer.state()}
         state["random"] = states_by_name(states)
         checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
