@@ -24,13 +24,14 @@ from transformer_mt.views.heads import (
     LOOKS,
     HeadFigures,
     HeadTable,
+    Kind,
     RelationFigures,
     _commonest,
     head_lines,
+    instances,
     measure_heads,
 )
 from transformer_mt.views.maps import attend_pair
-from transformer_mt.views.relations import Kind, instances
 
 GERMAN = (Node("DET", "det", 1), Node("NOUN", "nsubj", 2), Node("VERB", "root", -1), Node("PUNCT", "punct", 2))
 ENGLISH = (

@@ -75,8 +75,8 @@ def test_every_target_word_links_its_best_and_a_source_word_left_over_its_own() 
     assert cells(linked(even)) == {(1, 0), (0, 1), (2, 2), (2, 3)}
 
 
-def test_the_first_of_equal_words_is_linked_and_nothing_without_weight() -> None:
-    assert cells(linked(np.array([[0.5, 0.5], [0.4, 0.6]]))) == {(0, 0), (1, 1)}
+def test_equal_words_are_linked_alike_and_nothing_without_weight() -> None:
+    assert cells(linked(np.array([[0.5, 0.5], [0.4, 0.6]]))) == {(0, 0), (0, 1), (1, 1)}
     assert not linked(np.zeros((2, 3))).any()
 
 

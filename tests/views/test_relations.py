@@ -1,7 +1,7 @@
 """Which relations can be found in a matrix."""
 
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.views.relations import Instance, Kind, instances
+from transformer_mt.views.heads import Instance, Kind, instances
 
 # „Ich sehe den Hund, der bellt." and "I see the barking dog."; no punctuation here.
 SOURCE = (

@@ -5,7 +5,7 @@ Read `words`, `maps` (the attention weights of a sentence pair), `matrix` (the p
     attend, methods    the matrices of `tmt attend`, also as graphs; other numbers than weights
     align              which words belong together
     explain, lens      one row of a head step by step; what each decoder layer would write
-    heads, head_importance, relations, estimates, faithfulness    the figures of many sentences
+    heads, head_importance, estimates, faithfulness    the figures of many sentences
     search, plot       the beam's tree and alternatives; the curves of `tmt plot`
 
 What they share: `recording` (attention as it is computed), `words` (pieces become words), `data` (a dataclass as JSON

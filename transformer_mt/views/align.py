@@ -190,24 +190,18 @@ def supported(shares: Matrices) -> Matrices:
 
 
 def linked(shares: Matrices) -> Bool[np.ndarray, "*N T S"]:
-    """Step 4: True where there is a link. The first of equal words has the link."""
+    """Step 4: True where there is a link. Equal shares are linked alike."""
     if not shares.size:
         return np.zeros(shares.shape, bool)
     of_source = shares / np.maximum(shares.sum(axis=-2, keepdims=True), np.finfo(shares.dtype).tiny)
-    by_row = _is_first_maximum(shares, axis=-1) & (shares > ROW)
-    return by_row | (_is_first_maximum(of_source, axis=-2) & (of_source > COLUMN))
+    by_row = (shares == shares.max(axis=-1, keepdims=True)) & (shares > ROW)
+    return by_row | (of_source == of_source.max(axis=-2, keepdims=True)) & (of_source > COLUMN)
 
 
 def _rows_to_one(numbers: Matrices) -> Matrices:
     """The numbers with each row divided by its sum; an empty row stays empty."""
     sums = numbers.sum(axis=-1, keepdims=True)
     return numbers / np.where(sums > 0.0, sums, 1.0)
-
-
-def _is_first_maximum(numbers: Matrices, *, axis: int) -> Bool[np.ndarray, "*N T S"]:
-    marks = np.zeros(numbers.shape, bool)
-    np.put_along_axis(marks, np.expand_dims(numbers.argmax(axis=axis), axis), True, axis=axis)
-    return marks
 
 
 def _linked_pairs(pairs: Pairs, model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:

@@ -424,19 +424,17 @@ def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[Renderab
         formula = " = ".join(filter(None, [step.symbol, step.formula]))
         value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
         yield f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}"
-    (symbol, values), is_vector = (steps[0].symbol, steps[0].values), steps[0].is_vector
+    symbol, values = steps[0].symbol, steps[0].values
     if steps[0].over == "row":
-        if is_vector:
+        if steps[0].is_vector:
             yield _indented([f"‖{symbol}‖ = {values.norm().item():.4g}   {_vectors(values)[0]}"])
         return
     labels = [["r", *map(str, explanation.heads)]]
     if steps[0].over == "keys":
         labels = [["j", *map(str, range(len(explanation.columns)))], ["column", *explanation.columns]]
-    columns = (
-        [[f"‖{symbol}‖", *_numbers(values.norm(dim=-1))], [symbol, *_vectors(values)]]
-        if is_vector
-        else [[step.symbol, *_numbers(step.values)] for step in steps]
-    )
+    columns = [[step.symbol, *_numbers(step.values)] for step in steps if not step.is_vector]
+    if steps[0].is_vector:
+        columns = [[f"‖{symbol}‖", *_numbers(values.norm(dim=-1))], [symbol, *_vectors(values)]]
     headings, *rows = zip(*labels, *columns, strict=True)
     right = [0, *range(len(labels), len(labels) + len(steps))]
     yield _indented([table(rows, headings=headings, right=right)])

@@ -3,10 +3,12 @@
 Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
 """
 
-from collections import defaultdict
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -34,6 +36,7 @@ from transformer_mt.views.words import membership, over_words
 
 _BATCH_TOKENS = 4_096
 
+Measured = TypeVar("Measured")
 # A number for each sentence.
 PerSentence = Float[np.ndarray, " N"]
 # The matches of one to four words, the number of such n-grams, and both lengths.
@@ -71,14 +74,11 @@ def word_weights(
             source, target = (_membership(tokenizer, text) for text in (pairs[row].source, pairs[row].target))
             read = np.roll(target, 1, axis=1)  # the decoder reads its symbol before the words
             sides = {"encoder": (source, source), "decoder": (target, read), "cross": (target, source)}
-            yield (
-                row,
-                {
-                    stack: over_words(of_heads[place, :, : down.shape[1], : across.shape[1]], down[:-1], across)
-                    for stack, of_heads in weights.items()
-                    for down, across in [sides[stack]]
-                },
-            )
+            matrices = {}
+            for stack, of_heads in weights.items():
+                down, across = sides[stack]
+                matrices[stack] = over_words(of_heads[place, :, : down.shape[1], : across.shape[1]], down[:-1], across)
+            yield row, matrices
 
 
 def _membership(tokenizer: Tokenizer, text: str) -> Float[np.ndarray, "W N"]:
@@ -87,60 +87,58 @@ def _membership(tokenizer: Tokenizer, text: str) -> Float[np.ndarray, "W N"]:
     return membership([*range(len(words(text))), symbol], [*tokenizer.word_of_piece(text), symbol])
 
 
-def sentence_losses(model: Seq2Seq, encoded: EncodedPairs, *, without: Collection[HeadName] = ()) -> PerSentence:
-    """−log p of the reference of each pair, in nats, summed over `target_lengths` tokens; heads can be off."""
+def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadName, Measured]:
+    """The measurement with each head switched off, one at a time."""
+    measured = {}
+    for name in head_names(model):
+        with without_heads(model, [name]):
+            measured[name] = measure()
+    return measured
+
+
+def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> PerSentence:
+    """−log p of the reference of each pair, in nats, summed over `target_lengths` tokens."""
     losses = np.zeros(len(encoded))
-    with evaluating(model), without_heads(model, without):
+    with evaluating(model):
         for rows, batch in batches(encoded, model):
             losses[rows.numpy()] = _losses(model, batch).double().numpy(force=True)
     return losses
 
 
-def losses_without_each(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerSentence]:
-    """The losses with each head switched off, one at a time."""
-    return {name: sentence_losses(model, encoded, without=[name]) for name in head_names(model)}
-
-
 def mask_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerSentence]:
     """|∂L/∂ξ| of each pair's loss at ξ = 1, where ξ is the head's number in the mask (Michel et al. 2019, §4.1)."""
     layers = attention_layers(model)
-    slopes = {name: np.zeros(len(encoded)) for name in head_names(model)}
+    every = [layer._replace(head=head + 1) for layer, module in layers.items() for head in range(module.heads)]
+    slopes = np.zeros((len(every), len(encoded)))
     for rows, batch in batches(encoded, model):
-        masks = {
-            module: torch.ones(len(batch.source), module.heads, device=batch.source.device, requires_grad=True)
-            for module in layers.values()
-        }
+        ones = torch.ones(len(rows), 1, device=batch.source.device)
+        masks = {module: ones.repeat(1, module.heads).requires_grad_() for module in layers.values()}
         with evaluating(model, gradients=True), gated(masks):
             gradients = torch.autograd.grad(_losses(model, batch).sum(), list(masks.values()))
-        for (layer, module), gradient in zip(layers.items(), gradients, strict=True):
-            for head in active_heads(module):
-                slopes[layer._replace(head=head)][rows.numpy()] = gradient[:, head - 1].abs().double().numpy(force=True)
-    return slopes
+        slopes[:, rows.numpy()] = torch.cat(gradients, dim=1).T.abs().double().numpy(force=True)
+    by_name = dict(zip(every, slopes, strict=True))
+    return {name: by_name[name] for name in head_names(model)}
 
 
 def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
     """The rise of the loss without each head, in nats a target token."""
-    before = sentence_losses(model, encoded)
-    return _per_token({name: after - before for name, after in losses_without_each(model, encoded).items()}, encoded)
+    before, tokens = sentence_losses(model, encoded).sum(), int(encoded.target_lengths.sum())
+    without = without_each(model, lambda: sentence_losses(model, encoded).sum())
+    return {name: float(after - before) / tokens for name, after in without.items()}
 
 
 def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
     """The mean of |∂L/∂ξ| over sentences, in nats a target token."""
-    return _per_token(mask_gradients(model, encoded), encoded)
-
-
-def _per_token(sums: Mapping[HeadName, PerSentence], encoded: EncodedPairs) -> dict[HeadName, float]:
     tokens = int(encoded.target_lengths.sum())
-    return {name: float(of_sentences.sum()) / tokens for name, of_sentences in sums.items()}
+    return {name: float(slopes.sum()) / tokens for name, slopes in mask_gradients(model, encoded).items()}
 
 
 def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
     """`mean_gradients` divided in each layer by their Euclidean norm (Michel et al. 2019, §4.1); zeros stay."""
     importance = mean_gradients(model, encoded)
-    squares: dict[HeadName, float] = defaultdict(float)
-    for name, value in importance.items():
-        squares[name._replace(head=0)] += value**2
-    return {name: value / (squares[name._replace(head=0)] ** 0.5 or 1.0) for name, value in importance.items()}
+    layers = groupby(importance, key=lambda name: name[:2])
+    norms = {layer: math.hypot(*(importance[name] for name in names)) for layer, names in layers}
+    return {name: value / (norms[name[:2]] or 1.0) for name, value in importance.items()}
 
 
 # How much each head matters to the loss of the pairs.
@@ -157,13 +155,12 @@ def _losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
     return losses.view_as(batch.labels).sum(dim=1)
 
 
-def bleu_statistics(translator: Translator, pairs: Pairs, *, without: Collection[HeadName] = ()) -> Statistics:
-    """The statistics of each translation beside all that its pair knows to be right; heads can be off."""
+def bleu_statistics(translator: Translator, pairs: Pairs) -> Statistics:
+    """The statistics of each translation beside all that its pair knows to be right."""
     from sacrebleu.metrics.bleu import BLEU  # slow to import
 
-    with without_heads(translator.model, without):
-        translations = translator.translate([pair.source for pair in pairs])
-    metric, texts = BLEU(effective_order=True), [best.text for best, *_ in translations]
+    texts = [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
+    metric = BLEU(effective_order=True)
     scores = [metric.sentence_score(text, list(pair.translations)) for text, pair in zip(texts, pairs, strict=True)]
     return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores], np.float64)
 
@@ -187,10 +184,8 @@ def bleu_change(before: Statistics, after: Statistics, resampling: Resampling) -
 def bleu_without_each(translator: Translator, pairs: Pairs) -> tuple[Estimate, dict[HeadName, Estimate]]:
     """BLEU of the translations, and its change without each head, one at a time."""
     whole, resampling = bleu_statistics(translator, pairs), Resampling(len(pairs))
-    changes = {
-        name: bleu_change(whole, bleu_statistics(translator, pairs, without=[name]), resampling)
-        for name in head_names(translator.model)
-    }
+    without = without_each(translator.model, lambda: bleu_statistics(translator, pairs))
+    changes = {name: bleu_change(whole, statistics, resampling) for name, statistics in without.items()}
     return bleu_change(np.zeros_like(whole), whole, resampling), changes
 
 
@@ -204,10 +199,7 @@ class ModelScores:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The heads that were switched off, the number there was, the importance of each, and the scores of both models.
-
-    `change` is that of the scores, with intervals of their differences.
-    """
+    """The heads that were switched off, their number before, the importance of each, the scores, and their change."""
 
     pruned: tuple[HeadName, ...]
     heads: int
@@ -248,10 +240,11 @@ def _scores(
     translator: Translator, pairs: Pairs, encoded: EncodedPairs, pruned: Collection[HeadName]
 ) -> Iterator[ModelScores]:
     """The scores with all heads and without the pruned ones, and the change."""
-    before, after = (sentence_losses(translator.model, encoded, without=heads) for heads in ((), pruned))
-    whole, less = (bleu_statistics(translator, pairs, without=heads) for heads in ((), pruned))
-    nothing, tokens = np.zeros_like(whole), encoded.target_lengths.double().numpy()
-    resampling = Resampling(len(encoded))
+    before, whole = sentence_losses(translator.model, encoded), bleu_statistics(translator, pairs)
+    with without_heads(translator.model, pruned):
+        after, less = sentence_losses(translator.model, encoded), bleu_statistics(translator, pairs)
+    resampling, tokens = Resampling(len(encoded)), encoded.target_lengths.double().numpy()
+    nothing = np.zeros_like(whole)
     for losses, first, second in ((before, nothing, whole), (after, nothing, less), (after - before, whole, less)):
         yield ModelScores(resampling.estimate(losses, tokens), bleu_change(first, second, resampling))
 

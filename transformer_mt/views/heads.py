@@ -4,13 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
-from transformer_mt.corpus.pairs import Pairs, words
+from transformer_mt.corpus.pairs import Pairs, SentencePair, Tree, words
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.registry import STACKS, HeadName
 from transformer_mt.translation.translator import Translator
@@ -18,12 +18,11 @@ from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.faithfulness import kendall
 from transformer_mt.views.head_importance import (
     bleu_without_each,
-    losses_without_each,
     normalised_gradients,
     sentence_losses,
+    without_each,
     word_weights,
 )
-from transformer_mt.views.relations import Kind, instances
 from transformer_mt.views.text import rendered, table
 from transformer_mt.views.words import is_word
 
@@ -35,6 +34,56 @@ LOOKS = {
 
 # A relation with fewer cases is not in the text: its share says little.
 CASES = 20
+
+
+class Kind(NamedTuple):
+    """A relation of Universal Dependencies, or `antecedent`, and the end that is looked for, `head` or `dependent`."""
+
+    relation: str
+    looked_for: str
+
+
+class Instance(NamedTuple):
+    """A case of a relation: the column that the row of a word should look at; both are counted over `words(text)`.
+
+    `offset` is the distance in words from the row's own word or, in cross-attention, from the source word that it is
+    linked with.
+    """
+
+    kind: Kind
+    row: int
+    column: int
+    offset: int
+
+
+def instances(pair: SentencePair, stack: str) -> Iterator[Instance]:
+    """The cases in a stack's matrix of a pair; none where the corpus does not know them.
+
+    In the encoder these are the relations of the source. In the decoder those of the target, as far as they lead back:
+    the row of a word is where it is written, and only words before it have been read. In cross-attention a word of the
+    target stands for the source word that it is linked with, whose relations lead to other source words.
+    """
+    if pair.structure is None:
+        return
+    source, target = pair.structure
+    if stack == "encoder":
+        yield from _of_tree(source)
+    elif stack == "decoder":
+        yield from (case for case in _of_tree(target) if case.column < case.row)
+    else:
+        links = set(pair.links or ())
+        for case in _of_tree(source):
+            for own, row in sorted(links):
+                if own == case.row and (case.column, row) not in links:
+                    yield case._replace(row=row)
+
+
+def _of_tree(tree: Tree) -> Iterator[Instance]:
+    for place, node in enumerate(tree):
+        for relation, head in ((node.relation, node.head), ("antecedent", node.antecedent)):
+            if head is not None and head >= 0:
+                yield Instance(Kind(relation, "head"), place, head, head - place)
+                yield Instance(Kind(relation, "dependent"), head, place, place - head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +163,11 @@ def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -
         for stack in stacks:
             stack.add(row, weights[stack.stack])
     resampling = Resampling(len(pairs))
-    losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
     looks = {name: figures for stack in stacks for name, figures in stack.looks(resampling)}
-    gradients, without = normalised_gradients(model, encoded), losses_without_each(model, encoded)
-    rises = {name: resampling.estimate(of_sentences - losses, tokens) for name, of_sentences in without.items()}
+    losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
+    without = without_each(model, lambda: sentence_losses(model, encoded))
+    rises = {name: resampling.estimate(after - losses, tokens) for name, after in without.items()}
+    gradients = normalised_gradients(model, encoded)
     whole, changes = bleu_without_each(translator, pairs) if bleu else (None, {})
     return HeadTable(
         sentences=len(pairs),
