@@ -56,6 +56,7 @@ def test_files_give_a_line_a_pair(trained: str, tmt: Tmt) -> None:
 def test_layer_and_head_take_other_heads(trained: str, tmt: Tmt) -> None:
     record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--layer", "1", "--head", "2").out)
     assert (record["heads"], record["chosen_by"]) == (["cross.1.2"], "given")
+    assert json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--head", "2").out)["heads"] == ["cross.1.2"]
     record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--layer", "1").out)
     assert record["heads"] == ["cross.1.1", "cross.1.2"]
 
@@ -86,9 +87,8 @@ def test_control_characters_are_escaped(trained: str, tmt: Tmt) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([*GIVEN, "--head", "1"], "--head 1: in which layer? give --layer too"),
         ([*GIVEN, "--layer", "2"], "--layer: there is no '2'; give a number from 1 to 1 or all"),
-        ([*GIVEN, "--layer", "1", "--head", "7"], "--head: there is no '7'; layer 1 has 1, 2, mean and all"),
+        ([*GIVEN, "--layer", "1", "--head", "7"], "--head: there is no '7'; choose one of 1, 2, mean and all"),
         (["--input", "a.de"], "--input, --target-file: each needs the other; give both"),
         (
             ["x", "--input", "a.de", "--target-file", "a.en"],

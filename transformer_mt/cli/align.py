@@ -1,4 +1,4 @@
-"""`tmt align`: the words of a sentence and of its translation that belong together."""
+"""`tmt align`: links between the words of a sentence and of its translation."""
 
 from collections.abc import Generator
 from contextlib import closing
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 _PAIRS_AT_A_TIME = 1_000
 
+Input = Annotated[
+    Path | None, typer.Option("--input", metavar="FILE", help="Link the lines of a file; needs --target-file.")
+]
+TargetFile = Annotated[
+    Path | None, typer.Option("--target-file", metavar="FILE", help="Their translations, line by line.")
+]
+
 
 @with_sentence_options
 def align(
@@ -29,12 +36,8 @@ def align(
     target: Target = None,
     layer: Layer = None,
     head: Head = None,
-    input: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE", help="Link the lines of a file; needs --target-file.")
-    ] = None,
-    target_file: Annotated[
-        Path | None, typer.Option("--target-file", metavar="FILE", help="Their translations, line by line.")
-    ] = None,
+    input: Input = None,
+    target_file: TargetFile = None,
     *,
     options: SentenceOptions,
 ) -> None:
@@ -48,8 +51,7 @@ def align(
       tmt align --input letters.de --target-file letters.en > links.txt
 
     First come the links in Pharaoh format, source word and target word counted from 0; then both sentences with the
-    number of every word, and in brackets the source words that a target word is linked to. Punctuation marks are
-    counted and not linked.
+    number of every word, and in brackets the source words that a target word is linked to. Punctuation has no links.
 
     The heads that are averaged were chosen on validation pairs when training ended, and stand in the run's
     alignment.json: those with the fewest wrong links, or all where no links are known. --layer and --head take others.
@@ -58,32 +60,34 @@ def align(
     shares[target][source], heads, chosen_by (links, guess or given) and, of a single sentence, never_seen.
     """
     from transformer_mt.cli.load import open_run
-    from transformer_mt.cli.terminal import result
-    from transformer_mt.views.align import align as link
-    from transformer_mt.views.align import alignment_lines
-    from transformer_mt.views.data import to_json
+    from transformer_mt.views import align as view
 
-    if head is not None and layer is None:
-        raise InputError(f"--head {head}: in which layer? give --layer too")
-    if input is not None or target_file is not None:
-        if input is None or target_file is None:
-            raise InputError("--input, --target-file: each needs the other; give both")
+    if (input is None) != (target_file is None):
+        raise InputError("--input, --target-file: each needs the other; give both")
+    if input is not None and target_file is not None:
         if sentence is not None or options.npz is not None:
             raise InputError("--input: reads files of pairs and prints lines; leave SENTENCE and --npz out")
         run = open_run(model, options, device=options.device, quiet=options.quiet)
-        chosen = _chosen(run, layer, head, quiet=options.quiet)
-        with closing(_pairs(input, target_file, run.translator)) as pairs:
-            while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
-                for alignment in link(run.translator.model, run.translator.tokenizer, part, chosen):
-                    result(escaped_json(to_json(alignment)) if options.as_json else alignment.pharaoh)
+        _align_files(run, input, target_file, _chosen(run, layer, head, quiet=options.quiet), as_json=options.as_json)
         return
     loaded = load_sentence(sentence, target, model=model, options=options)
     chosen = _chosen(loaded.run, layer, head, quiet=options.quiet)
-    pair = SentencePair(loaded.source, loaded.target)
     for text, place in ((loaded.source, "SENTENCE"), (loaded.target, "--target")):
         loaded.run.translator.require_fitting(text, place)
-    (alignment,) = link(loaded.model, loaded.tokenizer, [pair], chosen)
-    emit([alignment], lambda _: alignment_lines(alignment), sentences=[loaded], options=options)
+    (alignment,) = view.align(loaded.model, loaded.tokenizer, [SentencePair(loaded.source, loaded.target)], chosen)
+    emit([alignment], lambda _: view.alignment_lines(alignment), sentences=[loaded], options=options)
+
+
+def _align_files(run: "OpenedRun", source: Path, target: Path, chosen: "AlignmentHeads", *, as_json: bool) -> None:
+    """Print the links of each pair of lines."""
+    from transformer_mt.cli.terminal import result
+    from transformer_mt.views.align import align as link
+    from transformer_mt.views.data import to_json
+
+    with closing(_pairs(source, target, run.translator)) as pairs:
+        while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
+            for alignment in link(run.translator.model, run.translator.tokenizer, part, chosen):
+                result(escaped_json(to_json(alignment)) if as_json else alignment.pharaoh)
 
 
 def alignment_heads(run: "OpenedRun", *, quiet: bool = False) -> "AlignmentHeads":
@@ -108,15 +112,15 @@ def _chosen(run: "OpenedRun", layer: str | None, head: str | None, *, quiet: boo
     from transformer_mt.views.align import cross_heads
 
     names = cross_heads(run.translator.model)
-    if layer is None or not names:
+    if not names or (layer is None and head is None):
         return alignment_heads(run, quiet=quiet)
-    of_layer = [name for name in names if layer in ("all", str(name.layer))]
+    of_layer = [name for name in names if layer in (None, "all", str(name.layer))]
     chosen = [name for name in of_layer if head in (None, "all", "mean", str(name.head))]
     if not of_layer:
         raise InputError(f"--layer: there is no {layer!r}; give a number from 1 to {names[-1].layer} or all")
     if not chosen:
         numbers = ", ".join(dict.fromkeys(str(name.head) for name in of_layer))
-        raise InputError(f"--head: there is no {head!r}; layer {layer} has {numbers}, mean and all")
+        raise InputError(f"--head: there is no {head!r}; choose one of {numbers}, mean and all")
     return AlignmentHeads(heads=tuple(chosen), chosen_by="given")
 
 

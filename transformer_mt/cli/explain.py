@@ -10,16 +10,11 @@ from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, wi
 
 Word = Annotated[
     str | None,
-    typer.Option(
-        "--word",
-        metavar="WORD",
-        help="A word of the translation or of the sentence, or its number from 1. [the first of 4 letters or more]",
-    ),
+    typer.Option("--word", metavar="WORD", help="A word of either text, or its number. [the first long one]"),
 ]
 Piece = Annotated[int, typer.Option("--piece", metavar="N", help="Which piece of the word, from 1.")]
 OneStack = Annotated[
-    str | None,
-    typer.Option("--stack", metavar="NAME", help="Which attention: cross, decoder or encoder. [what has the word]"),
+    str | None, typer.Option("--stack", metavar="NAME", help="cross, decoder or encoder. [one that has the word]")
 ]
 OneLayer = Annotated[
     int | None, typer.Option("--layer", metavar="N", help="A layer counted from 1. [that of the head]")
@@ -52,15 +47,10 @@ def explain(
       tmt explain "Der Hund schläft." --target "The dog sleeps." --word 2 --head 1
 
     Each step has a line of words, its formula and its numbers; the end says in words which columns gave most. A word of
-    the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder.
-
-    Without --word it takes the first word of four letters or more, since shorter ones are mostly articles, pronouns and
-    the like. Of the heads that --stack, --layer and --head leave open it takes the one without which the
-    log-probability of the word's piece falls most, each being switched off in turn; in the encoder, that of the whole
-    translation.
-
-    Rows and columns are pieces of words, because these are what the model computes with; numbers of a word would be
-    sums and means of theirs. --json and --npz have all numbers, of vectors all entries.
+    the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder. Without
+    --word it takes the first word of four letters or more. Of the heads that --stack, --layer and --head leave open it
+    takes the one without which the log-probability of the word's piece, or in the encoder that of the translation,
+    falls most. Rows and columns are pieces of words. --json and --npz have all entries of vectors.
     """
     from transformer_mt.views import explain as view
 

@@ -68,19 +68,17 @@ def heads(
 
     The model is given the reference translations. Where a head looks is told in words: the entropy of its weights in
     bits, its mean distance, and the percentage of weight on the word before, at the same place and after, on words that
-    the gold links name, on punctuation marks, and on </s>, or <s> in the decoder, where the row of a word is that in
-    which it is written. A relation is found where the word with the most weight is the true one, the word itself and
-    </s> aside; a fixed offset is the best guess that does not look at the sentence (Clark et al. 2019, §4.2). Relations
-    need a corpus with structure, such as the built-in one; cross-attention finds those of the source word that a target
-    word is linked with. Of at least 20 cases in the text, all in --json.
+    the gold links name, on punctuation marks, and on </s>, or <s> in the decoder, where a word's row is the one that
+    writes it. A relation is found where the word with the most weight, the word itself and </s> aside, is the true
+    one; a fixed offset is the best guess that does not look at the sentence (Clark et al. 2019, §4.2). Relations need a
+    corpus with structure, such as the built-in one, and in the text at least 20 cases.
 
     What is lost without a head is the rise of the loss when it is switched off; beside it stands its importance by the
     gradient of the loss in the head mask, normalised in every layer; Kendall's tau tells how far the two agree.
 
     --prune writes a run in which the least important heads are masked (Michel et al. 2019; model.attention.head_mask in
     its configuration), and shows loss and BLEU on the same sentences before and after. Every command takes such a run,
-    and tmt train --from trains it on. Heads are ranked by that gradient, unnormalised, or normalised as in that paper;
-    or exactly, by what is lost.
+    and tmt train --from trains it on.
 
     --faithful takes each source word out of the sentence, and compares how far ln p of each target word falls with
     what attention, and every other method, says of it: where the picture misleads.

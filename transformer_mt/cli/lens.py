@@ -25,10 +25,8 @@ def lens(
 
     A row stands for a subword of the translation. In each column is what would be likeliest there if the model ended
     after that layer: its last norm and its output matrix are applied early (the logit lens). A * stands from the layer
-    on that decides: from there to the last it says what is written. The last column is what the model says.
-
-    The layers of a recurrent model are not joined by a residual path, so nothing can read the lower ones: it shows the
-    last alone.
+    on that decides: from there to the last it says what is written. Of a recurrent model, whose layers no residual path
+    joins, only the last layer can be read.
 
     --json prints one object: source, target, layers, never_seen; positions, each with piece, decided (a layer, null
     where it is not what the model would write) and layers, of which each has the piece's probability and its guesses;

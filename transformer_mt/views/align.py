@@ -14,6 +14,7 @@ A matrix of attention weights becomes links in these steps:
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -95,10 +96,7 @@ def cross_heads(model: Seq2Seq) -> list[HeadName]:
 
 
 def guess_heads(model: Seq2Seq) -> AlignmentHeads | None:
-    """All heads of the cross-attention, the best guess where no links are known; None for a model without any.
-
-    In the default model their mean has a lower error rate (5.8 %) than any layer (6.3 to 11.1 %) or head (from 12.5 %).
-    """
+    """All heads of the cross-attention, the best guess where no links are known; None for a model without any."""
     heads = cross_heads(model)
     return AlignmentHeads(heads=tuple(heads), chosen_by="guess") if heads else None
 
@@ -112,7 +110,7 @@ def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> Ali
     heads = cross_heads(model)
     if not pairs or not heads:
         return guess_heads(model)
-    layers = [tuple(name for name in heads if name.layer == layer) for layer in sorted({name.layer for name in heads})]
+    layers = [tuple(of_layer) for _, of_layer in groupby(heads, key=lambda name: name.layer)]
     candidates = list(dict.fromkeys([tuple(heads), *layers, *((name,) for name in heads)]))
     weights = _mean_weights(model, tokenizer, pairs, candidates)
     predicted = [

@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby, product
 from typing import Any, Literal, NamedTuple
 
-import torch
 from jaxtyping import Float
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -252,12 +251,9 @@ def _layer_of(shown: Sequence[Shown], module: MaskedHeads, row: int, *, embedded
 
 def _step(shown: Shown, row: int, head: int) -> Step:
     """The numbers of the row and the head, taken out of a value by the names of its axes."""
-    axes = shown.axes.split()
-    wanted = {"B": 0, "H": head, "Q": row}
-    place = [
-        slice(None) if axis not in wanted else 0 if size == 1 else wanted[axis]
-        for axis, size in zip(axes, shown.value.shape, strict=True)
-    ]
+    axes, wanted = shown.axes.split(), {"B": 0, "H": head, "Q": row}
+    sizes = zip(axes, shown.value.shape, strict=True)
+    place = [min(wanted[axis], size - 1) if axis in wanted else slice(None) for axis, size in sizes]
     formula = getattr(shown.module, "formulas", {}).get(shown.symbol, "")
     return Step(shown.symbol, formula, shown.value[tuple(place)].detach().cpu(), "keys" if "K" in axes else "row")
 
@@ -328,8 +324,7 @@ def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[st
         folded = [fold(each) for each in sides[title]]
         if fold(word) in folded:
             return title, folded.index(fold(word))
-    numbers = [str(number) for number in range(1, len(words) + 1)]
-    if word in numbers:
+    if word in (numbers := [str(number + 1) for number in range(len(words))]):
         return first, numbers.index(word)
     remedy = suggest(word, dict.fromkeys(each for words in sides.values() for each in words))
     raise InputError(f"--word: there is no {word!r} in {' or '.join(sides)}; {remedy}")
@@ -452,12 +447,10 @@ def _vectors(values: Tensor) -> list[str]:
 
 def _numbers(values: Tensor) -> list[str]:
     """The numbers of a column with one count of decimals: three, or as many as give the largest four digits."""
-    if values.dtype == torch.bool:
-        return ["yes" if value else "·" for value in values.tolist()]
     if not values.dtype.is_floating_point:
-        return list(map(str, values.tolist()))
+        return [str(value).replace("True", "yes").replace("False", "·") for value in values.tolist()]
     largest = values.abs().amax().item()
-    decimals = min(max(3, 3 - math.floor(math.log10(largest))), 9) if 0.0 < largest < math.inf else 3
+    decimals = min(max(3, 3 - math.floor(math.log10(largest))), 9) if largest else 3
     return [f"{value:z.{decimals}f}" for value in values.tolist()]
 
 

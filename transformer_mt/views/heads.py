@@ -157,7 +157,6 @@ def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -
     """The table of a model over pairs of which none is too long for it; for BLEU it translates once a head."""
     model, names = translator.model, head_names(translator.model)
     encoded = encode_pairs(pairs, translator.tokenizer, max_length=model.max_length)
-    assert len(encoded) == len(pairs)
     stacks = [_Stack(stack, list(of_stack), pairs) for stack, of_stack in groupby(names, key=lambda name: name.stack)]
     for row, weights in word_weights(model, translator.tokenizer, pairs):
         for stack in stacks:

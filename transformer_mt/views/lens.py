@@ -100,15 +100,15 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
 
     A row stands for a piece, a column for a layer. Layers that do not fit into `width` make another block below.
     """
-    labels = ("writes", *lens.pieces)
-    layers = [_column(lens, number) for number in range(1, len(lens.guesses) + 1)]
+    numbers = range(1, len(lens.guesses) + 1)
+    labels, *layers = ("writes", *lens.pieces), *(_column(lens, number) for number in numbers)
     first, *widths = (max(cell_len(escape_controls(cell)) for cell in column) for column in (labels, *layers))
     beside = max(1, (width - first) // (max(widths) + 2))
     for start in range(0, len(layers), beside):
         block = zip(labels, *layers[start : start + beside], strict=True)
         yield from (line.plain for line in rendered(table(block), width=width))
         yield ""
-    for layer in (*range(1, len(layers) + 1), None):
+    for layer in (*numbers, None):
         words = [word for word, decided in zip(lens.words, lens.words_decided, strict=True) if decided == layer]
         if words:
             where = "not what the model would write" if layer is None else f"decided from layer {layer} on"
