@@ -1,4 +1,4 @@
-"""Where a model runs and how precisely: the processor, and the number format of its matrix products."""
+"""The processor that a model runs on, and the number format of its matrix products."""
 
 import re
 from contextlib import AbstractContextManager, nullcontext

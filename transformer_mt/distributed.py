@@ -43,7 +43,7 @@ class Distributed:
 
     @property
     def is_main(self) -> bool:
-        """Whether this process writes files and messages for all."""
+        """True in the process that writes files and messages for all."""
         return self.rank == 0
 
     def all_reduce(self, value: Number) -> Number:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,12 +35,9 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The batch on another device."""
-        return replace(
-            self,
-            source=self.source.to(device, non_blocking=True),
-            decoder_input=self.decoder_input.to(device, non_blocking=True),
-            labels=self.labels.to(device, non_blocking=True),
-        )
+        tensors = ("source", "decoder_input", "labels")
+        moved: dict[str, Any] = {name: getattr(self, name).to(device, non_blocking=True) for name in tensors}
+        return replace(self, **moved)
 
 
 class BatchPlan:

@@ -34,9 +34,9 @@ class TokenColumn:
         self.lengths: Lengths = torch.from_numpy(np.concatenate([np.zeros(0, np.int32), *lengths]))
 
     def __getitem__(self, row: int) -> Int[Tensor, " N"]:
-        number = int(np.searchsorted(self._firsts, row, side="right")) - 1
-        offsets, ids = self._chunks[number]
-        place = row - self._firsts[number]
+        chunk = int(np.searchsorted(self._firsts, row, side="right")) - 1
+        offsets, ids = self._chunks[chunk]
+        place = row - self._firsts[chunk]
         return torch.from_numpy(ids[offsets[place] : offsets[place + 1]].astype(np.int64))
 
     def padded(self, rows: Indices) -> Int[Tensor, "B L"]:
@@ -56,7 +56,7 @@ class EncodedPairs:
         self.source, self.target = TokenColumn(table["source"]), TokenColumn(table["target"])
         self.pair_index: Indices = torch.from_numpy(table["pair_index"].to_numpy().copy())
         self.too_long = too_long
-        # Tokens of each source, and those that the decoder predicts for each target, `EOS` included in both.
+        # Tokens of each source, and tokens that the decoder predicts for each target, `EOS` included in both.
         self.source_lengths: Lengths = self.source.lengths
         self.target_lengths: Lengths = self.target.lengths + 1
 
@@ -74,7 +74,7 @@ class EncodedPairs:
         return cls(pa.concat_tables(tables), too_long=sum(part.too_long for part in parts))
 
     def batch(self, rows: Sequence[int] | Indices) -> Batch:
-        """The padded batch of these pairs, counted from 0 over those that were kept."""
+        """The padded batch of these pairs, counted from 0 over the kept ones."""
         index = torch.as_tensor(rows)
         target, ends = self.target.padded(index), self.target.lengths[index].long()
         labels = F.pad(target, (0, 1), value=PAD)

@@ -42,7 +42,7 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class ChosenBy:
-    """Marks a union of sections of which the value of `key` chooses one; without it, the first is meant.
+    """Marks a union of sections; the value of `key` chooses one of them, the first where there is none.
 
     The default of that key is a section's name, which stands nowhere else.
     """
@@ -68,7 +68,7 @@ class ChosenBy:
 
 
 class BuiltinConfig(Section):
-    """How much of the built-in corpus to use: the first pairs of every split."""
+    """The part of the built-in corpus to use: the first pairs of every split."""
 
     train: Pairs = 40_000
     """Sentence pairs for training; there are 40,000."""
@@ -83,7 +83,7 @@ Problem = Literal["empty", "long", "ratio", "copy", "control", "script", "duplic
 
 
 class DataConfig(Section):
-    """Which corpus, in which direction, and which of its pairs are kept."""
+    """The corpus, the direction of translation, and the pairs to keep."""
 
     corpus: str = "builtin"
     """`builtin`, a hub data set `owner/name[:configuration][@revision]`, a folder, a file, or a pair
@@ -91,7 +91,7 @@ class DataConfig(Section):
     mixture: dict[str, Annotated[float, Field(gt=0.0, le=1e6)]] = {}
     """Further corpora to train on, named as `corpus` is, each with its weight; that of `corpus` is 1."""
     streaming: bool = False
-    """Whether the training data is read from a table or the hub while training, instead of being stored first."""
+    """Read the training data from a table or the hub while training, instead of storing it first."""
     source_language: str = "auto"
     """The language to translate from, as the corpus names it; `auto` takes it from file names or columns."""
     target_language: str = "auto"
@@ -120,11 +120,11 @@ class TokenizerConfig(Section):
     """The joint sentencepiece vocabulary of both languages."""
 
     kind: Literal["unigram", "bpe"] = "unigram"
-    """How it is learned: as a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
+    """Kind of vocabulary: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
     vocabulary_size: Annotated[int, Field(gt=0, le=10**6)] = 2_800
     """Subwords, special symbols and 256 bytes included."""
     whole_words: Annotated[int, Field(ge=0, le=10**5)] = 150
-    """How many of the commonest words per language are one subword each; together at most half of the subwords."""
+    """Number of the commonest words per language that are one subword each; at most half of the subwords."""
     sample: Annotated[int, Field(gt=0, le=10**8)] = 500_000
     """Maximum training pairs per corpus to learn the vocabulary from, taken evenly from all."""
     sampling: Literal["none", "subword"] = "none"
@@ -141,17 +141,17 @@ class AttentionConfig(Section):
     """
 
     kind: str = "softmax"
-    """How weights arise: by a softmax over scores, or `linear`, as running sums without a matrix of scores."""
+    """Kind of attention: a `softmax` over scores, or `linear`, running sums without a matrix of scores."""
     heads: Width = 4
     """Heads of every attention; they divide `model.width`."""
     qk_projection: str = "independent"
-    """How the heads' queries and keys are projected: each by matrices of its own, or shared ones."""
+    """Projection of the heads' queries and keys: by matrices of their own, or shared ones."""
     score: str = "scaled_dot"
-    """How well a query fits a key."""
+    """Score of a query and a key."""
     position: str = "sinusoidal"
-    """How token positions are encoded."""
+    """Encoding of token positions."""
     graph: str = "complete"
-    """Which positions may attend to which in self-attention."""
+    """Graph of self-attention: the positions that each position may attend to."""
     dropout: Probability = 0.0
     """Dropout probability of attention weights."""
     head_mask: tuple[Head, ...] = ()
@@ -186,7 +186,7 @@ class TransformerConfig(_Model):
     norm: str = "layer"
     """The normalisation around each layer."""
     residual: str = "pre_norm"
-    """Whether the norm stands before a layer or after it."""
+    """Place of the norm, before a layer or after it."""
     attention: AttentionConfig = AttentionConfig()
 
 
@@ -197,7 +197,7 @@ class RecurrentConfig(_Model):
     encoder_layers: Layers = 1
     decoder_layers: Layers = 1
     score: str = "additive"
-    """How well a decoder state fits a source state; `none` is a model without attention."""
+    """Score of a decoder state and a source state; `none` is a model without attention."""
 
 
 ModelConfig = Annotated[TransformerConfig | RecurrentConfig, ChosenBy("kind")]
@@ -207,7 +207,7 @@ class CrossEntropyConfig(Section):
     """Cross-entropy against smoothed labels."""
 
     name: str = "cross_entropy"
-    """What training minimises."""
+    """Training objective."""
     label_smoothing: Probability = 0.1
     """The share ε of each label that is spread evenly over the vocabulary."""
 
@@ -297,7 +297,7 @@ ScheduleConfig = Annotated[
 
 
 class TrainingConfig(Section):
-    """How long and how to train."""
+    """Length, pace and record of training."""
 
     seed: Seed = 1
     """Seed of the initial weights, the order of batches, dropout and sampling."""
@@ -324,7 +324,7 @@ class TrainingConfig(Section):
     best_metric: str = "loss"
     """The validation metric by which the best weights are chosen."""
     averaging: str = "ema"
-    """How the weights to use are averaged over training."""
+    """Average over training that gives the weights to use."""
     average_checkpoints: Annotated[int, Field(gt=0, le=1_000)] = 5
     """Checkpoints in the averages `last` and `best`."""
     ema_decay: Probability = 0.996
@@ -334,11 +334,11 @@ class TrainingConfig(Section):
     precision: str = "auto"
     """Number format of matrix products; `auto` takes bfloat16, or else float16, where the processor is faster at it."""
     tensorboard: bool = False
-    """Whether to write the metrics for TensorBoard too; needs the extra `tensorboard`."""
+    """Write the metrics for TensorBoard too; needs the extra `tensorboard`."""
 
 
 class SearchConfig(Section):
-    """How translations are searched.
+    """The search for translations.
 
     The score of a hypothesis is its log-probability divided by ((5 + length) / 6) ** length_penalty (Wu et al. 2016,
     eq. 14).
@@ -349,7 +349,7 @@ class SearchConfig(Section):
     length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
     """0 ranks by probability alone, which favours short translations; larger values favour longer ones."""
     sample: bool = False
-    """Whether to sample translations instead of searching for the likeliest."""
+    """Sample translations instead of searching for the likeliest."""
     temperature: Annotated[float, Field(ge=1e-3, le=1e3)] = 1.0
     """When sampling: below 1, likely subwords become likelier; above 1, unlikely ones."""
     top_k: Annotated[int, Field(ge=0, le=10**6)] = 0
@@ -393,7 +393,7 @@ class Config(Section):
     init_from: InitFromConfig = InitFromConfig()
 
 
-# The sections of which a name chooses one: the key with the name, and the sections by name.
+# The fields whose section is chosen by a name: the key with the name, and the sections by name.
 CHOSEN: dict[str, tuple[ChosenBy, dict[str, type[Section]]]] = {
     field: (mark, mark.table(get_args(info.annotation)))
     for field, info in Config.model_fields.items()

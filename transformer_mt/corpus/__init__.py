@@ -1,4 +1,4 @@
-"""Where sentence pairs come from, and what is done to them before training. Read in this order:
+"""Sentence pairs: their sources, and their cleaning before training. Read in this order:
 
 pairs       a sentence pair with its word links and trees; what counts as a word
 source      what `--data` can name; the interface of all that a split is read from; the choice of languages and columns

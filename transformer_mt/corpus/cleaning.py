@@ -68,7 +68,7 @@ class Example:
 
 @dataclass(frozen=True)
 class SplitReport:
-    """How many pairs of a split were read and kept, and how many had each problem.
+    """Numbers of pairs of a split that were read, that were kept, and that had each problem.
 
     A pair that is left out counts for the problem that left it out and for those before that in `PROBLEMS`. `removed`
     are the problems that leave pairs out, so `read` is `kept` and the `found` of all `removed`.
@@ -141,8 +141,8 @@ class Cleaner:
 
     def main_scripts(self) -> list[int]:
         """The script of most sentences, on either side; sentences without letters do not count."""
-        counts = (np.bincount(scripts.astype(np.int64), minlength=2) for scripts in self._columns[2:])
-        return [int(count[1:].argmax()) + 1 for count in counts]
+        counts = (Counter(scripts[scripts != 0].tolist()) for scripts in self._columns[2:])
+        return [max(count, key=count.__getitem__, default=0) for count in counts]
 
     def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Hashes) -> Mask:
         """Marks the pairs to keep, when all are seen; `pairs` are all those taken.
@@ -216,20 +216,19 @@ def _words(text: str) -> int:
 
 
 def _script(text: str) -> int:
-    """The number of the script of most letters; 0 without letters."""
+    """The script of most letters, in a number; 0 without letters."""
     if not _BEYOND_LATIN.search(text):
-        return _SCRIPTS["LATIN"] if any(map(str.isalpha, text)) else 0
+        return _LATIN if any(map(str.isalpha, text)) else 0
     counts = Counter(map(_script_of_letter, filter(str.isalpha, text)))
     return max(counts, key=counts.__getitem__, default=0)
 
 
 @cache
 def _script_of_letter(letter: str) -> int:
-    """The script by the first word of the letter's name: `LATIN SMALL LETTER A`."""
-    name = re.split("[ -]", unicodedata.name(letter, ""))[0]
+    """The first word of the letter's name, `LATIN SMALL LETTER A`, as a number of eight bytes."""
+    name = re.split("[ -]", unicodedata.name(letter, "?"))[0]
     name = "CJK" if name in ("HIRAGANA", "KATAKANA", "BOPOMOFO") else name  # Japanese has three at once
-    return _SCRIPTS.setdefault(name, min(len(_SCRIPTS) + 1, 255))
+    return int.from_bytes(name.encode()[:8], "big")
 
 
-# The numbers of the scripts that have been met; late ones share the last.
-_SCRIPTS = {"LATIN": 1}
+_LATIN = _script_of_letter("a")

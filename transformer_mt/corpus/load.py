@@ -70,17 +70,17 @@ class Corpus:
 
     @property
     def left_out(self) -> Counter[Problem]:
-        """How many pairs were left out for each problem, over all splits."""
+        """The number of pairs left out for each problem, over all splits."""
         return sum((Counter(report.left_out) for report in self.reports.values()), Counter())
 
     @property
     def has_structure(self) -> bool:
-        """Whether there are pairs with dependency trees: those of a split all have them, or none."""
+        """True when there are pairs with dependency trees: all pairs of a split have them, or none."""
         return any(pairs[0].structure is not None for pairs in self.splits.values())
 
     @property
     def sizes(self) -> str:
-        """How many pairs each split has, in words."""
+        """The number of pairs of each split, in words."""
         return ", ".join(
             f"{split} {'streamed' if isinstance(pairs, StreamedPairs) else len(pairs)}"
             for split, pairs in self.splits.items()
@@ -122,7 +122,7 @@ def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, stru
 
 
 def load_mixture(config: DataConfig) -> list[tuple[Corpus, float]]:
-    """The further corpora of `data.mixture` with their weights, of which only `train` is meant.
+    """The further corpora of `data.mixture` with their weights; only their split `train` is meant.
 
     Their languages are those of the configuration, which must be resolved; their splits and columns have usual names.
     """

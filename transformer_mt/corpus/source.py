@@ -1,4 +1,4 @@
-"""What `--data` can name, the interface of everything a split is read from, and the choice of its languages."""
+"""The meaning of `--data`, the interface of everything a split is read from, and the choice of its languages."""
 
 import re
 from abc import ABC, abstractmethod
@@ -56,7 +56,7 @@ class ColumnChoice:
 
     @property
     def are_numbers(self) -> bool:
-        """Whether columns are configured by their numbers, from 1."""
+        """True when columns are configured by their numbers, from 1."""
         return self.source_column.isdecimal() and self.target_column.isdecimal()
 
 
@@ -113,7 +113,7 @@ def short_name(corpus: str) -> str:
 
 
 def is_language(name: str) -> bool:
-    """Whether a column's name is that of a language: `de`, `pt_BR`."""
+    """True for a column named as a language: `de`, `pt_BR`."""
     return re.fullmatch(LANGUAGE_CODE, name) is not None and name.partition("_")[0] in _LANGUAGES
 
 
@@ -161,6 +161,6 @@ def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> 
 
 
 def default_direction(config: DataConfig) -> tuple[str, str]:
-    """The configured languages; German and English for those that are `auto`."""
+    """The configured languages, where `auto` is German or English."""
     source, target = config.source_language, config.target_language
     return "de" if source == AUTO else source, "en" if target == AUTO else target

@@ -1,4 +1,4 @@
-"""How sentencepiece cuts a word, done by ourselves: by the merges of BPE, and by the scores of a unigram model."""
+"""Cutting a word as sentencepiece does: by the merges of BPE, and by the scores of a unigram model."""
 
 import math
 import random

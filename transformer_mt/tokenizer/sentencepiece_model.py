@@ -57,7 +57,7 @@ def learned_scores(processor: SentencePieceProcessor) -> dict[str, float]:
 
 
 def is_unigram(processor: SentencePieceProcessor) -> bool:
-    """Whether a model is of the kind `unigram`, else `bpe`."""
+    """True for a model of the kind `unigram`, False for `bpe`."""
     try:
         processor.NBestEncode("a", nbest_size=2)
     except RuntimeError:  # sentencepiece says a model's kind nowhere else
@@ -128,14 +128,14 @@ def write_model(scores: Mapping[str, float], kind: str) -> bytes:
 def _message(fields: Mapping[int, str | bytes | int | float]) -> bytes:
     """A protobuf message: fields by their numbers."""
     content = b""
-    for number, value in fields.items():
+    for field, value in fields.items():
         if isinstance(value, float):
-            content += _varint(number << 3 | 5) + struct.pack("<f", value)
+            content += _varint(field << 3 | 5) + struct.pack("<f", value)
         elif isinstance(value, int):
-            content += _varint(number << 3) + _varint(value)
+            content += _varint(field << 3) + _varint(value)
         else:
             text = value.encode() if isinstance(value, str) else value
-            content += _varint(number << 3 | 2) + _varint(len(text)) + text
+            content += _varint(field << 3 | 2) + _varint(len(text)) + text
     return content
 
 
