@@ -1,3 +1,4 @@
+import gc
 import subprocess
 import sys
 from collections.abc import Callable
@@ -5,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.data_files import load, texts, tsv, write
+from support.data_files import csv, load, texts, tsv, write
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import mapped
@@ -95,6 +96,13 @@ def test_a_copy_elsewhere_needs_no_cleaning_and_is_called_by_its_own_name(
     found = load(copy, need="test")
     assert (found.name, cleanings) == (str(copy), [1])
     assert f"test: {copy}, de → en" in found.notes
+
+
+def test_a_compressed_file_leaves_nothing_unpacked(tmp_path: Path, cache: Path) -> None:
+    for name in ("x.tsv.gz", "y.csv.xz"):
+        load(write(tmp_path / name, tsv(PAIRS) if "tsv" in name else csv(PAIRS)))
+    gc.collect()
+    assert {path.suffix for path in cache.iterdir()} == {".arrow", ".lock"}
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {

@@ -103,6 +103,11 @@ def test_examples_have_the_numbers_of_the_lines_also_behind_lines_left_out() -> 
     assert [example.number for example in report.examples["duplicate"]] == [5, 8]
 
 
+def test_sentences_without_letters_have_no_script() -> None:
+    pairs = [("7", "1"), ("8", "2"), ("9", "3"), ("a", "b")]
+    assert cleaned(pairs, "script")[0] == pairs
+
+
 def test_a_corpus_adds_up_what_all_splits_lost() -> None:
     corpus = Corpus.from_pairs(
         {"train": [("", "b"), ("a", "a"), ("a", "b c")], "test": [("b c", "a"), ("a", "b")]}, max_words=1

@@ -84,6 +84,11 @@ def test_columns_of_a_tsv_have_numbers_and_with_a_heading_names(
     assert texts(corpus, "test") == [("yes", "ja"), ("no", "nein")]
 
 
+def test_columns_with_numbers_have_the_languages_of_the_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.fr-en.tsv", lines(["oui\t-\tyes"]))
+    assert load(path, need="test", source_column="1", target_column="3").languages == ("fr", "en")
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_columns_of_tables_have_any_names(tmp_path: Path, form: str) -> None:
     content = {"csv": b"q,a\nja,yes\n", "jsonl": b'{"q": "ja", "a": "yes"}\n'}[form]
@@ -100,6 +105,7 @@ def test_two_other_languages_of_a_folder_go_by_the_alphabet_and_can_be_turned(tm
     assert corpus.notes[-1] == "translating en → fr; the other way: --set data.source_language=fr"
     turned = load(tmp_path, source_language="fr")
     assert (texts(turned, "train"), turned.languages) == ([("oui", "yes")], ("fr", "en"))
+    assert not [note for note in turned.notes if note.startswith("translating")]
     assert load(tmp_path, target_language="en").languages == ("fr", "en")
 
 

@@ -163,8 +163,7 @@ class Cleaner:
         others = [(side != 0) & (side != script) for side, script in zip(sides, scripts, strict=True)]
         look_for("script", np.any(others, axis=0))
         is_repeated = np.ones_like(kept)
-        remaining = np.flatnonzero(kept)
-        is_repeated[remaining[np.unique(hashes[remaining], return_index=True)[1]]] = False
+        is_repeated[np.unique(hashes, return_index=True)[1]] = False
         look_for("duplicate", is_repeated)
         look_for("overlap", np.isin(hashes, elsewhere))
         return kept
