@@ -83,29 +83,21 @@ def attend(
       tmt attend "Der Hund schläft." --history --compact
 
     A row says where the model looked while it wrote the row's word; its numbers sum to 1. A dot stands where nothing
-    may be attended to. A word's row is the mean over its subwords, its column their sum; --pieces shows the subwords.
-    Without a sentence it takes the showcase of the built-in corpus, or a validation sentence of any other.
+    may be attended to. A word's row is the mean over its subwords, its column their sum. Without a sentence it takes
+    the showcase of the built-in corpus, or a validation sentence of any other.
 
     It shows one matrix of many: the mean over the cross-attention heads that align words best, as validation found, or
     over those of the last layer but one. --stack, --layer and --head show any other: without --layer every layer,
     without --head the mean over its heads.
 
-    --method takes other numbers than attention weights, which are not the whole explanation, and says how far they
-    agree with erasure: with what happens when a source word is taken out.
-
-    --graph shows a matrix as the weighted adjacency matrix of a graph with an edge from a row's token to each that it
-    attends to with at least the share --threshold of its row.
-
-    --history shows the matrices by the weights of every validation of the run, all for the translation of the trained
-    model or for --target; above them is the translation of each step.
-
-    --without switches heads off, translates so, and shows the usual translation beside that; tmt heads says which heads
-    matter. Words that were never in the training data are named on stderr.
+    --method takes other numbers than attention weights, and says how far they agree with erasure: with what happens
+    when a source word is taken out. --graph has an edge from a row's token to each that gets at least the share
+    --threshold of its row. --history shows the weights of every validation, all for the final translation or --target.
+    --without switches heads off, translates so, and shows the usual translation beside that.
 
     --json prints one object: source, target, method, never_seen (null where the run does not know its words), and
-    stacks with rows, columns and weights[layer][head][row][column]; with --graph the edges too, with --without without
-    and usual (null beside --target). Of several runs it has runs, each with its run and these; with --history steps,
-    each with step, loss, translation and stacks.
+    stacks with rows, columns and weights[layer][head][row][column]; further keys are graph, agreement, without and
+    usual. Several runs make a list runs; --history steps, each with step, loss, translation and stacks.
     """
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.figure import check_figure, matrix_figure
@@ -129,7 +121,7 @@ def attend(
         intro.append(f"{name}{one.target}")
         if history:
             steps = _history(one, shown, options)
-            intro += [f"{name}{step.name}: {step.translation}" for step, _ in steps]
+            intro += [f"{name}step {step.step}: {step.translation}" for step, _ in steps]
             columns = [(f"{name}step {step.step}: ", maps) for step, maps in steps]
             pair = {"source": one.source, "target": one.target, "method": shown.method}
             views.append(pair | {"steps": [step for step, _ in steps]})

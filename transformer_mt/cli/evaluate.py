@@ -94,11 +94,9 @@ def _lines(scores: "Scores") -> Iterator[str]:
     yield f"BLEU, lowercase  {scores.bleu_lowercase:6.2f}   {scores.signature['bleu_lowercase']}"
     yield f"chrF             {scores.chrf:6.2f}   {scores.signature['chrf']}"
     yield f"exact            {100 * scores.exact:6.2f} %"
-    if scores.aer is not None and scores.aer_heads is not None:
+    if scores.aer is not None:
         shares = f"precision {100 * (scores.aer_precision or 0):.2f} %, recall {100 * (scores.aer_recall or 0):.2f} %"
-        heads = f"{len(scores.aer_heads)} heads" if len(scores.aer_heads) > 1 else scores.aer_heads[0]
-        how = "a guess" if scores.aer_chosen_by == "guess" else f"chosen by {scores.aer_chosen_by}"
-        yield f"AER              {100 * scores.aer:6.2f} % {shares}; {heads}, {how}"
+        yield f"AER              {100 * scores.aer:6.2f} % {shares}; heads by {scores.aer_chosen_by}"
     yield f"sentences        {scores.sentences:6d}   {scores.seconds:.1f} s, {scores.sentences_per_second:.1f} a second"
     if scores.references > scores.sentences:
         mean = scores.references / scores.sentences

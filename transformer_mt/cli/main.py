@@ -26,7 +26,7 @@ def main() -> None:
         os._exit(INTERRUPTED)
     import gc
 
-    streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: it is closed
+    streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: closed
     for stream in streams:
         stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")  # type: ignore[union-attr]
     code = run(sys.argv[1:])

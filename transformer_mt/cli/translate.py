@@ -65,8 +65,8 @@ def translate(
     the source language's (de).
 
     --alternatives prints a line for each subword: its probability, then the likeliest others. --trace prints the tree
-    of the beam: at the end of a line the log-probability so far and how it ended: with the score; dropped, when none
-    of its continuations was kept; beaten, when it could not win any more. Both are keys with --json.
+    of the beam: at the end of a line the log-probability so far and how it ended: with a score, dropped, or beaten
+    because it could not win any more. Both are keys with --json.
 
     Words that were never in the training data are named on stderr and in never_seen. A line that cannot be translated
     is named on stderr, comes out empty (with --json as an object with error), and the exit code is 2.

@@ -45,11 +45,6 @@ class HistoryStep:
     translation: str
     stacks: dict[str, StackMaps]
 
-    @property
-    def name(self) -> str:
-        """For a title."""
-        return f"step {self.step}" + ("" if self.loss is None else f", loss {self.loss:.3f}")
-
 
 # Which matrices
 
