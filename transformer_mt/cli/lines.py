@@ -146,8 +146,8 @@ class Output:
         record, best = one.record, one.ranked[0]
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}
-        added: dict[str, Any] = {"translation": best.text, "score": best.score, "log_probability": best.log_probability}
-        added["never_seen"] = never_seen
+        scores = {"score": best.score, "log_probability": best.log_probability}
+        added: dict[str, Any] = {"translation": best.text} | scores | {"never_seen": never_seen}
         ranked: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in one.ranked]
         if self.n_best > 1:
             added["n_best"] = ranked
