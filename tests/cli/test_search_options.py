@@ -30,7 +30,7 @@ def test_a_wrong_value_names_its_option() -> None:
         ({"temperature": 0.5}, {}, "--temperature: acts on random draws alone; give --sample too, or leave it out"),
         ({"top_k": 5}, {}, "--top-k: acts on random draws alone; give --sample too, or leave it out"),
         ({"top_p": 0.5}, {}, "--top-p: acts on random draws alone; give --sample too, or leave it out"),
-        ({"seed": 5}, {}, "--seed: acts on random draws alone; give --sample too, or leave it out"),
+        ({"seed": 0}, {}, "--seed: acts on random draws alone; give --sample too, or leave it out"),
         ({"beam": 5, "n_best": 3}, {}, "--beam: --n-best 3 takes 6 or more; raise it, or leave it out"),
         ({"beam": 5}, {"n_best": 3}, "--beam: --n-best 3 takes 6 or more; raise it, or leave it out"),
     ],
