@@ -185,6 +185,11 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             *({"history": [[6, "x"]]}, {"__class__": "os.system"}),
         )
     },
+    "a progress without its history": (
+        TRAIN,
+        in_checkpoints(rewritten("progress.json", lambda text: re.sub(b'"history": [^m]*', b"", text))),
+        "progress.json: damaged",
+    ),
     "a progress nested deeply": (
         TRAIN,
         in_checkpoints(rewritten("progress.json", lambda _: b"[" * 10**5)),

@@ -67,7 +67,7 @@ class DataRecord:
             for own in fingerprints.values():
                 if not isinstance(own.digest, str) or len(own.row_digests) != _ROW * own.rows:
                     raise ValueError
-            if row_digests or not fingerprints:
+            if not fingerprints:
                 raise ValueError
             return cls(fingerprints, dict(record["cleaning"]))
         except (AttributeError, KeyError, TypeError, ValueError):
