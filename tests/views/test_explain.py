@@ -87,6 +87,8 @@ def test_the_steps_of_a_pre_norm_layer_stand_in_the_order_of_the_computation(tok
     assert [stage.title.split(":")[0] for stage in found.stages] == (
         ["Embedding", "PreNorm", "LayerNorm", "Independent", "Rotary", "ScaledDot", "MultiHeadAttention", "PreNorm"]
     )
+    usual = explained(tokenizer, stack="encoder")
+    assert [step.symbol for step in usual.steps()][:4] == ["√D e", "pe", "x", "h"]
     formulas = {step.symbol: step.formula for step in found.steps()}
     assert formulas["h"] == "norm(x) = γ (x − μ) / √(σ² + ε) + β, ε = 10⁻⁵"
 
