@@ -27,6 +27,7 @@ from transformer_mt.views.heads import (
     Kind,
     RelationFigures,
     _commonest,
+    _Stack,
     head_lines,
     instances,
     measure_heads,
@@ -39,9 +40,11 @@ ENGLISH = (
     Node("PUNCT", "punct", 3),
 )
 LINKS = ((0, 0), (1, 1), (2, 3))
+SHORT = (Node("NOUN", "nsubj", 1), Node("VERB", "root", -1), Node("PUNCT", "punct", 1))
 PAIRS = [
     SentencePair("Der Mann liest.", "The man is reading.", LINKS, structure=(GERMAN, ENGLISH)),
     SentencePair("Die Kinder spielen!", "The children are playing!", LINKS, structure=(GERMAN, ENGLISH)),
+    SentencePair("Kinder spielen!", "Children play!", ((0, 0), (1, 1)), structure=(SHORT, SHORT)),
 ]
 HEADS = (HeadName("encoder", 1, 2), HeadName("decoder", 3, 5), HeadName("cross", 2, 5))
 MASKED = HeadName("cross", 2, 4)
@@ -81,10 +84,10 @@ def test_where_a_head_looks_is_what_its_words_say(
             weight += sum(words)
             sums["entropy"].append(-sum(p * math.log2(p) for p in row if p > 0))
             sums["symbol"].append(symbol)
-            sums["punctuation"].append(words[-1] if len(words) == (5 if head.stack == "decoder" else 4) else 0.0)
+            sums["punctuation"].append(words[-1])
             for look, j in (("previous", i - 1), ("same", i), ("next", i + 1)):
                 sums[look].append(words[j] if 0 <= j < len(words) else 0.0)
-            sums["aligned"] += [words[source] for source, target in LINKS if target == i]
+            sums["aligned"] += [words[source] for source, target in pair.links or () if target == i]
     (found,) = (one for one in table.heads if one.head == head)
     assert found.distance is not None
     assert found.distance.value == pytest.approx(moved / weight, abs=1e-5)
@@ -102,7 +105,7 @@ def test_a_relation_is_found_where_the_heaviest_other_word_is_the_true_one(
     for pair in PAIRS:
         rows = words_only(model, tokenizer, pair, head)
         for case in instances(pair, head.stack):
-            own = {s for s, t in LINKS if t == case.row} if head.stack == "cross" else {case.row}
+            own = {s for s, t in pair.links or () if t == case.row} if head.stack == "cross" else {case.row}
             others = {j: p for j, p in enumerate(rows[case.row][:-1]) if j not in own}
             hits.setdefault(case.kind, []).append(max(others, key=lambda j: others[j]) == case.column)
     relations = {Kind(one.relation, one.looked_for): one for one in table.relations if one.stack == head.stack}
@@ -122,6 +125,12 @@ def test_the_baseline_is_the_commonest_offset(measured: tuple[Seq2Seq, HeadTable
     offsets = {(one.relation, one.looked_for): (one.offset, one.baseline.value) for one in encoder}
     assert offsets["nsubj", "head"] == (1, 1.0)
     assert offsets["det", "dependent"] == (-1, 1.0)
+
+
+def test_pieces_of_no_word_have_a_part_in_the_entropy() -> None:
+    stack = _Stack("encoder", [HeadName("encoder", 1, 1)], [SentencePair("a", "b")])
+    stack.add(0, np.array([[[0.5, 0.25]]]))  # on the word, on the symbol; the rest is on such pieces
+    assert stack.sums[0, 0, 0] == 1.5
 
 
 def test_of_equally_frequent_offsets_the_nearest_is_the_baseline() -> None:

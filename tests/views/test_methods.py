@@ -313,6 +313,8 @@ def test_of_the_target_it_is_the_fall_against_what_is_read_without_the_part(vari
 def test_the_start_of_a_target_and_nothing_at_all_change_nothing() -> None:
     model = tiny_model()
     assert not erase(model, IDS, taken_out([0], of=4), stack="decoder").any()
+    with_start, alone = erase(model, IDS, taken_out([0, 1], [1], of=4), stack="decoder").T
+    torch.testing.assert_close(with_start, alone)
     assert not erase(model, IDS, taken_out([], of=6), stack="cross").any()
 
 

@@ -112,12 +112,9 @@ def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> Ali
         return guess_heads(model)
     layers = [tuple(of_layer) for _, of_layer in groupby(heads, key=lambda name: name.layer)]
     candidates = list(dict.fromkeys([tuple(heads), *layers, *((name,) for name in heads)]))
-    weights = _mean_weights(model, tokenizer, pairs, candidates)
-    predicted = [
-        [_links(mask, pair) for mask in linked(supported(shares(each)))]
-        for pair, each in zip(pairs, weights, strict=True)
-    ]
-    rates = [count_links(links, map(_gold, pairs)).error_rate for links in zip(*predicted, strict=True)]
+    matrices = _shares(model, tokenizer, pairs, candidates)
+    predicted = zip(*([_links(shares) for shares in of_pair] for of_pair in matrices), strict=True)
+    rates = [count_links(links, map(_gold, pairs)).error_rate for links in predicted]
     best = rates.index(min(rates))
     return AlignmentHeads(heads=candidates[best], chosen_by="links", error_rate=rates[best])
 
@@ -128,20 +125,16 @@ def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentH
     The weights are those with which the model writes the target, given it (teacher forcing). Raises `InputError` for
     heads that the model lacks, and for a pair that is longer than it takes.
     """
-    for pair, (weights,) in zip(pairs, _mean_weights(model, tokenizer, pairs, [chosen.heads]), strict=True):
-        of_real_words = supported(shares(weights))
-        source_words, target_words = words(pair.source), words(pair.target)
-        of_all_words = np.zeros((len(target_words), len(source_words)), np.float32)
-        of_all_words[np.ix_(real_words(pair.target), real_words(pair.source))] = of_real_words
-        links = tuple(sorted(_links(linked(of_real_words), pair)))
+    for pair, (shares,) in zip(pairs, _shares(model, tokenizer, pairs, [chosen.heads]), strict=True):
+        links = tuple(sorted(_links(shares)))
         yield Alignment(
             source=pair.source,
             target=pair.target,
-            source_words=tuple(source_words),
-            target_words=tuple(target_words),
+            source_words=tuple(words(pair.source)),
+            target_words=tuple(words(pair.target)),
             links=links,
             pharaoh=format_links(links),
-            shares=of_all_words,
+            shares=shares,
             heads=tuple(map(str, chosen.heads)),
             chosen_by=chosen.chosen_by,
         )
@@ -213,16 +206,14 @@ def _gold(pair: SentencePair) -> set[Link]:
     return {(s, t) for s, t in pair.links or () if s in sources and t in targets}
 
 
-def _links(mask: Bool[np.ndarray, "T S"], pair: SentencePair) -> set[Link]:
-    """The links of a mask over real words, counted over all words."""
-    sources, targets = real_words(pair.source), real_words(pair.target)
-    return {(sources[s], targets[t]) for t, s in np.argwhere(mask).tolist()}
+def _links(shares: Float[np.ndarray, "T S"]) -> set[Link]:
+    return {(s, t) for t, s in np.argwhere(linked(shares)).tolist()}
 
 
-def _mean_weights(
+def _shares(
     model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, groups: Sequence[Sequence[HeadName]]
 ) -> list[Float[np.ndarray, "N T S"]]:
-    """The weights of each pair's real words, the mean over each of N groups of heads."""
+    """Steps 1 to 3 for each pair, with the mean weights of each of N groups of heads; zeros for punctuation marks."""
     names = cross_heads(model)
     if missing := sorted({head for heads in groups for head in heads} - set(names)):
         extent = f"it has {names[0]} to {names[-1]}" if names else "it has no cross-attention"
@@ -230,6 +221,9 @@ def _mean_weights(
     mixture = np.array([[float(name in heads) / len(heads) for name in names] for heads in groups], np.float32)
     matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
     for row, weights in word_weights(model, tokenizer, pairs) if pairs else ():
-        real = np.ix_(range(len(names)), real_words(pairs[row].target), real_words(pairs[row].source))
-        matrices[row] = np.einsum("nh,hts->nts", mixture, weights["cross"][real])
+        source, target = pairs[row].source, pairs[row].target
+        rows, columns = np.ix_(real_words(target), real_words(source))
+        means = np.einsum("nh,hts->nts", mixture, weights["cross"][:, rows, columns])
+        matrices[row] = np.zeros((len(groups), len(words(target)), len(words(source))), np.float32)
+        matrices[row][:, rows, columns] = supported(shares(means))
     return [matrices[row] for row in range(len(pairs))]

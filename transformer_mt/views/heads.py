@@ -225,7 +225,7 @@ class _Stack:
             self.totals[row, place] = totals.get(look, weights.shape[1])
         for case in self.cases[row]:
             # Without the word itself and symbols, as in Clark et al. 2019.
-            best = np.where(linked[case.row], -1.0, weights[:, case.row]).argmax(axis=1)  # H V -> H
+            best = (weights[:, case.row] * ~linked[case.row]).argmax(axis=1)  # H V -> H
             place = self.kinds.index(case.kind)
             self.hits[row, place, :-1] += best == case.column
             self.hits[row, place, -1] += case.offset == self.offsets[place]
