@@ -34,6 +34,7 @@ from support.hostile import (
 )
 
 from transformer_mt.cli.main import run as tmt
+from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.models.seq2seq import NOT_FINITE
 from transformer_mt.views.text import escape_controls
@@ -185,9 +186,9 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             *({"history": [[6, "x"]]}, {"__class__": "os.system"}),
         )
     },
-    "a progress without its history": (
+    "a progress without its machine": (
         TRAIN,
-        in_checkpoints(rewritten("progress.json", lambda text: re.sub(b'"history": [^m]*', b"", text))),
+        in_checkpoints(rewritten("progress.json", lambda text: re.sub(rb',\s*"machine": "[^"]*"', b"", text))),
         "progress.json: damaged",
     ),
     "a progress nested deeply": (
@@ -226,9 +227,10 @@ QUICK = f"{WEIGHTS} is a FIFO"
 
 @pytest.fixture(scope="module", autouse=True)
 def quick() -> Iterator[None]:
-    """One corpus for all trainings, and no waiting for a run to be replaced that nobody replaces."""
+    """One corpus for all trainings, loaded once."""
+    loaded = cache(lambda config: load_corpus(DataConfig.model_validate_json(config)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("transformer_mt.training.session.load_corpus", cache(load_corpus))
+        patch.setattr("transformer_mt.training.session.load_corpus", lambda config: loaded(config.model_dump_json()))
         yield
 
 
