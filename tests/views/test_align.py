@@ -45,17 +45,20 @@ def given(*heads: HeadName) -> AlignmentHeads:
     return AlignmentHeads(heads=heads, chosen_by="given")
 
 
-def links_by_hand(
-    model: Seq2Seq, tokenizer: Tokenizer, heads: AlignmentHeads, pair: SentencePair
-) -> set[tuple[int, int]]:
+def shares_by_hand(model: Seq2Seq, tokenizer: Tokenizer, heads: AlignmentHeads, pair: SentencePair) -> np.ndarray:
     """From the maps of the pair alone, which are neither batched nor padded."""
     cross = attend_pair(model, tokenizer, pair.source, pair.target).stacks["cross"].weights
     mean = torch.stack([cross[head.layer - 1, head.head - 1] for head in heads.heads]).mean(dim=0)
     target, source = (
         membership(real_words(text), [*tokenizer.word_of_piece(text), -1]) for text in (pair.target, pair.source)
     )
-    weights = over_words(mean.numpy(), target, source)
-    mask = linked(supported(shares(weights)))
+    return supported(shares(over_words(mean.numpy(), target, source)))
+
+
+def links_by_hand(
+    model: Seq2Seq, tokenizer: Tokenizer, heads: AlignmentHeads, pair: SentencePair
+) -> set[tuple[int, int]]:
+    mask = linked(shares_by_hand(model, tokenizer, heads, pair))
     return {(s, t) for t, s in zip(*map(np.ndarray.tolist, mask.nonzero()), strict=True)}
 
 
@@ -69,6 +72,8 @@ def test_links_are_those_of_each_pair_alone(model: Seq2Seq, tokenizer: Tokenizer
     assert [one.shares.shape for one in found] == [(9, 8), (5, 5), (3, 3)]
     for one in found:
         np.testing.assert_allclose(one.shares.sum(axis=1), [1.0] * (len(one.shares) - 1) + [0.0], rtol=1e-5)
+    by_hand = shares_by_hand(model, tokenizer, given(*heads), PAIRS[0])
+    np.testing.assert_allclose(found[0].shares[:-1, :-1], by_hand, rtol=1e-4)
 
 
 def test_an_alignment_as_data_and_as_lines(model: Seq2Seq, tokenizer: Tokenizer) -> None:
