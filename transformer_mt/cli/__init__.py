@@ -4,7 +4,7 @@ A command is one file with its name: it parses and prints, and imports torch onl
 
     options, search_options, sentence    options that several commands share
     load                                 the run that a command works with
-    lines, prompt                        lines in and out of `tmt translate`
-    check, training_display              `tmt train --check`; what training shows
+    lines                                lines in and out of `tmt translate`
+    training_display                     the lines and the progress bar of training
     terminal, signals                    stdout and stderr; Ctrl-C and its kind
 """
