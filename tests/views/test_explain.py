@@ -171,12 +171,12 @@ def test_without_a_head_it_is_the_one_without_which_the_word_is_least_probable(
         return (each.sum() if stack == "encoder" else each[found.row]).item()
 
     assert found.choice is not None
-    assert found.choice.log_probability == pytest.approx(log_probability(), abs=1e-5)
+    assert found.choice.log_probability == pytest.approx(log_probability(), abs=5e-5)
     expected = {}
     for name in (HeadName(*one) for one in product([stack] if stack else ["cross", "decoder"], (1, 2), (1, 2, 3))):
         with without_heads(model, [name]):
             expected[name] = log_probability()
-    assert found.choice.without == pytest.approx(expected, abs=1e-5)
+    assert found.choice.without == pytest.approx(expected, abs=5e-5)
     assert found.head == min(expected, key=lambda name: expected[name])
     assert found.choice.of == ("the translation" if stack == "encoder" else found.piece)
 

@@ -232,8 +232,9 @@ def prune_run(
     attention = config.model.attention
     masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
     config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
+    scores = list(_scores(translator, pairs, encoded, pruned))  # before anything is written: they may be refused
     Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
-    return Pruning(pruned, len(names), importance, *_scores(translator, pairs, encoded, pruned))
+    return Pruning(pruned, len(names), importance, *scores)
 
 
 def _scores(
