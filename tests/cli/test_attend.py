@@ -79,38 +79,21 @@ def test_without_a_sentence_it_shows_one_of_the_corpus_and_the_models_own_transl
     assert lines[:2] == [SOURCE, *tmt("translate", "--model", trained, SOURCE).lines]
 
 
-def corpus_of(*sources: str) -> DataConfig:
-    """A corpus in the working directory whose validation sentences are these."""
-    Path("corpus").mkdir()
-    for split in ("train", "validation"):
-        lines = (json.dumps({"de": source, "en": "yes"}) + "\n" for source in sources)
-        Path(f"corpus/{split}.jsonl").write_text("".join(lines))
-    return DataConfig(corpus=str(Path("corpus").absolute()))
-
-
-def test_the_sentence_is_the_first_of_moderate_length() -> None:
-    assert example(corpus_of("Ja.", " ".join(["Wort"] * 30), "Der alte Hund schläft.", "Der alte Mann schläft.")) == (
-        "Der alte Hund schläft."
-    )
+def test_of_another_corpus_it_is_the_first_that_training_showed(tmp_path: Path) -> None:
+    data, metrics = DataConfig(corpus="/nowhere"), tmp_path / "metrics.jsonl"
+    with pytest.raises(InputError, match=r"^SENTENCE: .* has shown none; give a sentence$"):
+        example(tmp_path, data)
+    shown = [{"source": "Der alte Hund schläft."}, {"source": "Ja."}]
+    strange: list[Any] = [{"samples": []}, {"samples": [{"source": 1}]}, {"samples": "Nein."}, {"samples": shown}]
+    lines = (json.dumps({"step": 1, "kind": "validation"} | record) + "\n" for record in strange)
+    metrics.write_text("".join(lines))
+    assert example(tmp_path, data) == "Der alte Hund schläft."
 
 
 def test_of_the_builtin_corpus_it_is_the_showcase() -> None:
     data = DataConfig(source_language="de", target_language="en")  # as every run has them
-    assert example(data) == "Kannst du mir helfen, diesen Satz zu übersetzen?"
-    assert example(DataConfig(source_language="en", target_language="de")).startswith("Can you ")
-
-
-def test_without_the_corpus_a_sentence_is_asked_for() -> None:
-    gone = corpus_of("Ja.")
-    Path("corpus/validation.jsonl").unlink()
-    with pytest.raises(InputError) as caught:
-        example(gone)
-    assert str(caught.value).startswith("SENTENCE: there is none to take from the run's corpus (")
-    assert str(caught.value).endswith("); give a sentence")
-    Path("corpus/train.jsonl").unlink()
-    Path("corpus").rmdir()
-    with pytest.raises(InputError, match=r"^SENTENCE: .*corpus: no such file or folder; .*\); give a sentence$"):
-        example(gone)
+    assert example(Path(), data) == "Kannst du mir helfen, diesen Satz zu übersetzen?"
+    assert example(Path(), DataConfig(source_language="en", target_language="de")).startswith("Can you ")
 
 
 def test_what_a_person_writes_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:

@@ -13,6 +13,9 @@ import pytest
 from transformer_mt.cli.main import run
 from transformer_mt.runs.lock import LOCK
 
+# The page that documents the keys of `--json`.
+VIEWS_PAGE = Path(__file__).parents[2].joinpath("transformer_mt/views/README.md").read_text("utf-8")
+
 PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]
 
 NOUNS = ("Hund", "Mann", "Baum", "Tisch", "Vogel")

@@ -52,12 +52,7 @@ def align(
 
     First come the links in Pharaoh format, source word and target word counted from 0; then both sentences with the
     number of every word, and in brackets the source words that a target word is linked to. Punctuation has no links.
-
-    The heads that are averaged were chosen on validation pairs when training ended, and stand in the run's
-    alignment.json: those with the fewest wrong links, or all where no links are known. --layer and --head take others.
-
-    --json prints one object a pair: source, target, source_words, target_words, links, pharaoh,
-    shares[target][source], heads, chosen_by (links, guess or given) and, of a single sentence, never_seen.
+    The heads that are averaged are those that validation chose when training ended; --layer and --head take others.
     """
     from transformer_mt.cli.load import open_run
     from transformer_mt.views import align as view

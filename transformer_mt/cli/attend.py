@@ -83,21 +83,13 @@ def attend(
       tmt attend "Der Hund schläft." --history --compact
 
     A row says where the model looked while it wrote the row's word; its numbers sum to 1. A dot stands where nothing
-    may be attended to. A word's row is the mean over its subwords, its column their sum. Without a sentence it takes
-    the showcase of the built-in corpus, or a validation sentence of any other.
-
-    It shows one matrix of many: the mean over the cross-attention heads that align words best, as validation found, or
-    over those of the last layer but one. --stack, --layer and --head show any other: without --layer every layer,
-    without --head the mean over its heads.
+    may be attended to. A word's row is the mean over its subwords, its column their sum. It shows one matrix of many:
+    the mean over the cross-attention heads that align words best, as validation found. --stack, --layer and --head show
+    any other: without --layer every layer, without --head the mean over its heads.
 
     --method takes other numbers than attention weights, and says how far they agree with erasure: with what happens
     when a source word is taken out. --graph has an edge from a row's token to each that gets at least the share
-    --threshold of its row. --history shows the weights of every validation, all for the final translation or --target.
-    --without switches heads off, translates so, and shows the usual translation beside that.
-
-    --json prints one object: source, target, method, never_seen (null where the run does not know its words), and
-    stacks with rows, columns and weights[layer][head][row][column]; further keys are graph, agreement, without and
-    usual. Several runs make a list runs; --history steps, each with step, loss, translation and stacks.
+    --threshold of its row. --history shows every validation, all for the final translation or --target.
     """
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.figure import check_figure, matrix_figure

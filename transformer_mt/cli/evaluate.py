@@ -51,11 +51,6 @@ def evaluate(
 
     Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the built-in
     one does, or --links gives them in a line of 0-0 1-2 … for each pair, those of tmt align are compared with them.
-
-    JSON keys: sentences, references (of all sentences together), bleu, bleu_lowercase, chrf (0 to 100, sacrebleu),
-    exact (0 to 1), signature; aer, aer_precision, aer_recall (0 to 1, null without known links) with aer_heads and
-    aer_chosen_by (links or guess); seconds, sentences_per_second; by_length (null without --by-length), a list with
-    shortest, longest, sentences, bleu, chrf and exact, lengths in words and punctuation marks.
     """
     from transformer_mt.cli.align import alignment_heads
     from transformer_mt.cli.load import open_run

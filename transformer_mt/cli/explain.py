@@ -47,10 +47,8 @@ def explain(
       tmt explain "Der Hund schläft." --target "The dog sleeps." --word 2 --head 1
 
     Each step has a line of words, its formula and its numbers; the end says in words which columns gave most. A word of
-    the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder. Without
-    --word it takes the first word of four letters or more. Of the heads that --stack, --layer and --head leave open it
-    takes the one without which the log-probability of the word's piece, or in the encoder that of the translation,
-    falls most. Rows and columns are pieces of words. --json and --npz have all entries of vectors.
+    the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder. Of the heads
+    that --stack, --layer and --head leave open it takes the one without which the word's log-probability falls most.
     """
     from transformer_mt.views import explain as view
 

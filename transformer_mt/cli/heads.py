@@ -66,25 +66,15 @@ def heads(
       tmt heads --prune 33% --run-dir runs/pruned
       tmt heads --prune 12 --importance exact --run-dir runs/pruned
 
-    The model is given the reference translations. Where a head looks is told in words: the entropy of its weights in
-    bits, its mean distance, and the percentage of weight on the word before, at the same place and after, on words that
-    the gold links name, on punctuation marks, and on </s>, or <s> in the decoder, where a word's row is the one that
-    writes it. A relation is found where the word with the most weight, the word itself and </s> aside, is the true
-    one; a fixed offset is the best guess that does not look at the sentence (Clark et al. 2019, §4.2). Relations need a
-    corpus with structure, such as the built-in one, and in the text at least 20 cases.
+    The model is given the reference translations. Where a head looks: the entropy of its weights in bits, its mean
+    distance, and the percentage of weight on the word before, at the same place and after, on words that the gold links
+    name, on punctuation, and on </s>, or <s> in the decoder. A relation is found where the word with the most weight is
+    the true one (Clark et al. 2019, §4.2); relations need a corpus with structure, such as the built-in one. What is
+    lost without a head is the rise of the loss when it is off; beside it stands its importance by the gradient.
 
-    What is lost without a head is the rise of the loss when it is switched off; beside it stands its importance by the
-    gradient of the loss in the head mask, normalised in every layer; Kendall's tau tells how far the two agree.
-
-    --prune writes a run in which the least important heads are masked (Michel et al. 2019; model.attention.head_mask in
-    its configuration), and shows loss and BLEU on the same sentences before and after. Every command takes such a run,
-    and tmt train --from trains it on.
-
-    --faithful takes each source word out of the sentence, and compares how far ln p of each target word falls with
-    what attention, and every other method, says of it: where the picture misleads.
-
-    JSON keys: sentences, loss, bleu, heads, relations; with --prune pruned, heads, importance, before, after, change;
-    with --faithful sentences and agreements.
+    --prune writes a run in which the least important heads are masked (Michel et al. 2019), and shows loss and BLEU
+    before and after. --faithful takes each source word out of the sentence, and compares how far ln p of each target
+    word falls with what attention, and every other method, says of it.
     """
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.sentence import save_arrays

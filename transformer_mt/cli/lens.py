@@ -27,10 +27,6 @@ def lens(
     after that layer: its last norm and its output matrix are applied early (the logit lens). A * stands from the layer
     on that decides: from there to the last it says what is written. Of a recurrent model, whose layers no residual path
     joins, only the last layer can be read.
-
-    --json prints one object: source, target, layers, never_seen; positions, each with piece, decided (a layer, null
-    where it is not what the model would write) and layers, of which each has the piece's probability and its guesses;
-    words, each with word and decided.
     """
     from transformer_mt.cli.terminal import note
     from transformer_mt.views.lens import lens_lines, look_through

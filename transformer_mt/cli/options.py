@@ -40,7 +40,7 @@ Without = Annotated[
 ]
 LookedAt = Annotated[
     str | None,
-    typer.Argument(metavar="SENTENCE", help="What to look at. [one of the run's corpus]", show_default=False),
+    typer.Argument(metavar="SENTENCE", help="What to look at. [one that training showed]", show_default=False),
 ]
 Npz = Annotated[
     Path | None, typer.Option("--npz", metavar="FILE", help="Write the numbers to a file for numpy.load too.")

@@ -45,9 +45,6 @@ def plot(
       tmt plot --schedule
       tmt plot --schedule configs/multi30k.toml --set schedule.name=cosine
       tmt plot --positions --figure positions.png
-
-    --json prints the numbers: runs, each with training_loss, validation_loss, learning_rate and bleu as pairs of step
-    and value; curves, a name and pairs each; or rows, one for each position.
     """
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.runs.directory import Run, newest_run

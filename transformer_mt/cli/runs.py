@@ -37,8 +37,7 @@ def runs(
       tmt runs --json
 
     The newest comes first. State is training, stopped, finished, or pruned: made by tmt heads --prune, and not trained
-    since. --json prints an object a line: run, corpus, source_language, target_language, score, score_name, step,
-    steps, epochs, state, init_from (the run it started from, or null), bytes, seconds_since; or run and error.
+    since. --json prints an object a line.
     """
     from transformer_mt.runs.directory import Run
 

@@ -14,9 +14,9 @@ from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Npz, Quiet
 from transformer_mt.cli.search_options import SearchOptions, with_options
 from transformer_mt.cli.terminal import literal_console, result
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.errors import InputError, TmtError
+from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
-from transformer_mt.registry import HeadName, lookup
+from transformer_mt.registry import HeadName
 from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from transformer_mt.cli.load import OpenedRun
     from transformer_mt.models.seq2seq import Seq2Seq
     from transformer_mt.tokenizer.tokenizer import Tokenizer
-
-# Words and punctuation marks of a sentence that is worth a look and fits on a screen.
-MODERATE = range(5, 13)
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ def load_sentence(
     if target is not None:
         options.refuse("--target gives the translation, so none is searched for; leave one of the two out")
     run = open_run(model, options, device=options.device, quiet=options.quiet)
-    text = sentence if sentence is not None else example(run.config.data)
+    text = sentence if sentence is not None else example(run.path, run.config.data)
     if not text.strip():
         raise InputError("SENTENCE: empty; give a sentence to look at")
     loaded = LoadedSentence(run, text, target or "", tuple(dict.fromkeys(heads)))
@@ -174,21 +171,19 @@ def save_arrays(view: Any, path: Path) -> None:
     write_output(path, content.getvalue())
 
 
-def example(data: DataConfig) -> str:
-    """The sentence to show when none is given: the showcase of the built-in corpus, or one of moderate length.
+def example(run: Path, data: DataConfig) -> str:
+    """The sentence to show when none is given: the showcase of the built-in corpus, or the first that training showed.
 
-    Raises `InputError` where the run's corpus has none any more.
+    Nothing but the run is opened. Raises `InputError` where there is none.
     """
     from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
-    from transformer_mt.corpus.load import load_corpus
-    from transformer_mt.corpus.pairs import words
     from transformer_mt.corpus.source import BUILTIN
+    from transformer_mt.runs.directory import Run
 
     if data.corpus == BUILTIN:
         return SHOWCASE if data.source_language == "de" else SHOWCASE_TRANSLATION
-    try:
-        pairs = lookup(load_corpus(data).splits, "validation", key="its splits")
-    except TmtError as error:
-        raise InputError(f"SENTENCE: there is none to take from the run's corpus ({error}); give a sentence") from None
-    moderate = (pair.source for pair in pairs if len(words(pair.source)) in MODERATE)
-    return next(moderate, pairs[0].source)
+    for record in Run(run).metrics():
+        match record:
+            case {"samples": [{"source": str(text)}, *_]}:
+                return text
+    raise InputError(f"SENTENCE: the training of {run} has shown none; give a sentence")

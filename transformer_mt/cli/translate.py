@@ -66,10 +66,10 @@ def translate(
 
     --alternatives prints a line for each subword: its probability, then the likeliest others. --trace prints the tree
     of the beam: at the end of a line the log-probability so far and how it ended: with a score, dropped, or beaten
-    because it could not win any more. Both are keys with --json.
+    because it could not win any more.
 
-    Words that were never in the training data are named on stderr and in never_seen. A line that cannot be translated
-    is named on stderr, comes out empty (with --json as an object with error), and the exit code is 2.
+    Words that were never in the training data are named on stderr. A line that cannot be translated is named there too,
+    comes out empty, and the exit code is 2.
     """
     from transformer_mt.cli.lines import STDIN, Output, open_output, prompted, read_lines, read_records
     from transformer_mt.cli.load import NeverSeen, open_run

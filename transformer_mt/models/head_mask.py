@@ -1,6 +1,6 @@
 """Heads switched off, in the configuration or for a while, or multiplied by a factor through which gradients flow."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from itertools import groupby
 
@@ -38,17 +38,14 @@ def head_names(model: Seq2Seq) -> list[HeadName]:
     return [layer._replace(head=number) for layer, module in layers for number in active_heads(module)]
 
 
-def mask_heads(model: Seq2Seq, names: Collection[HeadName], *, key: str) -> None:
+def mask_heads(model: Seq2Seq, names: Iterable[HeadName], *, key: str) -> None:
     """Switch these heads off for good. Raises `InputError` that names `key` for a head that is not there."""
-    _multiply(_zeros_at(model, (names,), key=key))
+    _multiply(_zeros_at(model, names, key=key))
 
 
-def without_heads(model: Seq2Seq, *names: Collection[HeadName], key: str = "--without") -> AbstractContextManager[None]:
-    """While this is open, these heads are off; of several collections, each in one sentence of a batch.
-
-    Raises `InputError` that names `key` for a head that is not there.
-    """
-    return gated(_zeros_at(model, names, key=key))
+def without_heads(model: Seq2Seq, names: Iterable[HeadName]) -> AbstractContextManager[None]:
+    """While this is open, these heads are off. Raises `InputError` for a head that is not there."""
+    return gated(_zeros_at(model, names, key="--without"))
 
 
 @contextmanager
@@ -71,14 +68,14 @@ def _multiply(gates: Mapping[MaskedHeads, Gates]) -> None:
         module.head_mask = factors if module.head_mask is None else module.head_mask * factors
 
 
-def _zeros_at(model: Seq2Seq, off: Sequence[Collection[HeadName]], *, key: str) -> dict[MaskedHeads, Gates]:
+def _zeros_at(model: Seq2Seq, off: Iterable[HeadName], *, key: str) -> dict[MaskedHeads, Gates]:
     layers, device = attention_layers(model), next(model.parameters()).device
     gates: dict[MaskedHeads, Tensor] = {}
-    for row, name in ((row, name) for row, names in enumerate(off) for name in names):
+    for name in off:
         module = layers.get(name._replace(head=0))
         if module is None or name.head not in active_heads(module):
             stacks = [list(names) for _, names in groupby(head_names(model), key=lambda name: name.stack)]
             extent = ", ".join(f"{names[0]} to {names[-1]}" for names in stacks) or "none"
             raise InputError(f"{key}: the model has no head {name}; it has {extent}")
-        gates.setdefault(module, torch.ones(len(off), module.heads, device=device))[row, name.head - 1] = 0.0
+        gates.setdefault(module, torch.ones(1, module.heads, device=device))[0, name.head - 1] = 0.0
     return gates
