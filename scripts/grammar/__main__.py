@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from grammar.splits import generate_corpus
 from transformer_mt.corpus.builtin import FOLDER
-from transformer_mt.corpus.pairs import SentencePair, Tree
-from transformer_mt.corpus.pharaoh import format_links
+from transformer_mt.corpus.pairs import SentencePair, Tree, format_links
 
 SIZES = {"train": 40_000, "validation": 500, "test": 1_000, "seed": 1}
 

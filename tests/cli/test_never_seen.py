@@ -89,7 +89,7 @@ def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: T
 
 @pytest.mark.slow
 def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.stream.BLOCK", 17)
+    monkeypatch.setattr("transformer_mt.corpus.clean_corpus.BLOCK", 17)
     Path("own").mkdir()
     for split in ("train", "validation"):
         Path(f"own/{split}.tsv").write_text("".join(f"{de}\t{en}\n" for de, en in PAIRS), "utf-8")

@@ -23,7 +23,7 @@ SMALLER = (
 def test_a_recipe_builds_and_learns_a_batch_by_heart(
     recipe: Path, tmp_path: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.stream.BLOCK", 17)
+    monkeypatch.setattr("transformer_mt.corpus.clean_corpus.BLOCK", 17)
     for split in ("train", "validation"):
         (tmp_path / f"{split}.parquet").write_bytes(parquet(PAIRS))
     changes = [part for setting in SMALLER for part in ("--set", setting)]

@@ -11,9 +11,8 @@ from support.data_files import csv, load, texts, tsv, write
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import mapped
 from transformer_mt.corpus.cleaning import Cleaner
-from transformer_mt.corpus.fingerprint import Fingerprint, pair_hash
 from transformer_mt.corpus.load import load_mixture
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import Fingerprint, SentencePair, pair_hash
 from transformer_mt.corpus.source import absolute, short_name
 
 PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]

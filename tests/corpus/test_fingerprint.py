@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.corpus.fingerprint import Fingerprint, pair_hash
+from transformer_mt.corpus.pairs import Fingerprint, pair_hash
 
 TEXTS = st.text("ab ", max_size=3)
 PAIRS = st.lists(st.tuples(TEXTS, TEXTS), max_size=7)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus import hub
+from transformer_mt.corpus import tables
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import Node, SentencePair
 from transformer_mt.corpus.tables import quiet_datasets
@@ -311,8 +311,8 @@ def test_a_hub_that_never_answers_is_given_up_after_one_short_question(monkeypat
         monkeypatch.setattr("datasets.config.HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", noted)
         assert "the hub cannot be reached (" in problem("owner/name")
-        assert limits == [hub._TIMEOUT]
-        assert 0 < hub._TIMEOUT <= 5
+        assert limits == [tables._TIMEOUT]
+        assert 0 < tables._TIMEOUT <= 5
         silent.setblocking(False)
         silent.accept()[0].close()
         with pytest.raises(BlockingIOError):  # it was asked once

@@ -7,10 +7,10 @@ import pytest
 from support.data_files import TABLES, load, texts, write
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus import stream
+from transformer_mt.corpus import clean_corpus
+from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.source import ColumnChoice
-from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.text import TabSeparated
 from transformer_mt.errors import InputError
 
@@ -21,7 +21,7 @@ USABLE = [pair for pair in PAIRS if pair[0]]
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that end within the few pairs here."""
-    monkeypatch.setattr(stream, "BLOCK", 11)
+    monkeypatch.setattr(clean_corpus, "BLOCK", 11)
 
 
 @pytest.fixture(params=["Parquet", "JSON, nested", "CSV", "JSONL", "TSV"])
@@ -105,8 +105,8 @@ def test_a_process_that_leaves_a_stream_half_read_ends_as_any_other(tmp_path: Pa
     program = (
         "from transformer_mt.config.sections import DataConfig\n"
         "from transformer_mt.corpus.load import load_corpus\n"
-        "from transformer_mt.corpus import stream\n"
-        "stream.BLOCK = 10_000\n"
+        "from transformer_mt.corpus import clean_corpus\n"
+        "clean_corpus.BLOCK = 10_000\n"
         f"corpus = load_corpus(DataConfig(corpus={str(tmp_path)!r}, streaming=True))\n"
         "print(len(corpus.splits['train'].block(1)))\n"
     )
@@ -118,8 +118,8 @@ def test_blocks_in_order_read_each_repetition_once(tmp_path: Path, monkeypatch: 
     part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", TABLES["TSV"][1](USABLE))))
     pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig())
     begun: list[int] = []
-    begin = stream.usable
-    monkeypatch.setattr(stream, "usable", lambda *split: begun.append(1) or begin(*split))
+    begin = clean_corpus.usable
+    monkeypatch.setattr(clean_corpus, "usable", lambda *split: begun.append(1) or begin(*split))
     for number in range(15):
         pairs.block(number)
     assert len(begun) == 1 + 15 * 11 // len(USABLE)

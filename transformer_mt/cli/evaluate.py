@@ -54,7 +54,7 @@ def evaluate(
     """
     from transformer_mt.cli.align import alignment_heads
     from transformer_mt.cli.load import open_run
-    from transformer_mt.corpus.pharaoh import with_links
+    from transformer_mt.corpus.text import with_links
     from transformer_mt.evaluation import evaluate as score
     from transformer_mt.views.align import cross_heads
 

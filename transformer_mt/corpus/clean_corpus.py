@@ -1,8 +1,10 @@
 """From pairs to cleaned splits: in memory, or in an Arrow table in the cache, where a second start finds them."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,9 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.cache import cached, temporary_table
-from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, Mask, SplitReport, describe
-from transformer_mt.corpus.fingerprint import Fingerprint, Hashes
-from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.corpus.cleaning import OF_THE_WHOLE, PROBLEMS, Cleaner, Mask, SplitReport, describe, usable
+from transformer_mt.corpus.pairs import Fingerprint, Hashes, Pairs, SentencePair
+from transformer_mt.corpus.source import ColumnChoice, SplitSource
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 TRAIN, VALIDATION = "train", "validation"
 # A validation split that is cut from training: one pair in twenty, but no more than suffices for a stable score.
 CUT_SHARE, CUT_AT_MOST = 20, 1_000
+
+BLOCK = 100_000  # enough of every length, and few batches are left over where processes take turns
 
 _VERSION = 4  # of the cached tables and of how pairs are cleaned
 _ROWS = 10_000  # of a batch
@@ -164,3 +168,61 @@ def _splits_of(table: "Table") -> dict[str, CleanSplit]:
     if first != len(table):
         raise ValueError("other splits than pairs")
     return clean
+
+
+class StreamedPairs(Sequence[SentencePair]):
+    """The endless repetition of the usable pairs of a split, without the first `skipped` of them, in blocks.
+
+    Blocks asked for in order are read on; for any other, the pairs before it are read and passed over. As a sequence it
+    is its first block, for those who want to look at some of it.
+    """
+
+    def __init__(self, source: SplitSource, columns: ColumnChoice, config: DataConfig, *, skipped: int = 0) -> None:
+        if unknowable := OF_THE_WHOLE & {*config.remove}:
+            raise InputError(
+                f"data.remove: {', '.join(sorted(unknowable))} can only be told of a whole corpus; leave it out, or "
+                "set data.streaming to false"
+            )
+        self._split = (source, columns, config, skipped)
+        identity = [*columns.languages, *columns.columns, *sorted({*config.remove}), *source.identity]
+        self.fingerprint = Fingerprint.of_stream(identity)
+        self._seek(0)
+
+    def _seek(self, block: int) -> None:
+        self._next, self._pairs = block, _repeated(*self._split, start=block * BLOCK)
+        # Readers of tables have threads, which must end before the interpreter does.
+        self._close = weakref.finalize(self, self._pairs.close)
+
+    def block(self, number: int) -> list[SentencePair]:
+        """Pairs `number * BLOCK` to `(number + 1) * BLOCK` of the endless repetition."""
+        if number != self._next:
+            self._close()
+            self._seek(number)
+        self._next += 1
+        return list(islice(self._pairs, BLOCK))
+
+    @override
+    def __len__(self) -> int:
+        return BLOCK
+
+    @override
+    def __getitem__(self, index: Any) -> Any:
+        return self._first_block[index]
+
+    @cached_property
+    def _first_block(self) -> list[SentencePair]:
+        return self.block(0)
+
+
+def _repeated(
+    source: SplitSource, columns: ColumnChoice, config: DataConfig, skipped: int, *, start: int
+) -> Generator[SentencePair, None, None]:
+    """The pairs from `start` on; where a repetition is shorter, whole ones are passed over without reading them."""
+    while True:
+        count = 0
+        for count, pair in enumerate(islice(usable(source.pairs(columns), config), skipped, None), start=1):
+            if count > start:
+                yield pair
+        if not count:
+            raise InputError(f"{source.name}: no pairs to train on; correct the data or raise data.max_words")
+        start = max(start - count, 0) % count

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer_mt.config.sections import DataConfig, Problem
-from transformer_mt.corpus.fingerprint import Hashes, pair_hash
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import Hashes, SentencePair, pair_hash
 
 Mask = npt.NDArray[np.bool_]
 

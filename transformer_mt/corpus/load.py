@@ -1,20 +1,46 @@
 """Loading a corpus: built in, from files, a folder, or a data set on the hub."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.corpus import builtin
-from transformer_mt.corpus.clean_corpus import CUT_AT_MOST, TRAIN, VALIDATION, CleanSplit, cached_splits, clean_splits
+from transformer_mt.corpus.clean_corpus import (
+    CUT_AT_MOST,
+    TRAIN,
+    VALIDATION,
+    CleanSplit,
+    StreamedPairs,
+    cached_splits,
+    clean_splits,
+)
 from transformer_mt.corpus.cleaning import SplitReport, usable
-from transformer_mt.corpus.fingerprint import Fingerprint
-from transformer_mt.corpus.pairs import Pairs, SentencePair
-from transformer_mt.corpus.source import BUILTIN, GERMAN_ENGLISH, choose_columns, choose_direction, parse_source
-from transformer_mt.corpus.splits import open_splits
-from transformer_mt.corpus.stream import StreamedPairs
+from transformer_mt.corpus.data_file import TABLES, DataFile
+from transformer_mt.corpus.pairs import Fingerprint, Pairs, SentencePair
+from transformer_mt.corpus.source import (
+    BUILTIN,
+    FORMS,
+    GERMAN_ENGLISH,
+    Hub,
+    SplitSource,
+    choose_columns,
+    choose_direction,
+    parse_source,
+)
+from transformer_mt.corpus.tables import open_hub, table_file
+from transformer_mt.corpus.text import ParallelText, TabSeparated
 from transformer_mt.errors import InputError
+from transformer_mt.registry import lookup
+
+# How a file that holds both sides is opened, by its form.
+OPENERS: dict[str, Callable[[DataFile], SplitSource]] = dict.fromkeys(TABLES, table_file)
+OPENERS |= {"tsv": TabSeparated, "txt": TabSeparated}
+
+# The split that a usual name stands for.
+USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"), "test": "test"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +124,7 @@ def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, stru
     corpus = parse_source(config.corpus)
     if isinstance(corpus, str):
         return _builtin(config, structure=structure)
-    sources, notes = open_splits(corpus, config, need)
+    sources, notes = _open_splits(corpus, config, need)
     columns, direction_notes = choose_columns(config, sources[need])
     notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
     notes += direction_notes
@@ -151,3 +177,99 @@ def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
     return Corpus(BUILTIN, direction, clean_splits(splits, config, name=BUILTIN, cut=False), config, has_links=True)
+
+
+def _open_splits(
+    corpus: Hub | Path | tuple[Path, ...], config: DataConfig, need: str
+) -> tuple[dict[str, SplitSource], list[str]]:
+    """The source of each split, the needed one first, and notes about them."""
+    if isinstance(corpus, tuple):
+        return {need: _open_files(corpus)}, []
+    sources, notes = open_hub(corpus, config) if isinstance(corpus, Hub) else _open_folder(corpus, config)
+    if isinstance(corpus, Path) and need not in sources and len(sources) == 1:
+        return {need: next(iter(sources.values()))}, notes  # what else could be meant
+    sources = _assign(sources, config)
+    if need != "train":
+        lookup(sources, need, key="--split")
+    if need not in sources:
+        raise InputError(
+            f"{config.corpus}: no split train, but {', '.join(sources)}; rename its files, or say which it is with "
+            "data.train_split"
+        )
+    return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
+
+
+def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSource], list[str]]:
+    """The splits of a folder by their own names, and notes about files that were left aside.
+
+    Text files are paired by their names without language: `train.de` and `train.en`. Of JSON, CSV and Parquet only
+    files with a usual name, or one that the configuration gives, are data; folders often hold others.
+    """
+    wanted = {*USUAL, config.train_split, config.validation_split, config.test_split}
+    files_of: dict[str, list[DataFile]] = {}
+    aside: list[str] = []
+    for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
+        file = DataFile.named(path)
+        is_data = file.form in ("jsonl", "tsv") or (file.stem in wanted if file.form in TABLES else file.languages)
+        if is_data:
+            files_of.setdefault(file.stem, []).append(file)
+        else:
+            aside.append(path.name)
+    splits: dict[str, SplitSource] = {}
+    for stem, files in files_of.items():
+        tables = [file for file in files if file.form in TABLES]
+        texts = sorted((file for file in files if file.form not in TABLES), key=lambda file: file.languages)
+        if len(texts) == 1:
+            aside.append(texts.pop().path.name)
+        if len(tables) + bool(texts) > 1 or len({file.languages for file in texts}) < len(texts):
+            names = ", ".join(file.path.name for file in files)
+            raise InputError(f"{folder}: {names}: files of one split and language; keep one table, or one text a side")
+        if texts or tables:
+            splits[stem] = _parallel(texts) if texts else _open_table(tables[0])
+    names = ", ".join(sorted(aside)[:9])
+    if not splits:
+        raise InputError(f"{folder}: no data, but {names or 'nothing'}; {FORMS}")
+    return splits, [f"{folder}: not taken for data: {names}"] if aside else []
+
+
+def _open_files(paths: tuple[Path, ...]) -> SplitSource:
+    """One file with both sides, or the files of source and target."""
+    files = list(map(DataFile.named, paths))
+    if len(files) == 1:
+        return _open_table(files[0])
+    for file in files:
+        if file.form in TABLES:
+            raise InputError(f"{file.path}: a table, which holds both sides; give it alone, or a pair of plain texts")
+    return _parallel(files)
+
+
+def _parallel(files: list[DataFile]) -> ParallelText:
+    languages = tuple(language for file in files for language in file.languages)
+    return ParallelText(tuple(files), languages if len(set(languages)) >= 2 else ())
+
+
+def _open_table(file: DataFile) -> SplitSource:
+    """A file that holds both sides."""
+    if file.form in OPENERS:
+        return OPENERS[file.form](file)
+    raise InputError(f"{file.path}: one file that is no table by its name; give both sides, as in train.de,train.en")
+
+
+def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> dict[str, SplitSource]:
+    """The sources under the names of their splits, the usual ones first.
+
+    Names in the configuration go before usual names. Raises `InputError` for two that are one split.
+    """
+    chosen = {"train": config.train_split, "validation": config.validation_split, "test": config.test_split}
+    chosen = {split: own for split, own in chosen.items() if own}
+    for split, own in chosen.items():
+        if own not in sources:
+            raise InputError(f"data.{split}_split: {config.corpus} has no {own}, but {', '.join(sources)}; choose one")
+    assigned = dict(chosen)
+    for own in sources:
+        split = USUAL.get(own, own)
+        if own not in chosen.values() and split not in chosen and assigned.setdefault(split, own) != own:
+            both = f"{own} and {assigned[split]} are both the split {split}"
+            raise InputError(f"{config.corpus}: {both}; keep one of them")
+    order = dict.fromkeys((*USUAL.values(), *assigned))
+    return {split: sources[assigned[split]] for split in order if split in assigned}

@@ -7,10 +7,10 @@ from statistics import fmean, median
 from typing import Any
 
 from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair, words
-from transformer_mt.corpus.stream import StreamedPairs
 
 SIDES = ("source", "target")
 _COUNTED = 100_000  # pairs; of a larger split, the words of a random part of this size are counted

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from pydantic_core import from_json
 
-from transformer_mt.corpus.fingerprint import Fingerprint
 from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.weights import pack, unpack

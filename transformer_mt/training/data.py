@@ -14,9 +14,9 @@ from transformer_mt.batching.batches import Batch, Indices, derive_seed, plan_ba
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
 from transformer_mt.config.sections import Config, TokenizerConfig, TrainingConfig
 from transformer_mt.corpus.cache import cached
+from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
-from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords, count_words
 from transformer_mt.distributed import Distributed
 from transformer_mt.runs.data import WORDS, DataRecord, pack_words, unpack_words

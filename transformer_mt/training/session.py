@@ -11,8 +11,8 @@ from torch import Tensor
 from transformer_mt.batching.batches import derive_seed
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
+from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
-from transformer_mt.corpus.stream import StreamedPairs
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, require_memory
 from transformer_mt.distributed import Distributed

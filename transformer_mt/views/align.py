@@ -20,8 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer_mt.batching.encoded_pairs import fitting
-from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
-from transformer_mt.corpus.pharaoh import format_links
+from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, format_links, words
 from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq
