@@ -37,14 +37,14 @@ def data(
     Dependencies, and with a relative pronoun its antecedent. --json holds it always, and further right translations.
     """
     from transformer_mt.corpus.load import load_corpus
-    from transformer_mt.corpus.statistics import corpus_statistics, statistics_lines
+    from transformer_mt.views.corpus import corpus_statistics, statistics_lines
 
     corpus = load_corpus(resolve_config(config, data=data, overrides=set).data, structure=structure or as_json)
     note(*corpus.notes)
-    if structure and not corpus.has_structure:
+    if structure and not any(pairs[0].structure for pairs in corpus.splits.values()):
         raise InputError(f"--structure: {corpus.name} has no dependency trees; leave it out, or look at --data builtin")
     found = corpus_statistics(corpus, sample=sample, seed=seed)
     if as_json:
         result(escaped_json(found))
     else:
-        result(*statistics_lines(found, corpus.config, structure=structure))
+        result(*statistics_lines(corpus, found, structure=structure))

@@ -100,11 +100,6 @@ class Corpus:
         return sum((Counter(report.left_out) for report in self.reports.values()), Counter())
 
     @property
-    def has_structure(self) -> bool:
-        """True when there are pairs with dependency trees: all pairs of a split have them, or none."""
-        return any(pairs[0].structure is not None for pairs in self.splits.values())
-
-    @property
     def sizes(self) -> str:
         """The number of pairs of each split, in words."""
         return ", ".join(

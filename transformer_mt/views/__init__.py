@@ -7,6 +7,7 @@ Read `words`, `maps` (the attention weights of a sentence pair), `matrix` (the p
     explain, lens      one row of a head step by step; what each decoder layer would write
     heads, head_importance, estimates, faithfulness    the figures of many sentences
     search, plot       the beam's tree and alternatives; the curves of `tmt plot`
+    corpus             the content of a corpus, `tmt data`
 
 What they share: `recording` (attention as it is computed), `words` (pieces become words), `data` (a dataclass as JSON
 and as arrays), `text` (untrusted text made safe, tables, wrapped lines), `figure` (pictures by matplotlib).

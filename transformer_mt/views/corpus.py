@@ -1,4 +1,4 @@
-"""The content of a corpus as plain data and as lines of text: `tmt data`."""
+"""The content of a corpus, which `tmt data` shows: counts, lengths, results of cleaning, random pairs."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -6,25 +6,23 @@ from dataclasses import asdict
 from statistics import fmean, median
 from typing import Any
 
-from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.views.text import rendered, table
 
 SIDES = ("source", "target")
 _COUNTED = 100_000  # pairs; of a larger split, the words of a random part of this size are counted
+_ANY_WIDTH = 10_000
 
 
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
-    """Counts, lengths in words and punctuation marks, what cleaning found, and `sample` random pairs of each split.
+    """Counts, lengths in words and punctuation marks, results of cleaning, and `sample` random pairs of each split.
 
-    The keys are those of `tmt data --json`: `corpus`, `languages`, `links`, `max_words`, `max_ratio` and `splits`, with
-    `pairs` (null where they are streamed), `cleaning` (`read`, `kept`, `found` by problem, `removed`, `examples`),
-    `source` and `target` (`mean`, `median`, `longest`, `different` words), and `samples`. The words of many pairs are
-    counted in a part of them that is drawn at random, `counted`. A sample has `source`, `target`, `links`,
-    `references`, `source_references` and `structure`, which is null or has for `source` and `target` a node for each
-    word: `word`, `part_of_speech`, `relation`, `head` (from 0; -1 for the root) and `antecedent`.
+    The keys are those of `tmt data --json`. A streamed split has no number of `pairs` and no `cleaning`. The words of
+    many pairs are counted in a part of them that is drawn at random, `counted`. The `structure` of a sample has for
+    `source` and `target` a node for each word; heads are counted from 0, and that of the root is -1.
     """
     splits = {}
     for name, pairs in corpus.splits.items():
@@ -32,10 +30,9 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
         counted: Sequence[SentencePair] = pairs
         if len(pairs) > _COUNTED:
             counted = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
-        report = corpus.reports.get(name)
         splits[name] = {
             "pairs": None if isinstance(pairs, StreamedPairs) else len(pairs),
-            "cleaning": None if report is None else asdict(report),
+            "cleaning": asdict(corpus.reports[name]) if name in corpus.reports else None,
             "counted": len(counted),
             **{side: _lengths([words(getattr(pair, side)) for pair in counted]) for side in SIDES},
             "samples": [_sample(pairs[index]) for index in chosen],
@@ -58,8 +55,7 @@ def _lengths(sentences: list[list[str]]) -> dict[str, float]:
 
 
 def _sample(pair: SentencePair) -> dict[str, Any]:
-    names = (*SIDES, "links", "references", "source_references")
-    sample: dict[str, Any] = {name: getattr(pair, name) for name in names}
+    sample = {name: getattr(pair, name) for name in (*SIDES, "links", "references", "source_references")}
     sample["structure"] = pair.structure and {
         side: [{"word": word} | node._asdict() for word, node in zip(words(sample[side]), tree, strict=True)]
         for side, tree in zip(SIDES, pair.structure, strict=True)
@@ -67,22 +63,19 @@ def _sample(pair: SentencePair) -> dict[str, Any]:
     return sample
 
 
-def statistics_lines(statistics: dict[str, Any], config: DataConfig, *, structure: bool) -> Iterator[str]:
-    """The result of `corpus_statistics` as lines of text; `config` is the corpus's own.
-
-    With `structure`, the samples are shown with the trees that are known of them.
-    """
-    links = "with word links" if statistics["links"] else "without word links"
-    yield f"corpus {statistics['corpus']}, {' → '.join(statistics['languages'])}, {links}"
+def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: bool) -> Iterator[str]:
+    """The result of `corpus_statistics` as lines of text; `structure` adds the dependency trees of samples."""
+    links = "with word links" if corpus.has_links else "without word links"
+    yield f"corpus {corpus.name}, {' → '.join(corpus.languages)}, {links}"
     for name, split in statistics["splits"].items():
         yield ""
         yield f"{name}: {'a stream' if split['pairs'] is None else str(split['pairs']) + ' pairs'}"
-        cleaning = split["cleaning"] or {"found": {}}
-        for problem in filter(cleaning["found"].get, PROBLEMS):
-            done = "left out" if problem in cleaning["removed"] else "kept"
-            yield f"  {done}: {cleaning['found'][problem]} {describe(problem, config)} ({problem})"
-            for example in cleaning["examples"].get(problem, ()):
-                yield f"    pair {example['number']}: {example['source']} | {example['target']}"
+        if report := corpus.reports.get(name):
+            for problem in filter(report.found.get, PROBLEMS):
+                done = "left out" if problem in report.removed else "kept"
+                yield f"  {done}: {report.found[problem]} {describe(problem, corpus.config)} ({problem})"
+                for example in report.examples.get(problem, ()):
+                    yield f"    pair {example.number}: {example.source} | {example.target}"
         if split["counted"] != split["pairs"]:
             yield f"  of {split['counted']} of them:"
         for side in SIDES:
@@ -100,7 +93,7 @@ def _sample_lines(sample: dict[str, Any], *, structure: bool) -> Iterator[str]:
     if sample["links"] is not None:
         source, target = (words(sample[side]) for side in SIDES)
         yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
-    if structure and sample["structure"] is not None:
+    if structure and sample["structure"]:
         for side in SIDES:
             yield "  |"
             yield from (f"  |   {line}" for line in _tree_lines(sample["structure"][side]))
@@ -108,11 +101,11 @@ def _sample_lines(sample: dict[str, Any], *, structure: bool) -> Iterator[str]:
 
 
 def _tree_lines(nodes: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Every word with its number, part of speech, relation and head, as aligned columns; numbers are from 1."""
-    digits, keys = len(str(len(nodes))), ("word", "part_of_speech", "relation")
-    widths = [max(len(node[key]) for node in nodes) for key in keys]
+    """Every word with its number from 1, part of speech, relation and head."""
+    rows = []
     for number, node in enumerate(nodes, start=1):
-        texts = "  ".join(node[key].ljust(width) for key, width in zip(keys, widths, strict=True))
-        head = node["head"] + 1
-        line = f"{number:>{digits}} {texts}  {head:>{digits}} {nodes[head - 1]['word'] if head else ''}".rstrip()
-        yield line if node["antecedent"] is None else f"{line}, antecedent {node['antecedent'] + 1}"
+        head = nodes[node["head"]]["word"] if node["head"] >= 0 else ""
+        antecedent = "" if node["antecedent"] is None else f", antecedent {node['antecedent'] + 1}"
+        own = (node[key] for key in ("word", "part_of_speech", "relation"))
+        rows.append((str(number), *own, str(node["head"] + 1), head + antecedent))
+    yield from (line.plain for line in rendered(table(rows, right=(0, 4)), width=_ANY_WIDTH))
