@@ -18,7 +18,7 @@ from transformer_mt.distributed import Distributed
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
-from transformer_mt.training.data import BatchStream, TrainingCorpora, TrainingData
+from transformer_mt.training.data import BatchStream, TrainingCorpora
 from transformer_mt.training.session import build_session
 from transformer_mt.training.trainer import Trainer
 
@@ -128,8 +128,8 @@ def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto") ->
 
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:
     """The batches that such a trainer takes, in the same order."""
-    data = TrainingData(generated_corpora(sizes).weighted, Numbers(sizes.vocabulary), sizes.config())
-    stream = BatchStream(data, sizes.config().training, distributed=Distributed())
+    corpora, numbers = generated_corpora(sizes).weighted, Numbers(sizes.vocabulary)
+    stream = BatchStream(corpora, numbers, sizes.config(), distributed=Distributed())
     while True:
         yield stream.take()
 

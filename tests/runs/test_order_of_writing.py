@@ -62,7 +62,7 @@ def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
     config = small_config()
     tokenizer = Tokenizer.train([pair.source for pair in TRAIN], config.tokenizer)
     disk = RecordedDisk(tmp_path, monkeypatch)
-    Run.create(tmp_path, config, tokenizer, DataRecord.of(corpus_in_memory(), {}), count_words(TRAIN))
+    Run.create(tmp_path, config, tokenizer, DataRecord.of(corpus_in_memory()), count_words(TRAIN))
     named = disk.operations.index(f"rename .{CONFIG}.new {CONFIG}")
     before, after = disk.operations[:named], disk.operations[named + 1 :]
     assert f"make {CHECKPOINTS}" in before

@@ -13,10 +13,11 @@ from transformer_mt.batching import encoded_pairs
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import count_words
+from transformer_mt.distributed import Distributed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training import data
 from transformer_mt.training.data import (
-    TrainingData,
+    BatchStream,
     WeightedCorpus,
     next_rows,
     sample,
@@ -30,15 +31,17 @@ VOCABULARY = TokenizerConfig(vocabulary_size=300)
 TOKENIZER = train_tokenizer([WeightedCorpus(TRAIN)], VOCABULARY)
 
 
-def mixed(weight: float, *overrides: str) -> TrainingData:
-    return TrainingData(
-        [WeightedCorpus(TRAIN), WeightedCorpus(OLD, weight=weight)], TOKENIZER, small_config(*LONG, *overrides)
-    )
+def stream(*corpora: WeightedCorpus, overrides: tuple[str, ...] = ()) -> BatchStream:
+    return BatchStream(corpora, TOKENIZER, small_config(*LONG, *overrides), distributed=Distributed())
 
 
-def taken(mixture: TrainingData, epoch: int) -> list[int]:
+def mixed(weight: float, *overrides: str) -> BatchStream:
+    return stream(WeightedCorpus(TRAIN), WeightedCorpus(OLD, weight=weight), overrides=overrides)
+
+
+def taken(mixture: BatchStream, epoch: int) -> list[int]:
     """The positions, through both corpora, of the pairs of an epoch."""
-    pairs, rows = mixture.epoch(epoch)
+    pairs, rows = mixture.pairs_of(epoch)
     assert rows is not None
     return pairs.pair_index[rows].tolist()
 
@@ -73,18 +76,18 @@ def test_a_heavy_corpus_comes_several_times_an_epoch() -> None:
 
 def test_sampled_mixtures_are_segmented_anew() -> None:
     mixture = mixed(0.5, "tokenizer.sampling=subword")
-    first, second = (mixture.epoch(epoch)[0].batch(range(54)) for epoch in (0, 1))
+    first, second = (mixture.pairs_of(epoch)[0].batch(range(54)) for epoch in (0, 1))
     assert first.pairs == second.pairs == list(range(54))
     assert first.source.tolist() != second.source.tolist()
-    assert mixture.epoch(0)[0].batch(range(54)).source.equal(first.source)
+    assert mixture.pairs_of(0)[0].batch(range(54)).source.equal(first.source)
 
 
 def test_one_corpus_is_taken_whole_and_encoded_once() -> None:
-    alone = TrainingData([WeightedCorpus(TRAIN)], TOKENIZER, small_config(*LONG))
-    pairs, rows = alone.epoch(0)
+    alone = stream(WeightedCorpus(TRAIN))
+    pairs, rows = alone.pairs_of(0)
     assert rows is None
     assert len(pairs) == 31
-    assert alone.epoch(1)[0] is pairs
+    assert alone.pairs_of(1)[0] is pairs
 
 
 @given(pairs=st.integers(1, 12), count=st.integers(0, 30), seed=st.integers(0, 99))
@@ -151,7 +154,7 @@ def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_onc
 def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 30)
-    TrainingData([WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old")], TOKENIZER, small_config(*LONG)).epoch(0)
+    stream(WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old"))
     assert len(list(tmp_path.glob("*.arrow"))) == 1
 
 
@@ -160,12 +163,10 @@ def test_a_streamed_corpus_gives_a_block_an_epoch(tmp_path: Path, monkeypatch: p
     write(tmp_path / "train.parquet", parquet([(pair.source, pair.target) for pair in TRAIN]))
     write(tmp_path / "valid.parquet", parquet([("ja", "yes")]))
     pairs = load(tmp_path, streaming=True).splits["train"]
-    streamed = TrainingData(
-        [WeightedCorpus(pairs, "digest"), WeightedCorpus(OLD, weight=0.5)], TOKENIZER, small_config(*LONG)
-    )
+    streamed = stream(WeightedCorpus(pairs, "digest"), WeightedCorpus(OLD, weight=0.5))
     endless = TRAIN * 3
     for epoch in (0, 1, 3, 2):
-        encoded, rows = streamed.epoch(epoch)
+        encoded, rows = streamed.pairs_of(epoch)
         assert rows is not None
         assert rows[:11].tolist() == list(range(11))
         assert len(rows) == 11 + round(0.5 * 11)

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.training.init_from import init_from_run
-from transformer_mt.training.session import TrainingSession, open_training
+from transformer_mt.training.session import TrainingSession, init_from_run, open_training
 
 OWN = [SentencePair(f"Ärger mit Ø {number}, das Haus.", f"trouble with Ø {number}, the house.") for number in range(11)]
 
@@ -70,7 +70,7 @@ def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
     unknown = [character for character in unknown if character not in known]
     assert {"Ä", "Ø", "0"} <= set(unknown)
     assert f"become bytes: {len(unknown)} (Ø 22, " in notes[1]
-    assert notes[1].endswith(", …)")
+    assert re.search(r" \((. \d+, ){8}. \d+\)$", notes[1])
     same = open_training(config_from(parent), tmp_path / "same", corpus_in_memory(TRAIN, VALIDATION))
     assert len(same.notes) == 1
 

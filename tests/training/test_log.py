@@ -4,7 +4,7 @@ import pytest
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.runs.directory import Run
-from transformer_mt.training.reports import MetricsLog, StepReport, Validation, ValidationReport, WindowReport
+from transformer_mt.training.reports import MetricsLog, StepReport, Validation, ValidationReport
 
 VALIDATION = Validation(1.5, 20.0, 30.0, (("ein\u2028Haus", "a house", "a\x85mouse"),))
 
@@ -13,8 +13,11 @@ def step(number: int, *, loss: float, tokens: int) -> StepReport:
     return StepReport(number, 2, loss, 0.1 * number, 1.0, tokens, 0.5)
 
 
-def test_a_window_is_the_mean_over_tokens() -> None:
-    window = WindowReport.of([step(3, loss=2.0, tokens=30), step(4, loss=6.0, tokens=10)])
+def test_a_window_is_the_mean_over_tokens(tmp_path: Path) -> None:
+    log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=2), is_main=True)
+    assert log.step(step(3, loss=2.0, tokens=30)) is None
+    window = log.step(step(4, loss=6.0, tokens=10))
+    assert window is not None
     assert (window.step, window.epoch, window.learning_rate) == (4, 2, 0.4)
     assert window.loss == pytest.approx(3.0)
     assert window.tokens_per_second == pytest.approx(40)

@@ -2,16 +2,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.small_training import corpus_in_memory, small_config
+from support.small_training import TRAIN, corpus_in_memory, small_config
 
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.data import TrainingCorpora
-from transformer_mt.training.sanity_check import (
-    overfit,
-    seconds_per_step,
-    shapes,
-    try_largest,
-)
+from transformer_mt.training.sanity_check import overfit, seconds_per_step, shapes, try_largest
 from transformer_mt.training.session import TrainingSession, build_session
 
 
@@ -67,6 +63,14 @@ def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(trai
     for parameter, old in zip(training.trainer.model.parameters(), before, strict=True):
         assert parameter.grad is None
         assert torch.equal(parameter, old)
+
+
+def test_a_long_sentence_with_a_short_translation_is_among_the_longest(tmp_path: Path) -> None:
+    long = [SentencePair("der Hund sieht die Katze und sucht das Haus", f"no {number}") for number in range(2)]
+    corpora = TrainingCorpora(corpus_in_memory([*TRAIN, *long]))
+    trainer = build_session(small_config(), Run(tmp_path / "run"), corpora).trainer
+    _, longest = try_largest(trainer)
+    assert set(longest.pairs) == {31, 32}
 
 
 @pytest.mark.slow

@@ -20,6 +20,10 @@ from transformer_mt.training.schedules import (
 )
 
 STEPS = 83
+FALLS = (
+    "schedule.name: {name} falls from step {warmup}, schedule.warmup, to the last; give more training.steps than that "
+    "and no training.epochs, or choose another schedule"
+)
 
 every_schedule = pytest.mark.parametrize("name", SCHEDULES)
 steps = st.integers(1, 10**6)
@@ -106,9 +110,7 @@ def test_only_schedules_that_end_with_training_ask_for_the_number_of_steps(name:
 def test_a_warmup_as_long_as_training_leaves_nothing_to_fall(name: str) -> None:
     with pytest.raises(InputError) as caught:
         build_schedule(configured(name, warmup=7, steps=7))
-    assert str(caught.value) == (
-        "schedule.warmup: 7, but training ends at step 7; lower schedule.warmup or raise training.steps"
-    )
+    assert str(caught.value) == FALLS.format(name=name, warmup=7)
     assert build_schedule(configured(name, warmup=6, steps=7))(7) > 0
 
 
@@ -127,10 +129,7 @@ def test_noam_with_its_peak_said_is_inverse_sqrt(step: int, peak: float, warmup:
 def test_noam_takes_a_factor_or_a_learning_rate() -> None:
     with pytest.raises(InputError) as caught:
         build_schedule(configured("noam", factor=0.5, learning_rate=0.001))
-    assert str(caught.value) == (
-        "schedule.learning_rate: 0.001 is the peak, and schedule.factor 0.5 sets another; set that to 1, or leave the "
-        "learning rate out"
-    )
+    assert str(caught.value) == "schedule.learning_rate: schedule.factor sets another peak; leave one of them out"
 
 
 @every_schedule
@@ -141,7 +140,4 @@ def test_with_epochs_a_schedule_that_falls_to_the_last_step_is_refused(name: str
         return
     with pytest.raises(InputError) as caught:
         build_schedule(configured(name, epochs=3))
-    assert str(caught.value) == (
-        f"training.epochs: schedule.name {name} falls to the last step, which epochs leave open; give training.steps "
-        "instead, or choose another schedule"
-    )
+    assert str(caught.value) == FALLS.format(name=name, warmup=configured(name).schedule.warmup)

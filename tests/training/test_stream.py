@@ -9,7 +9,7 @@ from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.distributed import Distributed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.data import BatchStream, TrainingData, WeightedCorpus
+from transformer_mt.training.data import BatchStream, WeightedCorpus
 
 SAMPLED = "tokenizer.sampling=subword"
 
@@ -19,11 +19,9 @@ def stream(
     distributed: Distributed | None = None,
     corpora: Sequence[WeightedCorpus] = (WeightedCorpus(TRAIN),),
 ) -> BatchStream:
-    config = small_config(*overrides)
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
     tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
-    data = TrainingData(corpora, tokenizer, config)
-    return BatchStream(data, config.training, distributed=distributed or Distributed())
+    return BatchStream(corpora, tokenizer, small_config(*overrides), distributed=distributed or Distributed())
 
 
 def take(stream: BatchStream, count: int) -> list[tuple[int, Batch]]:

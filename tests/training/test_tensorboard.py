@@ -67,8 +67,7 @@ def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(MachineError) as caught:
         opened(tmp_path / "run", ASKED)
     assert str(caught.value) == (
-        "training.tensorboard: the package tensorboard is not installed; install it with: pip install "
-        "'transformer_mt[tensorboard]'"
+        "training.tensorboard: the package is not installed; install it with: pip install 'transformer_mt[tensorboard]'"
     )
     assert not (tmp_path / "run").exists()
 

@@ -110,7 +110,7 @@ def heads(
 def _pruned(run: "OpenedRun", pairs: "list[SentencePair]", amount: str, *, method: str, path: Path) -> "Pruning":
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.runs.directory import Run
-    from transformer_mt.training.init_from import init_from_run
+    from transformer_mt.training.session import init_from_run
     from transformer_mt.views.head_importance import prune_run
 
     config = run.config.model_copy(update={"init_from": init_from_run(run.path)})

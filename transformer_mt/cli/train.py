@@ -97,7 +97,7 @@ _OF_CORPUS = (
 def _initialised(run: Path, config: Path | None, *, data: str | None, overrides: list[str]) -> "Config":
     """The configuration of a run whose weights are taken, changed as the options say."""
     from transformer_mt.runs.directory import CONFIG
-    from transformer_mt.training.init_from import init_from_run
+    from transformer_mt.training.session import init_from_run
 
     if config is not None or data is None:
         raise InputError(f"--from: takes the configuration of {run} and other data; give --data, and --set for changes")

@@ -8,7 +8,7 @@ words.tsv           side, count and word a line, the commonest of a side first; 
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,10 @@ class DataRecord:
     cleaning: Mapping[str, Any]
 
     @classmethod
-    def of(cls, corpus: Corpus, mixture: Mapping[str, Corpus]) -> "DataRecord":
-        """The record of a corpus, and of those mixed with it by their names."""
+    def of(cls, corpus: Corpus, mixed_with: Sequence[Corpus] = ()) -> "DataRecord":
+        """The record of a corpus, and of others mixed with it by their names."""
         own = {split: corpus.fingerprints[split] for split in ("train", "validation") if split in corpus.fingerprints}
-        mixed = {f"{name} train": other.fingerprints["train"] for name, other in mixture.items()}
+        mixed = {f"{other.name} train": other.fingerprints["train"] for other in mixed_with}
         return cls(own | mixed, {split: asdict(report) for split, report in corpus.reports.items()})
 
     def files(self) -> dict[str, bytes]:

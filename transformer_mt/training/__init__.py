@@ -7,6 +7,6 @@ data             the pairs of an epoch as tokens; an endless stream of batches w
 averaging        the weights that come out: the best, a running average, a mean over checkpoints
 validation       loss, BLEU and chrF of the candidate weights
 reports          the reports of the loop, and the metrics file
-session          opens or continues a run; init_from begins with the weights of another run
+session          opens a run, continues it, or begins with the weights of another run
 sanity_check     shapes, cost and one batch, before training starts
 """

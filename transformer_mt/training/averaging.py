@@ -16,8 +16,6 @@ from transformer_mt.runs.weights import load_weights, weights_of
 
 # The validated steps with their scores (higher is better), the present one last.
 History = Sequence[tuple[int, float]]
-# Reads the weights of an earlier validated step.
-ReadWeights = Callable[[int], Mapping[str, Tensor]]
 
 
 class Averaging:
@@ -37,8 +35,10 @@ class Averaging:
         """The validated steps, at most `count`, whose mean is used, in order of training; none to use the best."""
         return []
 
-    def select_weights(self, history: History, *, best: bool, read: ReadWeights) -> dict[str, Tensor] | None:
-        """The weights to use after a validation, None where they stay as they were."""
+    def select_weights(
+        self, history: History, *, best: bool, read: Callable[[int], Mapping[str, Tensor]]
+    ) -> dict[str, Tensor] | None:
+        """The weights to use after a validation, None where they stay; `read` reads those of an earlier one."""
         if steps := self.averaged(history, self.config.average_checkpoints):
             present = history[-1][0]
             return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
@@ -125,9 +125,7 @@ def build_averaging(config: TrainingConfig, model: Seq2Seq) -> Averaging:
 def mean_weights(several: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of every tensor over several sets of weights, summed in float64."""
     sums: dict[str, Tensor] = {}
-    count = 0
-    for weights in several:
-        count += 1
+    for count, weights in enumerate(several, start=1):  # noqa: B007 - used below
         for name, tensor in weights.items():
             value = tensor.detach().to("cpu", torch.float64)
             sums[name] = sums[name] + value if name in sums else value

@@ -1,6 +1,6 @@
 """The pairs of each epoch as tokens and as batches, and the vocabulary that is learned from them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -12,7 +12,7 @@ import torch
 
 from transformer_mt.batching.batches import Batch, Indices, derive_seed, plan_batches
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
-from transformer_mt.config.sections import Config, TokenizerConfig, TrainingConfig
+from transformer_mt.config.sections import Config, TokenizerConfig
 from transformer_mt.corpus.cache import cached
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load import Corpus
@@ -37,14 +37,14 @@ class WeightedCorpus:
 
 @dataclass(frozen=True)
 class TrainingCorpora:
-    """The corpus whose pairs an epoch holds, and those that are mixed with it, each with its weight."""
+    """The corpus whose pairs an epoch holds, and the corpora that are mixed with it, each with its weight."""
 
     main: Corpus
     others: tuple[tuple[Corpus, float], ...] = ()
 
     @property
     def weighted(self) -> list[WeightedCorpus]:
-        """Their training pairs; those of the main corpus first."""
+        """The training pairs of each, the main corpus first."""
         return [
             WeightedCorpus(corpus.splits["train"], corpus.fingerprints["train"].digest, weight)
             for corpus, weight in [(self.main, 1.0), *self.others]
@@ -57,79 +57,35 @@ class TrainingCorpora:
 
     @property
     def record(self) -> DataRecord:
-        """The record of them that a run keeps."""
-        return DataRecord.of(self.main, {corpus.name: corpus for corpus, _ in self.others})
-
-
-class TrainingData:
-    """The pairs of one corpus, each once an epoch, mixed with pairs of others in proportion to their weights.
-
-    An epoch is a function of (corpora, vocabulary, configuration, epoch). Of a streamed corpus it is one block.
-    """
-
-    def __init__(self, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer, config: Config) -> None:
-        """The first is the main corpus, whose weight is ignored."""
-        self._corpora, self._tokenizer, self._config = corpora, tokenizer, config
-        self._parts: list[EncodedPairs] = []
-
-    def epoch(self, number: int) -> tuple[EncodedPairs, Indices | None]:
-        """All corpora as tokens, one after the other, and which of their pairs this epoch takes: None for all."""
-        config = self._config
-        if config.tokenizer.sampling == "subword":
-            self._parts = []  # two epochs at a time would take twice the memory
-            sampling = Sampling(derive_seed(config.training.seed, number), config.tokenizer.alpha)
-            self._parts = [self._encoded(corpus, number, sampling) for corpus in self._corpora]
-        elif not self._parts:
-            self._parts = [self._encoded(corpus, number) for corpus in self._corpora]
-        elif isinstance(self._corpora[0].pairs, StreamedPairs):
-            self._parts[0] = self._encoded(self._corpora[0], number)
-        if len(self._parts) == 1:
-            return self._parts[0], None
-        return EncodedPairs.join(self._parts), self._rows(number)
-
-    def _encoded(self, corpus: WeightedCorpus, epoch: int, sampling: Sampling | None = None) -> EncodedPairs:
-        longest = min(self._config.model.max_length, self._config.training.batch_tokens)
-        block = corpus.pairs.block(epoch) if isinstance(corpus.pairs, StreamedPairs) else None
-        return encode_pairs(
-            corpus.pairs if block is None else block,
-            self._tokenizer,
-            max_length=longest,
-            sampling=sampling,
-            digest=corpus.digest if block is None else None,
-        )
-
-    def _rows(self, epoch: int) -> Indices:
-        """All pairs of the main corpus and the next ones of each other, counted through all corpora."""
-        first = len(self._parts[0])
-        rows = [torch.arange(first)]
-        for number, (corpus, part) in enumerate(zip(self._corpora[1:], self._parts[1:], strict=True), start=1):
-            seed = derive_seed(self._config.training.seed, number)
-            rows.append(first + next_rows(len(part), round(corpus.weight * len(rows[0])), seed=seed, epoch=epoch))
-            first += len(part)
-        return torch.cat(rows)
+        return DataRecord.of(self.main, [corpus for corpus, _ in self.others])
 
 
 class BatchStream:
     """Epoch after epoch of batches, with a position that can be noted and returned to.
 
-    An epoch is a function of (data, configuration, epoch). Of several processes, each takes the batch of its rank from
-    every group of as many batches.
+    An epoch is a function of (corpora, vocabulary, configuration, epoch): the main corpus, each pair once, mixed with
+    pairs of the others in proportion to their weights. Of a streamed corpus it is one block. Of several processes, each
+    takes the batch of its rank from every group of as many batches.
     """
 
-    def __init__(self, data: TrainingData, config: TrainingConfig, *, distributed: Distributed) -> None:
-        self._data, self._config, self._distributed = data, config, distributed
+    def __init__(
+        self, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer, config: Config, *, distributed: Distributed
+    ) -> None:
+        """The first is the main corpus, whose weight is ignored."""
+        self._corpora, self._tokenizer, self._config, self._distributed = corpora, tokenizer, config, distributed
+        self._parts: list[EncodedPairs] = []
         self.seek(0, 0)
 
     def seek(self, epoch: int, index: int) -> None:
         """Go to batch `index` of an epoch."""
         self.epoch, self.index = epoch, index
-        self.encoded, rows = self._data.epoch(epoch)
+        self.encoded, rows = self.pairs_of(epoch)
         self.plan = plan_batches(
             self.encoded.source_lengths,
             self.encoded.target_lengths,
             rows=rows,
-            batch_tokens=self._config.batch_tokens,
-            seed=self._config.seed,
+            batch_tokens=self._config.training.batch_tokens,
+            seed=self._config.training.seed,
             epoch=epoch,
             processes=self._distributed.world_size,
         )
@@ -148,6 +104,34 @@ class BatchStream:
         is_over = self.index + self._distributed.world_size > len(self.plan)
         return (self.epoch + 1, 0) if is_over else (self.epoch, self.index)
 
+    def pairs_of(self, epoch: int) -> tuple[EncodedPairs, Indices | None]:
+        """All corpora as tokens, one after the other, and the rows of them that this epoch takes: None for all."""
+        config, main = self._config, self._corpora[0]
+        if config.tokenizer.sampling == "subword":
+            self._parts = []  # two epochs at a time would take twice the memory
+            sampling = Sampling(derive_seed(config.training.seed, epoch), config.tokenizer.alpha)
+            self._parts = [self._encoded(corpus, epoch, sampling) for corpus in self._corpora]
+        elif not self._parts:
+            self._parts = [self._encoded(corpus, epoch) for corpus in self._corpora]
+        elif isinstance(main.pairs, StreamedPairs):
+            self._parts[0] = self._encoded(main, epoch)
+        if len(self._parts) == 1:
+            return self._parts[0], None
+        first = len(self._parts[0])
+        rows = [torch.arange(first)]
+        for number, (corpus, part) in enumerate(zip(self._corpora[1:], self._parts[1:], strict=True), start=1):
+            seed = derive_seed(config.training.seed, number)
+            rows.append(first + next_rows(len(part), round(corpus.weight * len(rows[0])), seed=seed, epoch=epoch))
+            first += len(part)
+        return EncodedPairs.join(self._parts), torch.cat(rows)
+
+    def _encoded(self, corpus: WeightedCorpus, epoch: int, sampling: Sampling | None = None) -> EncodedPairs:
+        longest = min(self._config.model.max_length, self._config.training.batch_tokens)
+        pairs, digest = corpus.pairs, corpus.digest
+        if isinstance(pairs, StreamedPairs):
+            pairs, digest = pairs.block(epoch), None
+        return encode_pairs(pairs, self._tokenizer, max_length=longest, sampling=sampling, digest=digest)
+
 
 def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
     """The `count` pairs that an epoch takes of a corpus: one random order after another, each gone through once."""
@@ -160,33 +144,30 @@ def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
 def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
     """A joint vocabulary of both sides, learned from `config.sample` pairs of each corpus at the most.
 
-    That of a large corpus is kept in the cache folder.
+    The vocabulary of a large corpus is kept in the cache folder.
     """
+
+    def learn() -> Tokenizer:
+        pairs = [pair for corpus in corpora for pair in sample(corpus.pairs, config.sample)]
+        whole = count_words(pairs).commonest(config.whole_words)
+        return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole)
+
+    def parts() -> list[bytes]:
+        tokenizer = learn()
+        return [tokenizer.serialized, (tokenizer.note or "").encode()]
+
     if sum(len(corpus.pairs) for corpus in corpora) <= IN_MEMORY or any(corpus.digest is None for corpus in corpora):
-        return _learn(corpora, config)
+        return learn()
     digests = "-".join(str(corpus.digest) for corpus in corpora)
-    key = f"vocabulary-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
-    schema = pa.schema({"model": pa.binary(), "note": pa.string()})
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        tokenizer = _learn(corpora, config)
-        yield pa.record_batch([[tokenizer.serialized], [tokenizer.note]], schema=schema)
-
-    return cached(
-        key, schema, batches(), lambda table: Tokenizer(table["model"][0].as_py(), note=table["note"][0].as_py())
-    )
-
-
-def _learn(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
-    pairs = [pair for corpus in corpora for pair in sample(corpus.pairs, config.sample)]
-    whole = count_words(pairs).commonest(config.whole_words)
-    return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole)
+    key = f"tokenizer-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
+    model, note = _cached_parts(key, parts)
+    return Tokenizer(model, note=note.decode() or None)
 
 
 def training_words(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> TrainingWords:
-    """The words of all corpora together; of a streamed one, those of the part that the vocabulary is learned from.
+    """The words of all corpora together; of a streamed one, only of the part that the vocabulary is learned from.
 
-    Those of a large corpus are kept in the cache folder.
+    The words of a large corpus are kept in the cache folder.
     """
     return reduce(add, (_words_of(corpus, config) for corpus in corpora))
 
@@ -196,10 +177,15 @@ def _words_of(corpus: WeightedCorpus, config: TokenizerConfig) -> TrainingWords:
         return replace(count_words(sample(corpus.pairs, config.sample)), complete=False)
     if len(corpus.pairs) <= IN_MEMORY or corpus.digest is None:
         return count_words(corpus.pairs)
-    schema = pa.schema({"content": pa.binary()})
-    counted = (pa.record_batch([[pack_words(count_words(pairs))]], schema=schema) for pairs in (corpus.pairs,))
-    content = cached(f"words-{corpus.digest}", schema, counted, lambda table: table["content"][0].as_py())
+    (content,) = _cached_parts(f"words-{corpus.digest}", lambda: [pack_words(count_words(corpus.pairs))])
     return unpack_words(content, path=Path(WORDS))
+
+
+def _cached_parts(key: str, make: Callable[[], list[bytes]]) -> list[bytes]:
+    """The byte strings that `make` makes, kept in the cache folder under this key."""
+    schema = pa.schema({"content": pa.binary()})
+    batches = (pa.record_batch([made()], schema=schema) for made in (make,))
+    return cached(key, schema, batches, lambda table: table["content"].to_pylist())
 
 
 def sample(pairs: Pairs, count: int) -> Iterator[SentencePair]:

@@ -1,7 +1,7 @@
 """The reports of the training loop, and where they are written: `metrics.jsonl`, and TensorBoard where asked for."""
 
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, SupportsFloat
@@ -41,21 +41,10 @@ class WindowReport:
     learning_rate: float
     tokens_per_second: float
 
-    @classmethod
-    def of(cls, steps: Sequence[StepReport]) -> "WindowReport":
-        """The mean of at least one step, weighted by target tokens."""
-        tokens = sum(step.target_tokens for step in steps)
-        loss = sum(float(step.loss) * step.target_tokens for step in steps) / tokens
-        seconds = sum(step.seconds for step in steps)
-        return cls(steps[-1].step, steps[-1].epoch, loss, steps[-1].learning_rate, tokens / seconds)
-
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The quality of the candidate weights; the loss is the cross-entropy in nats a target token, without smoothing.
-
-    A sample is a source sentence, its reference and the present translation.
-    """
+    """Cross-entropy in nats a target token, without smoothing; samples of (source, reference, translation)."""
 
     loss: float
     bleu: float
@@ -100,10 +89,8 @@ class MetricsLog:
 
     def __init__(self, run: Run, config: TrainingConfig, *, is_main: bool) -> None:
         if config.tensorboard and importlib.util.find_spec("tensorboard") is None:
-            raise MachineError(
-                "training.tensorboard: the package tensorboard is not installed; install it with: pip install "
-                "'transformer_mt[tensorboard]'"
-            )
+            remedy = "pip install 'transformer_mt[tensorboard]'"
+            raise MachineError(f"training.tensorboard: the package is not installed; install it with: {remedy}")
         self.run, self.config, self.is_main = run, config, is_main
         self.steps: list[StepReport] = []
         self._tensorboard: SummaryWriter | None = None
@@ -130,7 +117,10 @@ class MetricsLog:
         self.steps.append(report)
         if report.step % self.config.log_every:
             return None
-        window = WindowReport.of(self.steps)
+        tokens = sum(step.target_tokens for step in self.steps)
+        loss = sum(float(step.loss) * step.target_tokens for step in self.steps) / tokens
+        speed = tokens / sum(step.seconds for step in self.steps)
+        window = WindowReport(report.step, report.epoch, loss, report.learning_rate, speed)
         self.steps = []
         self._write("training", asdict(window) | {"tokens_per_second": round(window.tokens_per_second, 1)})
         return window

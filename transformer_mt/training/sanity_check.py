@@ -21,7 +21,7 @@ LEARNING_RATE, MOST_STEPS, PAIRS_LEARNED = 1e-3, 400, 16
 TIMED_STEPS, PAIRS_SHOWN = 5, 3
 
 
-def check_training(config: Config, note: Callable[[str], object]) -> Iterator[str]:
+def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]:
     """Lines about the training to come; remarks go to `note`, nothing is written.
 
     Raises `MachineError` when the model cannot learn a single batch.
@@ -29,15 +29,14 @@ def check_training(config: Config, note: Callable[[str], object]) -> Iterator[st
     corpora, config = open_corpora(config)
     session = build_session(config, Run(Path("unwritten")), corpora)
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
-    for remark in session.notes:
-        note(remark)
+    note(*session.notes)
     plan, encoded = trainer.stream.plan, trainer.stream.encoded
     yield f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
     yield f"vocabulary  {tokenizer.size} subwords"
     yield f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side"
-    yield f"parameters  {_parameters(trainer.model):,}"
-    yield from (f"  {name:18} {_parameters(part):>12,}" for name, part in trainer.model.named_children())
+    parts = {"parameters": trainer.model} | {f"  {name}": part for name, part in trainer.model.named_children()}
+    yield from (f"{name:11} {sum(map(Tensor.numel, part.parameters())):,}" for name, part in parts.items())
     batch = encoded.batch(plan[0]).to(trainer.device)
     yield from ("", f"a batch of {_size(batch)}")
     for source, target in zip(batch.source[:PAIRS_SHOWN].tolist(), batch.labels.tolist(), strict=False):
@@ -126,10 +125,6 @@ def overfit(trainer: Trainer, batch: Batch) -> Iterator[tuple[int, float]]:
             yield step, accuracy
             if accuracy == 1.0:
                 return
-
-
-def _parameters(part: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in part.parameters())
 
 
 def _size(batch: Batch) -> str:

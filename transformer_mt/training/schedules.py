@@ -64,38 +64,25 @@ SCHEDULES: dict[str, Callable[..., float]] = {
 def build_schedule(config: Config) -> Schedule:
     """The schedule that the configuration names, for its model's width and its number of steps.
 
-    Raises `InputError` for two peaks, and for a schedule that falls to an end that is unknown or within its warm-up.
+    Raises `InputError` for two peaks, and where the end of a fall is unknown or within the warm-up.
     """
     chosen, steps = config.schedule, config.training.steps
     function = lookup(SCHEDULES, chosen.name, key="schedule.name")
     if isinstance(chosen, NoamConfig) and chosen.learning_rate and chosen.factor != NoamConfig().factor:
+        raise InputError("schedule.learning_rate: schedule.factor sets another peak; leave one of them out")
+    if depends_on_steps(chosen) and (config.training.epochs or steps <= chosen.warmup):
         raise InputError(
-            f"schedule.learning_rate: {chosen.learning_rate:g} is the peak, and schedule.factor {chosen.factor:g} sets "
-            "another; set that to 1, or leave the learning rate out"
+            f"schedule.name: {chosen.name} falls from step {chosen.warmup}, schedule.warmup, to the last; give more "
+            "training.steps than that and no training.epochs, or choose another schedule"
         )
-    if depends_on_steps(chosen):
-        if config.training.epochs:
-            raise InputError(
-                f"training.epochs: schedule.name {chosen.name} falls to the last step, which epochs leave open; give "
-                "training.steps instead, or choose another schedule"
-            )
-        if steps <= chosen.warmup:
-            raise InputError(
-                f"schedule.warmup: {chosen.warmup}, but training ends at step {steps}; lower schedule.warmup or raise "
-                "training.steps"
-            )
     known = chosen.model_dump() | {"width": config.model.width, "steps": steps}
-    return partial(function, **{name: known[name] for name in _numbers(function)})
+    wanted = inspect.signature(function).parameters
+    return partial(function, **{name: number for name, number in known.items() if name in wanted})
 
 
 def depends_on_steps(config: ScheduleConfig) -> bool:
     """True where another number of steps in all changes the learning rate of every step."""
-    return "steps" in _numbers(lookup(SCHEDULES, config.name, key="schedule.name"))
-
-
-def _numbers(function: Callable[..., float]) -> list[str]:
-    """The numbers that a schedule is a function of, besides the step."""
-    return [name for name in inspect.signature(function).parameters if name != "step"]
+    return "steps" in inspect.signature(lookup(SCHEDULES, config.name, key="schedule.name")).parameters
 
 
 def _progress(step: int, *, warmup: int, steps: int) -> float:

@@ -1,6 +1,6 @@
-"""From a configuration to a trainer: a new run, or the continuation of one."""
+"""From a configuration to a trainer: a new run, the continuation of one, or fine-tuning from another run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,24 +9,30 @@ import torch
 from torch import Tensor
 
 from transformer_mt.batching.batches import derive_seed
-from transformer_mt.config.sections import Config
+from transformer_mt.config.sections import Config, InitFromConfig
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.word_counts import TrainingWords
-from transformer_mt.device import choose_device, choose_precision, require_memory
+from transformer_mt.device import choose_device, require_memory
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.directory import PARTS, Run, saved_steps
+from transformer_mt.runs.directory import PARTS, Run, TrainedModel, saved_steps
 from transformer_mt.runs.lock import acquire, release
-from transformer_mt.runs.weights import load_weights, weights_of
+from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.data import BatchStream, TrainingCorpora, TrainingData, train_tokenizer, training_words
-from transformer_mt.training.init_from import load_pretrained, pretrained_notes
+from transformer_mt.training.data import (
+    BatchStream,
+    TrainingCorpora,
+    WeightedCorpus,
+    sample,
+    train_tokenizer,
+    training_words,
+)
 from transformer_mt.training.reports import FinishReport, Report
 from transformer_mt.training.schedules import build_schedule, depends_on_steps
 from transformer_mt.training.trainer import Trainer
@@ -99,7 +105,7 @@ def open_training(
         if not continuing:
             on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
         on_main(run.remove_leftovers)
-        notes = (*session.notes, *resume_newest(session.trainer))
+        notes = (*session.notes, *_resume_newest(session.trainer))
         unless_opened.pop_all()
     return replace(session, notes=notes)
 
@@ -132,7 +138,6 @@ def build_session(
         notes.append("words: only those of the part of the stream that the vocabulary is learned from are remembered")
     is_alone, training = distributed.world_size == 1, config.training
     device = choose_device(training.device, local_rank=None if is_alone else distributed.local_rank)
-    precision = choose_precision(training.precision, device)
     model = initial_model(config, device, vocabulary_size=tokenizer.size)
     if pretrained is not None:
         with torch.no_grad():
@@ -141,13 +146,12 @@ def build_session(
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not distributed.is_main:  # every process draws a dropout of its own
         torch.manual_seed(derive_seed(training.seed, distributed.rank, 0))
-    stream = BatchStream(TrainingData(corpora.weighted, tokenizer, config), training, distributed=distributed)
+    stream = BatchStream(corpora.weighted, tokenizer, config, distributed=distributed)
     pairs = corpora.main.splits["validation"]
     validate = Validator(pairs, tokenizer, config, device=device, distributed=distributed)
     trainer = Trainer(
-        config, run, model=model, stream=stream, validate=validate,
-        device=device, precision=precision, distributed=distributed,
-    )  # fmt: skip
+        config, run, model=model, stream=stream, validate=validate, device=device, distributed=distributed
+    )
     return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
 
 
@@ -163,6 +167,41 @@ def initial_model(config: Config, device: torch.device, *, vocabulary_size: int)
     require_memory(4 * numbers, device, what="model, training.batch_tokens", remedy=remedy)
     torch.manual_seed(config.training.seed)
     return build_model(config.model, vocabulary_size=vocabulary_size)
+
+
+def init_from_run(path: Path) -> InitFromConfig:
+    """The configuration section of a run that begins with the run at `path`."""
+    return InitFromConfig(run=str(path.resolve()), weights=digest(weights_of(Run.open(path).load().model)))
+
+
+def load_pretrained(config: Config) -> TrainedModel:
+    """The run that `init_from` names, if its weights are still the ones meant.
+
+    Raises `InputError` where its weights have changed since, and for another model or vocabulary in the configuration.
+    """
+    place = config.init_from.run
+    parent = Run.open(Path(place)).load()
+    if digest(weights_of(parent.model)) != config.init_from.weights:
+        raise InputError(f"{place}: its weights are no longer those of init_from.weights; give it with --from again")
+    for key in ("kind", "vocabulary_size", "whole_words"):
+        old, new = getattr(parent.config.tokenizer, key), getattr(config.tokenizer, key)
+        if old != new:
+            raise InputError(f"tokenizer.{key}: is {old} in {place}, whose vocabulary stays, and {new} now; leave it")
+    with torch.device("meta"):
+        ours = specs_of(weights_of(build_model(config.model, vocabulary_size=parent.tokenizer.size)))
+    if other := dict(ours.items() ^ specs_of(weights_of(parent.model)).items()):
+        raise InputError(f"model: {min(other)} is another one in {place}, whose weights are used; leave its sizes")
+    return parent
+
+
+def pretrained_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
+    """Remarks: the run that training begins with, and how many characters of the data its vocabulary lacks."""
+    notes = [f"beginning with the weights and the vocabulary of {config.init_from.run}"]
+    pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))
+    if unknown := tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target)):
+        commonest = ", ".join(f"{character} {count}" for character, count in unknown.most_common(9))
+        notes.append(f"characters that are not in the vocabulary, and become bytes: {unknown.total()} ({commonest})")
+    return notes
 
 
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
@@ -217,8 +256,8 @@ def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Token
     Run.create(run.path, config, tokenizer, corpora.record, words)
 
 
-def resume_newest(trainer: Trainer) -> list[str]:
-    """Continue from the newest sound checkpoint, if there is one; returns remarks, on damaged ones too."""
+def _resume_newest(trainer: Trainer) -> list[str]:
+    """Continue from the newest sound checkpoint, if there is one; returns remarks."""
     on_main, checkpoints = trainer.distributed.broadcast_from_main, trainer.checkpoints
     damaged: list[MachineError] = []
     for step in reversed(on_main(checkpoints.steps)):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch, derive_seed
 from transformer_mt.config.sections import Config
-from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
+from transformer_mt.device import choose_precision, compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -36,8 +36,6 @@ from transformer_mt.training.reports import (
 )
 from transformer_mt.training.schedules import build_schedule
 
-Validate = Callable[[Seq2Seq], Validation]
-
 # With byte fallback no text has unknown subwords, so their symbol is free to stand for a masked one.
 MASK = UNK
 
@@ -56,22 +54,22 @@ class Trainer:
         *,
         model: Seq2Seq,
         stream: BatchStream,
-        validate: Validate,
+        validate: Callable[[Seq2Seq], Validation],
         device: torch.device,
-        precision: torch.dtype,
         distributed: Distributed,
     ) -> None:
         self.config = config.training
         self.run, self.stream, self.validate = run, stream, validate
         self.model = model.to(device)
         self.wrapped = distributed.wrap(self.model)
-        self.device, self.precision, self.distributed = device, precision, distributed
+        self.device, self.distributed = device, distributed
+        self.precision = choose_precision(config.training.precision, device)
         self.machine = describe_machine(device, processes=distributed.world_size)
         self.objective = build_objective(config.objective)
         self.score_of = lookup(VALIDATION_METRICS, config.training.best_metric, key="training.best_metric")
         self.max_grad_norm = config.optimizer.max_grad_norm
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
-        self.scaler = torch.amp.GradScaler(device.type, enabled=precision == torch.float16)
+        self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, model, build_schedule(config), self.scaler)
         self.averaging = build_averaging(config.training, model)
         self.checkpoints = Checkpoints(
@@ -83,7 +81,7 @@ class Trainer:
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
         self.check_every = 1 if device.type == "cpu" else config.training.log_every
         self.progress = Progress()
-        self._is_checked, self._can_interrupt = True, False
+        self._can_interrupt = False
 
     @property
     def can_interrupt(self) -> bool:
@@ -138,9 +136,11 @@ class Trainer:
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
             if is_looked_at:
                 loss, norm = float(loss), float(norm)
-                self._require_finite(loss, norm)
+                # Under loss scaling a gradient may overflow: the step is skipped and the scale halved, down to 1.
+                may_overflow = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
+                if not (math.isfinite(loss) and (may_overflow or math.isfinite(norm))):
+                    raise self._diverged("loss")
             learning_rate = self.optimizer.step()
-        self._is_checked = False
         if is_looked_at:
             self._check_weights()  # before an average takes them in, or a checkpoint
         self.averaging.update()
@@ -260,23 +260,10 @@ class Trainer:
             ) from None
 
     def _check_weights(self) -> None:
-        """Raise `Diverged` for weights that are not finite, unless no step came after the last look."""
-        if self._is_checked:
-            return
+        """Raise `Diverged` for weights that are not finite."""
         ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]
         if not torch.stack(ends).isfinite().all():
             raise self._diverged("weights")
-        self._is_checked = True
-
-    def _require_finite(self, loss: float, norm: float) -> None:
-        """Raise `Diverged` for a loss or a gradient that is not finite.
-
-        Under loss scaling a gradient may overflow: the step is skipped and the scale halved. Where that does not help
-        any more, the gradient itself is not finite.
-        """
-        overflowed = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
-        if not (math.isfinite(loss) and (overflowed or math.isfinite(norm))):
-            raise self._diverged("loss")
 
     def _diverged(self, what: str) -> Diverged:
         step = self.optimizer.steps + (what == "loss")  # which the optimizer has not taken

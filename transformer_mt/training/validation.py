@@ -61,7 +61,12 @@ class Validator:
         loss = self.loss(model)
         if not math.isfinite(loss):
             return Validation(loss, 0.0, 0.0, ())
-        texts = self._shared(self.kept, partial(self._translate, model))
+        translator = Translator(model, self.tokenizer, search=self.search, device=self.device, precision=torch.float32)
+
+        def translate(pairs: Sequence[SentencePair]) -> list[str]:
+            return [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
+
+        texts = self._shared(self.kept, translate)
         scores = score_texts(texts, [pair.translations for pair in self.kept])
         shown = zip(self.kept[:SAMPLES], texts, strict=False)
         samples = tuple((pair.source, pair.target, text) for pair, text in shown)
@@ -83,10 +88,6 @@ class Validator:
             logits = model(batch.source, batch.decoder_input).flatten(0, 1)
             losses.append(F.cross_entropy(logits, batch.labels.flatten(), ignore_index=PAD, reduction="sum"))
         return [float(loss) for loss in losses]
-
-    def _translate(self, model: Seq2Seq, pairs: Sequence[SentencePair]) -> list[str]:
-        translator = Translator(model, self.tokenizer, search=self.search, device=self.device, precision=torch.float32)
-        return [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
 
     def _shared(self, items: Sequence[Item], measure: Callable[[Sequence[Item]], list[Measured]]) -> list[Measured]:
         """A measurement of each item, several processes taking turns."""
