@@ -14,8 +14,8 @@ from transformer_mt.views.words import tokenize_pair
 
 def place(tokenizer: Tokenizer, model: Seq2Seq, **options: Any) -> tuple[str, int, tuple[str, ...]]:
     tokens = tokenize_pair(tokenizer, "Der Mann, der die Kinder grüßt.", "The old man, the one in it.", limit=64)
-    found = find_place(tokens, model, **{"word": None, "piece": 1, "stack": None, **options})
-    return found.side.words[found.side.word_of_piece[found.row]], found.row, found.stacks
+    stacks, side, row = find_place(tokens, model, **{"word": None, "piece": 1, "stack": None, **options})
+    return side.words[side.word_of_piece[row]], row, stacks
 
 
 def test_a_word_is_looked_for_in_the_translation_then_in_the_source(tokenizer: Tokenizer, model: Seq2Seq) -> None:
@@ -34,7 +34,7 @@ def test_without_a_word_it_is_the_first_of_four_letters(tokenizer: Tokenizer, mo
     assert place(tokenizer, model, stack="encoder")[0] == "Mann"
     assert place(tokenizer, model)[0] == "The"  # none is as long
     tokens = tokenize_pair(tokenizer, "…", "…", limit=64)
-    assert find_place(tokens, model, word=None, piece=1, stack=None).row == 0
+    assert find_place(tokens, model, word=None, piece=1, stack=None)[2] == 0
 
 
 def test_of_several_pieces_it_is_the_first_or_the_one_that_is_named(tokenizer: Tokenizer, model: Seq2Seq) -> None:

@@ -6,10 +6,10 @@ to the output are computed here, since the layer sums over all heads at once.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import groupby, product
-from typing import Any, Literal, NamedTuple
+from itertools import groupby
+from typing import Any, Literal
 
 from jaxtyping import Float
 from rich.console import Group, RenderableType
@@ -84,12 +84,10 @@ class Step:
 
     @property
     def name(self) -> str:
-        """The key among the arrays."""
         return _NAMES.get(self.symbol, (self.symbol, ""))[0]
 
     @property
     def words(self) -> str:
-        """The step in plain English, or its symbol."""
         return _NAMES.get(self.symbol, ("", self.symbol))[1]
 
     @property
@@ -98,9 +96,7 @@ class Step:
         return self.values.ndim > (self.over != "row")
 
     def to_json(self) -> dict[str, Any]:
-        """Keys: name, words, symbol, formula, over (row, keys or heads) and values."""
-        labels = {name: getattr(self, name) for name in ("name", "words", "symbol", "formula", "over")}
-        return labels | {"values": to_json(self.values, digits=_DIGITS)}
+        return {key: getattr(self, key) for key in ("name", "words", "symbol", "formula", "over", "values")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +137,15 @@ class Explanation:
     stages: tuple[Stage, ...]
 
     def steps(self) -> Iterator[Step]:
-        """All steps, in order."""
         return (step for stage in self.stages for step in stage.steps)
 
     def __getitem__(self, name: str) -> Tensor:
-        """The numbers of the step of that name."""
         return next(step.values for step in self.steps() if step.name == name)
 
     def to_json(self) -> dict[str, Any]:
         """The fields; in place of the head's name `stack`, `layer` and `head`; and `contributions`, the shares."""
         entries = {field.name: getattr(self, field.name) for field in fields(self)} | self.head._asdict()
-        return entries | {"contributions": to_json(self["column_shares"], digits=_DIGITS)}
+        return to_json(entries | {"contributions": self["column_shares"]}, digits=_DIGITS)
 
     def arrays(self) -> dict[str, Any]:
         """One array a step, by its name; the labels `columns` and `heads`; the texts."""
@@ -182,9 +176,9 @@ def explain(
     Raises `InputError` that names the option for what there is not, and for a text that is too long.
     """
     tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
-    place = find_place(tokens, model, word=word, piece=piece, stack=stack)
-    name, *others = find_heads(model, place.stacks, layer=layer, head=head)
-    choice = choose_head(model, tokens, place, [name, *others]) if others else None
+    stacks, side, row = find_place(tokens, model, word=word, piece=piece, stack=stack)
+    name, *others = find_heads(model, stacks, layer=layer, head=head)
+    choice = choose_head(model, tokens, side, row, [name, *others]) if others else None
     if choice:
         name = min(choice.without, key=choice.without.__getitem__)
     module = attention_layers(model)[name._replace(head=0)]
@@ -192,14 +186,14 @@ def explain(
     with evaluating(model):
         with watching(shown.append):
             require_finite(model(*tokens.inputs(next(model.parameters()).device)))
-        stages = tuple(stages_of(shown, module, place.row, name))
+        stages = tuple(_stages(shown, module, row, name))
     return Explanation(
         source=source,
         target=target,
-        word=place.side.words[place.side.word_of_piece[place.row]],
-        piece=place.side.pieces[place.row],
-        read=(tokens.source if name.stack == "encoder" else tokens.read).pieces[place.row],
-        row=place.row,
+        word=side.words[side.word_of_piece[row]],
+        piece=side.pieces[row],
+        read=(tokens.source if name.stack == "encoder" else tokens.read).pieces[row],
+        row=row,
         head=name,
         choice=choice,
         columns=tokens.sides(name.stack)[1].pieces,
@@ -211,8 +205,7 @@ def explain(
 # The steps
 
 
-def stages_of(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> Iterator[Stage]:
-    """The stages of one row of a head, out of all that was shown during a pass."""
+def _stages(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> Iterator[Stage]:
     layer, row = _layer_of(shown, module, row, embedded=name.stack != "cross")
     steps: list[tuple[nn.Module, Step]] = []
     last: Shown | None = None
@@ -285,16 +278,13 @@ def shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Ten
 # Which row of which head
 
 
-class Place(NamedTuple):
-    """A piece of a word in a sentence pair, and the stacks of attention that have a row for it; counted from 0."""
+def find_place(
+    tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: int, stack: str | None
+) -> tuple[tuple[str, ...], Tokens, int]:
+    """The stacks that have a row for the piece that the options mean, its side of the pair, and the row, from 0.
 
-    stacks: tuple[str, ...]
-    side: Tokens
-    row: int
-
-
-def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: int, stack: str | None) -> Place:
-    """The piece that the options mean. Raises `InputError` that names them where there is none."""
+    Raises `InputError` that names the options where there is none.
+    """
     stacks = model.attention_stacks()
     if stack is not None:
         stacks = {stack: lookup(stacks, stack, key="--stack")}
@@ -307,7 +297,7 @@ def find_place(tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: i
     rows = [row for row, owner in enumerate(side.word_of_piece) if owner == number]
     if not 1 <= piece <= len(rows):
         raise InputError(f"--piece: {side.words[number]!r} has no piece {piece}; give a number from 1 to {len(rows)}")
-    return Place(names, side, rows[piece - 1])
+    return names, side, rows[piece - 1]
 
 
 def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[str, int]:
@@ -319,11 +309,10 @@ def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[st
     if word is None:
         lettered = [place for place, each in enumerate(words) if each[:1].isalpha()] or [0]
         return first, next((place for place in lettered if len(words[place]) >= CONTENT), lettered[0])
-    folds: tuple[Callable[[str], str], ...] = (str, str.casefold)
-    for title, fold in product(sides, folds):
-        folded = [fold(each) for each in sides[title]]
-        if fold(word) in folded:
-            return title, folded.index(fold(word))
+    for title, candidates in sides.items():
+        for wanted, written in ((word, candidates), (word.casefold(), [each.casefold() for each in candidates])):
+            if wanted in written:
+                return title, written.index(wanted)
     if word in (numbers := [str(number + 1) for number in range(len(words))]):
         return first, numbers.index(word)
     remedy = suggest(word, dict.fromkeys(each for words in sides.values() for each in words))
@@ -343,18 +332,17 @@ def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head
     return names
 
 
-def choose_head(model: Seq2Seq, tokens: PairTokens, place: Place, candidates: Sequence[HeadName]) -> Choice:
-    """ln p of the place's piece, or in an encoder of the translation, with each of the heads switched off in turn."""
+def choose_head(model: Seq2Seq, tokens: PairTokens, side: Tokens, row: int, candidates: Sequence[HeadName]) -> Choice:
+    """ln p of the row's piece, or in an encoder of the translation, with each of the heads switched off in turn."""
     inputs = tokens.inputs(next(model.parameters()).device)
-    written = place.side is tokens.written
-    rows = [place.row] if written else list(range(len(tokens.written.ids)))
+    rows = [row] if side is tokens.written else list(range(len(tokens.written.ids)))
 
     def log_probability(*off: HeadName) -> float:
         with evaluating(model), without_heads(model, off):
             log_probabilities = model(*inputs)[0, rows].float().log_softmax(dim=-1)  # R V
         return log_probabilities[range(len(rows)), [tokens.written.ids[row] for row in rows]].sum().item()
 
-    of = place.side.pieces[place.row] if written else "the translation"
+    of = side.pieces[row] if side is tokens.written else "the translation"
     return Choice(of, log_probability(), {name: log_probability(name) for name in candidates})
 
 
@@ -414,7 +402,6 @@ def in_words(explanation: Explanation) -> list[str]:
 
 
 def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[RenderableType]:
-    """Words, formula and numbers of steps over the same."""
     for step in steps:
         formula = " = ".join(filter(None, [step.symbol, step.formula]))
         value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
