@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from transformer_mt.translation.translator import Translator as Translator
     from transformer_mt.views.maps import AttentionMaps as AttentionMaps
     from transformer_mt.views.maps import attend_pair as attend_pair
-    from transformer_mt.views.recording import record_attention as record_attention
+    from transformer_mt.views.maps import record_attention as record_attention
 
 _NAMES = {
     "config.sections": ("Config", "SearchConfig"),
@@ -38,8 +38,7 @@ _NAMES = {
     "corpus.pairs": ("SentencePair",),
     "errors": ("TmtError",),
     "evaluation": ("Scores", "evaluate"),
-    "views.maps": ("AttentionMaps", "attend_pair"),
-    "views.recording": ("record_attention",),
+    "views.maps": ("AttentionMaps", "attend_pair", "record_attention"),
     "training.session": ("TrainingSession", "open_training"),
     "translation.translator": ("Translation", "Translator"),
 }

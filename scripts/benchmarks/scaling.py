@@ -24,8 +24,7 @@ from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
 from transformer_mt.translation.search import beam_search
-from transformer_mt.views.figure import curves_figure
-from transformer_mt.views.plot import Panel, Series
+from transformer_mt.views.plot import Panel, Series, curves_figure
 
 LENGTH, SENTENCES, BEAM = 16, 64, 4
 

@@ -92,9 +92,9 @@ def attend(
     --threshold of its row. --history shows every validation, all for the final translation or --target.
     """
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
-    from transformer_mt.views.figure import check_figure, matrix_figure
     from transformer_mt.views.matrix import Scale, shading_for
     from transformer_mt.views.methods import METHODS
+    from transformer_mt.views.plot import check_figure, matrix_figure
 
     method = lookup(METHODS, shown.method, key="--method")
     if shown.figure is not None:

@@ -1,14 +1,14 @@
 """Looking inside a model. A view is one file: its data, a dataclass, and its lines of text.
 
-Read `words`, `maps` (the attention weights of a sentence pair), `matrix` (the picture in a terminal), then `attend`.
+Read `words`, `maps` (the attention of a forward pass and of a pair), `matrix` (the picture in a terminal), `attend`.
 
     attend, methods    the matrices of `tmt attend`, also as graphs; other numbers than weights
     align              which words belong together
     explain, lens      one row of a head step by step; what each decoder layer would write
     heads, head_importance, estimates, faithfulness    the figures of many sentences
-    search, plot       the beam's tree and alternatives; the curves of `tmt plot`
+    search, plot       the beam's tree and alternatives; the curves of `tmt plot`, and pictures by matplotlib
     corpus             the content of a corpus, `tmt data`
 
-What they share: `recording` (attention as it is computed), `words` (pieces become words), `data` (a dataclass as JSON
-and as arrays), `text` (untrusted text made safe, tables, wrapped lines), `figure` (pictures by matplotlib).
+What they share: `words` (pieces become words), `data` (a dataclass as JSON and as arrays), `text` (untrusted text made
+safe, tables, wrapped lines).
 """

@@ -30,7 +30,7 @@ from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.estimates import Estimate, Resampling
-from transformer_mt.views.recording import record_attention
+from transformer_mt.views.maps import record_attention
 from transformer_mt.views.text import rendered, table
 from transformer_mt.views.words import membership, over_words
 

@@ -1,21 +1,93 @@
-"""The attention maps of a sentence pair, with its tokens beside them."""
+"""Attention as it is computed, recorded during a forward pass; and the maps of a sentence pair, with its tokens."""
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from transformer_mt.attention.graphs import Graph
+from transformer_mt.attention.showing import Shown, watching
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import HIDDEN
-from transformer_mt.views.recording import record_attention
 from transformer_mt.views.words import PairTokens, over_words, tokenize_pair
+
+WEIGHTS, VALUES = "α_j", "v_j"
+
+
+class Recording(Mapping[str, list[Tensor]]):
+    """The attention weights of one forward pass: for each stack one tensor B H Q K a layer, first layer first.
+
+    The stacks are those of `Seq2Seq.attention_stacks`. The weights are those before dropout, and the very tensors that
+    the model went on with, so that gradients with respect to them can be taken.
+
+    A decoder that reads its target in several steps counts as one pass; keys that a step did not have yet weigh zero.
+    Row b of every step must be the same sentence, unlike in a search; use `attend_pair` for the result of one.
+    """
+
+    def __init__(self, model: Seq2Seq) -> None:
+        self._stacks = model.attention_stacks()
+        self._shown: dict[tuple[nn.Module, str], list[Tensor]] = defaultdict(list)
+
+    def add(self, shown: Shown) -> None:
+        if shown.symbol in (WEIGHTS, VALUES):
+            self._shown[shown.module, shown.symbol].append(shown.value)
+
+    def __getitem__(self, stack: str) -> list[Tensor]:
+        """The layers of a stack, none before the first pass. Raises `ValueError` after more than one pass."""
+        if not all(map(self._is_one_pass, self._stacks)):
+            raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
+        return [_joined(steps) for steps in self._steps(stack, WEIGHTS)]
+
+    def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
+        """The values that the weights of each layer weigh: those of the last step, which has seen the most."""
+        return [steps[-1] for steps in self._steps(stack, VALUES)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stacks)
+
+    def __len__(self) -> int:
+        return len(self._stacks)
+
+    def _steps(self, stack: str, symbol: str) -> list[list[Tensor]]:
+        """The values that a symbol had at each step, of every layer that was called."""
+        return [steps for module in self._stacks[stack] if (steps := self._shown[module, symbol])]
+
+    def _is_one_pass(self, stack: str) -> bool:
+        """True if each token of a self-attention was a query once, and the keys of a cross-attention stayed."""
+        for steps in self._steps(stack, WEIGHTS):
+            batches, _, queries, keys = zip(*(step.shape for step in steps), strict=True)
+            is_whole = len(set(keys)) == 1 if stack == "cross" else sum(queries) == keys[-1]
+            if not is_whole or len(set(batches)) > 1:
+                return False
+        return True
+
+
+@contextmanager
+def record_attention(model: Seq2Seq) -> Iterator[Recording]:
+    """While this is open, the weights of every attention layer of the model are gathered; see `Recording`.
+
+    Nothing is put on the model. Recordings nest: each sees what happens while it is open.
+    """
+    recording = Recording(model)
+    with watching(recording.add):
+        yield recording
+
+
+def _joined(steps: list[Tensor]) -> Tensor:
+    """The queries of all steps, over the keys of the last; of a single step its own tensor, for gradients."""
+    if len(steps) == 1:
+        return steps[0]
+    keys = steps[-1].shape[3]
+    return torch.cat([F.pad(step, (0, keys - step.shape[3])) for step in steps], dim=2)
 
 
 @dataclass(frozen=True, slots=True)

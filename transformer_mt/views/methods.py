@@ -25,8 +25,7 @@ from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import STACKS
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.maps import AttentionMaps, StackMaps, weights_of_pair
-from transformer_mt.views.recording import record_attention
+from transformer_mt.views.maps import AttentionMaps, StackMaps, record_attention, weights_of_pair
 from transformer_mt.views.words import PairTokens, tokenize_pair
 
 ALL = tuple(STACKS)
