@@ -27,7 +27,6 @@ from transformer_mt.views.head_importance import (
     bleu_change,
     bleu_statistics,
     bleu_without_each,
-    mask_gradients,
     sentence_losses,
 )
 
@@ -71,7 +70,7 @@ def test_the_loss_of_a_pair_is_that_of_its_tokens_alone(name: str, tokenizer: To
 @pytest.mark.parametrize("name", ["masked", "recurrent"])
 def test_gradients_are_those_of_the_mask(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model, step = model_of(name, tokenizer), 1e-5
-    slopes = mask_gradients(model, encoded)
+    slopes, tokens = IMPORTANCE["unnormalised"](model, encoded), int(encoded.target_lengths.sum())
     assert list(slopes) == head_names(model)
     for head in (min(slopes), max(slopes)):
         module = attention_layers(model)[head._replace(head=0)]
@@ -81,7 +80,8 @@ def test_gradients_are_those_of_the_mask(name: str, tokenizer: Tokenizer, encode
             mask[0, head.head - 1] = 1.0 + sign * step
             with gated({module: mask}):
                 around.append(sentence_losses(model, encoded))
-        np.testing.assert_allclose(slopes[head], np.abs(around[0] - around[1]) / (2 * step), **TOLERANCE)
+        by_pair = np.abs(around[0] - around[1]) / (2 * step)
+        np.testing.assert_allclose(slopes[head], by_pair.sum() / tokens, **TOLERANCE)
 
 
 @pytest.mark.usefixtures("float64")
@@ -95,18 +95,14 @@ def test_exact_importance_is_the_rise_of_the_loss(tokenizer: Tokenizer, encoded:
 
 
 @pytest.mark.usefixtures("float64")
-def test_gradients_are_means_over_tokens_and_have_norm_one_in_every_layer(
-    tokenizer: Tokenizer, encoded: EncodedPairs
-) -> None:
+def test_normalised_gradients_have_norm_one_in_every_layer(tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model = model_of("whole", tokenizer)
-    plain, slopes = IMPORTANCE["unnormalised"](model, encoded), mask_gradients(model, encoded)
-    normalised = IMPORTANCE["gradient"](model, encoded)
+    means, normalised = (IMPORTANCE[name](model, encoded) for name in ("unnormalised", "gradient"))
     for stack in ("encoder", "decoder", "cross"):
         for layer in (1, 2):
             names = [HeadName(stack, layer, head) for head in (1, 2, 3)]
-            means = np.array([slopes[name].sum() for name in names]) / int(encoded.target_lengths.sum())
-            np.testing.assert_allclose([plain[name] for name in names], means)
-            np.testing.assert_allclose([normalised[name] for name in names], means / np.linalg.norm(means))
+            of_layer = np.array([means[name] for name in names])
+            np.testing.assert_allclose([normalised[name] for name in names], of_layer / np.linalg.norm(of_layer))
 
 
 SOURCES = ("Der Hund schläft.", "Ich sehe die Katze.", "Der alte Mann liest ein Buch.")

@@ -24,7 +24,6 @@ from transformer_mt.views.heads import (
     LOOKS,
     HeadFigures,
     HeadTable,
-    Kind,
     RelationFigures,
     _commonest,
     _Stack,
@@ -101,14 +100,14 @@ def test_a_relation_is_found_where_the_heaviest_other_word_is_the_true_one(
     head: HeadName, measured: tuple[Seq2Seq, HeadTable], tokenizer: Tokenizer
 ) -> None:
     model, table = measured
-    hits: dict[Kind, list[bool]] = {}
+    hits: dict[tuple[str, str], list[bool]] = {}
     for pair in PAIRS:
         rows = words_only(model, tokenizer, pair, head)
         for case in instances(pair, head.stack):
             own = {s for s, t in pair.links or () if t == case.row} if head.stack == "cross" else {case.row}
             others = {j: p for j, p in enumerate(rows[case.row][:-1]) if j not in own}
             hits.setdefault(case.kind, []).append(max(others, key=lambda j: others[j]) == case.column)
-    relations = {Kind(one.relation, one.looked_for): one for one in table.relations if one.stack == head.stack}
+    relations = {(one.relation, one.looked_for): one for one in table.relations if one.stack == head.stack}
     assert set(relations) == set(hits)
     for kind, found in hits.items():
         assert relations[kind].count == len(found)

@@ -1,7 +1,7 @@
 """Which relations can be found in a matrix."""
 
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.views.heads import Instance, Kind, instances
+from transformer_mt.views.heads import Instance, instances
 
 # „Ich sehe den Hund, der bellt." and "I see the barking dog."; no punctuation here.
 SOURCE = (
@@ -24,7 +24,7 @@ PAIR = SentencePair("Ich sehe den Hund der bellt", "I see the barking dog", LINK
 
 
 def found(stack: str, relation: str) -> set[tuple[str, int, int, int]]:
-    return {(one.kind.looked_for, *one[1:]) for one in instances(PAIR, stack) if one.kind.relation == relation}
+    return {(one.kind[1], *one[1:]) for one in instances(PAIR, stack) if one.kind[0] == relation}
 
 
 def test_in_the_encoder_both_ends_of_every_relation_are_looked_for() -> None:
@@ -53,11 +53,9 @@ def test_in_cross_attention_a_word_stands_for_the_source_word_it_is_linked_with(
 
 def test_without_trees_nothing_can_be_found() -> None:
     assert list(instances(SentencePair("a", "b", ((0, 0),)), "cross")) == []
-    assert Instance(Kind("det", "head"), 2, 3, 1) in list(instances(PAIR, "encoder"))
+    assert Instance(("det", "head"), 2, 3, 1) in list(instances(PAIR, "encoder"))
 
 
 def test_a_word_may_depend_on_the_first() -> None:
     tree = (Node("VERB", "root", -1), Node("NOUN", "obj", 0))
-    assert (Kind("obj", "head"), 1, 0, -1) in list(
-        instances(SentencePair("a b", "c d", structure=(tree, tree)), "encoder")
-    )
+    assert (("obj", "head"), 1, 0, -1) in list(instances(SentencePair("a b", "c d", structure=(tree, tree)), "encoder"))

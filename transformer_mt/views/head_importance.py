@@ -34,21 +34,19 @@ from transformer_mt.views.maps import record_attention
 from transformer_mt.views.text import rendered, table
 from transformer_mt.views.words import membership, over_words
 
+# Tokens of a batch, at least one longest sentence's.
 _BATCH_TOKENS = 4_096
 
 Measured = TypeVar("Measured")
-# A number for each sentence.
-PerSentence = Float[np.ndarray, " N"]
 # The matches of one to four words, the number of such n-grams, and both lengths.
 Statistics = Float[np.ndarray, "N 10"]
 
 
 def batches(encoded: EncodedPairs, model: Seq2Seq) -> Iterator[tuple[Tensor, Batch]]:
     """The pairs in batches on the model's device, with their rows among the encoded ones."""
-    budget = max(_BATCH_TOKENS, model.max_length)  # at least one longest sentence
-    device = next(model.parameters()).device
-    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=budget):
-        yield rows, encoded.batch(rows).to(device)
+    most = max(_BATCH_TOKENS, model.max_length)
+    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=most):
+        yield rows, encoded.batch(rows).to(next(model.parameters()).device)
 
 
 def word_weights(
@@ -96,7 +94,7 @@ def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadNa
     return measured
 
 
-def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> PerSentence:
+def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, " N"]:
     """−log p of the reference of each pair, in nats, summed over `target_lengths` tokens."""
     losses = np.zeros(len(encoded))
     with evaluating(model):
@@ -105,18 +103,19 @@ def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> PerSentence:
     return losses
 
 
-def mask_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, PerSentence]:
-    """|∂L/∂ξ| of each pair's loss at ξ = 1, where ξ is the head's number in the mask (Michel et al. 2019, §4.1)."""
+def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+    """The sum over pairs of |∂L/∂ξ| at ξ = 1 in nats a target token, where L is the pair's loss and ξ the head's number
+    in the mask (Michel et al. 2019, §4.1)."""
     layers = attention_layers(model)
     every = [layer._replace(head=head + 1) for layer, module in layers.items() for head in range(module.heads)]
-    slopes = np.zeros((len(every), len(encoded)))
+    slopes = np.zeros(len(every))
     for rows, batch in batches(encoded, model):
         ones = torch.ones(len(rows), 1, device=batch.source.device)
         masks = {module: ones.repeat(1, module.heads).requires_grad_() for module in layers.values()}
         with evaluating(model, gradients=True), gated(masks):
             gradients = torch.autograd.grad(_losses(model, batch).sum(), list(masks.values()))
-        slopes[:, rows.numpy()] = torch.cat(gradients, dim=1).T.abs().double().numpy(force=True)
-    by_name = dict(zip(every, slopes, strict=True))
+        slopes += torch.cat(gradients, dim=1).abs().double().sum(dim=0).numpy(force=True)
+    by_name = dict(zip(every, (slopes / int(encoded.target_lengths.sum())).tolist(), strict=True))
     return {name: by_name[name] for name in head_names(model)}
 
 
@@ -125,12 +124,6 @@ def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, fl
     before, tokens = sentence_losses(model, encoded).sum(), int(encoded.target_lengths.sum())
     without = without_each(model, lambda: sentence_losses(model, encoded).sum())
     return {name: float(after - before) / tokens for name, after in without.items()}
-
-
-def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
-    """The mean of |∂L/∂ξ| over sentences, in nats a target token."""
-    tokens = int(encoded.target_lengths.sum())
-    return {name: float(slopes.sum()) / tokens for name, slopes in mask_gradients(model, encoded).items()}
 
 
 def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:

@@ -36,21 +36,15 @@ LOOKS = {
 CASES = 20
 
 
-class Kind(NamedTuple):
-    """A relation of Universal Dependencies, or `antecedent`, and the end that is looked for, `head` or `dependent`."""
-
-    relation: str
-    looked_for: str
-
-
 class Instance(NamedTuple):
     """A case of a relation: the column that the row of a word should look at; both are counted over `words(text)`.
 
-    `offset` is the distance in words from the row's own word or, in cross-attention, from the source word that it is
-    linked with.
+    `kind` is the relation, of Universal Dependencies or `antecedent`, and the end that is looked for, `head` or
+    `dependent`. `offset` is the distance in words from the row's own word or, in cross-attention, from the source word
+    that it is linked with.
     """
 
-    kind: Kind
+    kind: tuple[str, str]
     row: int
     column: int
     offset: int
@@ -82,8 +76,8 @@ def _of_tree(tree: Tree) -> Iterator[Instance]:
     for place, node in enumerate(tree):
         for relation, head in ((node.relation, node.head), ("antecedent", node.antecedent)):
             if head is not None and head >= 0:
-                yield Instance(Kind(relation, "head"), place, head, head - place)
-                yield Instance(Kind(relation, "dependent"), head, place, place - head)
+                yield Instance((relation, "head"), place, head, head - place)
+                yield Instance((relation, "dependent"), head, place, place - head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +122,6 @@ class RelationFigures:
     best: HeadName
     found: Mapping[HeadName, Estimate]
 
-    def gain(self) -> float:
-        """The share of the best head less that of the baseline."""
-        return self.found[self.best].value - self.baseline.value
-
 
 @dataclass(frozen=True, slots=True)
 class HeadTable:
@@ -162,7 +152,7 @@ def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -
         for stack in stacks:
             stack.add(row, weights[stack.stack])
     resampling = Resampling(len(pairs))
-    looks = {name: figures for stack in stacks for name, figures in stack.looks(resampling)}
+    looks = {name: figures for stack in stacks for name, figures in stack.looks(resampling).items()}
     losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
     without = without_each(model, lambda: sentence_losses(model, encoded))
     rises = {name: resampling.estimate(after - losses, tokens) for name, after in without.items()}
@@ -186,7 +176,7 @@ class _Stack:
     def __init__(self, stack: str, names: Sequence[HeadName], pairs: Pairs) -> None:
         self.stack, self.names, self.pairs = stack, names, pairs
         self.cases = [list(instances(pair, stack)) for pair in pairs]
-        offsets: dict[Kind, Counter[int]] = defaultdict(Counter)
+        offsets: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for case in chain.from_iterable(self.cases):
             offsets[case.kind][case.offset] += 1
         self.kinds = sorted(offsets, key=lambda kind: -offsets[kind].total())
@@ -200,13 +190,12 @@ class _Stack:
     def add(self, row: int, over: Float[np.ndarray, "H W V"]) -> None:
         """Add the weights of a sentence over words; the symbol has the last column."""
         pair, weights = self.pairs[row], over[:, :, :-1]
-        # True where the word of a column is that of the row, or its translation.
-        linked = np.zeros(weights.shape[1:], bool)
-        own = [(word, word) for word in range(min(linked.shape))]
-        for source, target in (pair.links or ()) if self.stack == "cross" else own:
-            linked[target, source] = True
-        aligned = linked & (self.stack == "cross")
+        aligned = np.zeros(weights.shape[1:], bool)
+        for source, target in (pair.links or ()) if self.stack == "cross" else ():
+            aligned[target, source] = True
         apart = np.arange(weights.shape[2]) - np.arange(weights.shape[1])[:, None]
+        # True where the word of a column is that of the row, or its translation.
+        own = aligned if self.stack == "cross" else apart == 0
         rest = np.maximum(1.0 - over.sum(axis=2, keepdims=True), 0.0)  # on pieces of no word
         column_words = words(pair.target if self.stack == "decoder" else pair.source)
         sums = {
@@ -225,17 +214,16 @@ class _Stack:
             self.totals[row, place] = totals.get(look, weights.shape[1])
         for case in self.cases[row]:
             # Without the word itself and symbols, as in Clark et al. 2019.
-            best = (weights[:, case.row] * ~linked[case.row]).argmax(axis=1)  # H V -> H
+            best = (weights[:, case.row] * ~own[case.row]).argmax(axis=1)  # H V -> H
             place = self.kinds.index(case.kind)
             self.hits[row, place, :-1] += best == case.column
             self.hits[row, place, -1] += case.offset == self.offsets[place]
             self.tries[row, place] += 1
 
-    def looks(self, resampling: Resampling) -> Iterator[tuple[HeadName, dict[str, Estimate | None]]]:
+    def looks(self, resampling: Resampling) -> dict[HeadName, dict[str, Estimate | None]]:
         """The figures of `LOOKS` of each head."""
         by_head = zip(*resampling.estimates(self.sums, self.totals), strict=True)
-        for name, figures in zip(self.names, by_head, strict=True):
-            yield name, dict(zip(LOOKS, figures, strict=True))
+        return dict(zip(self.names, (dict(zip(LOOKS, of_head, strict=True)) for of_head in by_head), strict=True))
 
     def relations(self, resampling: Resampling) -> Iterator[RelationFigures]:
         """The share of its cases that each head finds, the most frequent relation first."""
@@ -285,7 +273,6 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
 
 
 def _lines(rows: Sequence[Sequence[str]], *, width: int, gap: int = 2) -> list[str]:
-    """A table of headings and rows; all columns but the first are aligned to the right."""
     right = range(1, len(rows[0]))
     return [line.plain for line in rendered(table(rows[1:], headings=rows[0], right=right, gap=gap), width=width)]
 
@@ -314,7 +301,8 @@ def _relation_rows(relations: Sequence[RelationFigures]) -> list[list[str]]:
     """Of the two ways to look for a relation, the one in which a head beats the baseline more."""
     rows = [["relation", "cases", "head", "found, %", "at a fixed offset, %", ""]]
     for name in dict.fromkeys(each.relation for each in relations):
-        best = max((each for each in relations if each.relation == name), key=RelationFigures.gain)
+        both = [each for each in relations if each.relation == name]
+        best = max(both, key=lambda each: each.found[each.best].value - each.baseline.value)
         shares = _percent(best.found[best.best]), _percent(best.baseline)
         title = f"{name} → its {best.looked_for}"
         rows.append([title, str(best.count), _short(best.best), *shares, f"at {best.offset:+d}"])
