@@ -257,15 +257,13 @@ def with_shares(found: Explanation, columns: tuple[str, ...], numbers: Tensor) -
 def test_the_largest_contributions_are_told_in_words(tokenizer: Tokenizer) -> None:
     numbers = torch.tensor([0.7, 0.21, 0.15, 0.04, -0.02, -0.08])
     found = with_shares(explained(tokenizer, stack="cross"), ("a", "b", "c", "a", "d", "e"), numbers)
-    first, second, third = in_words(found)
+    first, second = in_words(found)
     assert first == (
         f"a (j = 0) gives 70 % of what head 1 of layer 1 adds to {found.piece}; b gives 21 %; c gives 15 %; "
         "e takes away 8 %."
     )
     share = 100 * found["head_shares"][0].item()
     assert second == f"Head 1 gives {share:.0f} % of what the heads of layer 1 add together."
-    lengths = [f"{found[name].norm().item():.4g}" for name in ("attention_output", "state")]
-    assert third == f"What they add has the length {lengths[0]}, the state that comes in {lengths[1]}."
     nothing = with_shares(found, found.columns, torch.zeros(6))
     assert in_words(nothing) == [f"No column gives anything to {found.piece}: head 1 of layer 1 adds nothing there."]
 

@@ -19,7 +19,6 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.attend import agreement, layer_matrices, view_attention
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.estimates import Estimate
 from transformer_mt.views.faithfulness import (
     Agreement,
     Faithfulness,
@@ -28,6 +27,7 @@ from transformer_mt.views.faithfulness import (
     faithfulness_lines,
     kendall,
 )
+from transformer_mt.views.head_importance import Estimate
 from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.methods import ALL, METHODS, Gradient
 

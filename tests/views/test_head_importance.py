@@ -19,9 +19,10 @@ from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translation, Translator
-from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.head_importance import (
     IMPORTANCE,
+    Estimate,
+    Resampling,
     _scores,
     bleu,
     bleu_change,

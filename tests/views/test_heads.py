@@ -18,7 +18,7 @@ from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.estimates import Estimate
+from transformer_mt.views.head_importance import Estimate
 from transformer_mt.views.heads import (
     CASES,
     LOOKS,

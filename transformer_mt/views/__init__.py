@@ -5,7 +5,7 @@ Read `words`, `maps` (the attention of a forward pass and of a pair), `matrix` (
     attend, methods    the matrices of `tmt attend`, also as graphs; other numbers than weights
     align              which words belong together
     explain, lens      one row of a head step by step; what each decoder layer would write
-    heads, head_importance, estimates, faithfulness    the figures of many sentences
+    heads, head_importance, faithfulness    the figures of many sentences
     search, plot       the beam's tree and alternatives; the curves of `tmt plot`, and pictures by matplotlib
     corpus             the content of a corpus, `tmt data`
 

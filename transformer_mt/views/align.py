@@ -61,12 +61,10 @@ class LinkCounts:
 
     @property
     def precision(self) -> float:
-        """The share of the predicted links that is right; 1 without any."""
         return self.right / self.predicted if self.predicted else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of the gold links that is predicted; 1 without any."""
         return self.right / self.gold if self.gold else 1.0
 
 
@@ -195,7 +193,6 @@ def _rows_to_one(numbers: Matrices) -> Matrices:
 
 
 def _linked_pairs(pairs: Pairs, model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:
-    """The pairs with known links that are not too long for the model."""
     return fitting([pair for pair in pairs if pair.links is not None], tokenizer, max_length=model.max_length)
 
 

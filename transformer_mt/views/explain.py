@@ -148,7 +148,6 @@ class Explanation:
         return to_json(entries | {"contributions": self["column_shares"]}, digits=_DIGITS)
 
     def arrays(self) -> dict[str, Any]:
-        """One array a step, by its name; the labels `columns` and `heads`; the texts."""
         labels = {name: getattr(self, name) for name in ("source", "target", "piece", "columns", "heads")}
         steps = {step.name: step.values for step in self.steps()}
         return labels | {"head_name": str(self.head)} | steps | {"contributions": self["column_shares"]}
@@ -252,7 +251,6 @@ def _step(shown: Shown, row: int, head: int) -> Step:
 
 
 def _contributions(module: MaskedHeads, shown: Sequence[Shown], row: int, head: int) -> Iterator[Step]:
-    """The head's part of the layer's output, how much of it comes from each column, and the parts of all heads."""
     values = {each.symbol: each.value for each in shown}
     weights, weighed = values["α_j"][0, head, row], values["v_j"][0, head]
     heads, formulas = values["head"][:1, :, row : row + 1], dict(module.formulas)
@@ -381,7 +379,7 @@ def _indented(parts: Iterable[RenderableType]) -> Padding:
 
 
 def in_words(explanation: Explanation) -> list[str]:
-    """Where the head's part of the output comes from, and how large it is, in sentences."""
+    """Sentences about where the head's part of the output comes from, and its share of the layer's."""
     _, layer, head = explanation.head
     pieces, row = explanation.columns, explanation.piece
     labels = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
@@ -395,9 +393,6 @@ def in_words(explanation: Explanation) -> list[str]:
     if len(explanation.heads) > 1:
         share = explanation["head_shares"][head - 1].item()
         sentences.append(f"Head {head} gives {_percent(share)} of what the heads of layer {layer} add together.")
-    if any(step.name == "state" for step in explanation.steps()):
-        added, state = (explanation[name].norm().item() for name in ("attention_output", "state"))
-        sentences.append(f"What they add has the length {added:.4g}, the state that comes in {state:.4g}.")
     return sentences
 
 

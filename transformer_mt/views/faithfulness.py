@@ -11,7 +11,7 @@ from jaxtyping import Float
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.estimates import Estimate, Resampling
+from transformer_mt.views.head_importance import Estimate, Resampling
 from transformer_mt.views.methods import METHODS, Method
 from transformer_mt.views.text import rendered, table, wrapped
 
@@ -22,8 +22,6 @@ SHUFFLED = "shuffled"
 _SEED = 1
 
 Matrix = Float[np.ndarray, "W V"]
-# Method, layer (None: of the whole model) and head (None: the mean), from 1.
-Key = tuple[str, int | None, int | None]
 
 
 class Scores(NamedTuple):
@@ -77,7 +75,8 @@ def faithfulness(
     random = np.random.default_rng(_SEED)
     rows = []
     for pair in pairs:
-        matrices: dict[Key, Matrix] = {}
+        # By method, layer (None: of the whole model) and head (None: the mean), from 1.
+        matrices: dict[tuple[str, int | None, int | None], Matrix] = {}
         for name, method in applied.items():
             matrices |= _matrices(name, method, model, tokenizer, pair)
         reference = matrices.pop((REFERENCE, None, None))
@@ -121,7 +120,7 @@ def kendall(first: Matrix, second: Matrix) -> Float[np.ndarray, " W"]:
 
 def _matrices(
     name: str, method: Method, model: Seq2Seq, tokenizer: Tokenizer, pair: SentencePair
-) -> Iterator[tuple[Key, Matrix]]:
+) -> Iterator[tuple[tuple[str, int | None, int | None], Matrix]]:
     """All cross-attention matrices of a method, the mean over heads of each layer before its heads.
 
     They are over words, without the row and the column of `</s>`; NaN where a head is off.
@@ -133,28 +132,22 @@ def _matrices(
         yield key, np.array(maps.matrix(layer, head), dtype=np.float64)[:-1, :-1]
 
 
-_EXPLANATION = (
-    "Agreement with erasure in {sentences} sentences: a target word's row over the source words, beside the fall of "
-    "its ln p without each of them. tau is Kendall's, 0 is chance; first: how often both have the same word first. "
-    "Intervals of 95 % over sentences; best heads are the best on these very sentences."
-)
-
-
 def faithfulness_lines(found: Faithfulness, *, width: int) -> Iterator[str]:
     """For each method the mean over the heads of each layer, and its best head."""
-    yield from wrapped(_EXPLANATION.format(sentences=found.sentences), width=width)
-    yield ""
-    rows = []
+    explanation = (
+        f"Agreement with erasure in {found.sentences} sentences: a target word's row over the source words, beside the "
+        "fall of its ln p without each of them. tau is Kendall's, 0 is chance; first: how often both have the same "
+        "word first. Intervals of 95 % over sentences; best heads are the best on these very sentences."
+    )
+    yield from (*wrapped(explanation, width=width), "")
+    cells = []
     for method in dict.fromkeys(agreement.method for agreement in found.agreements):
         of_method = [agreement for agreement in found.agreements if agreement.method == method]
         heads = sorted((each for each in of_method if each.head), key=lambda each: -each.correlation.value)
-        rows += [each for each in of_method if not each.head] + heads[:1]
+        for row in [each for each in of_method if not each.head] + heads[:1]:
+            head = f"best: {row.head}" if row.head else "mean" if row.layer else ""
+            cells.append([row.method, str(row.layer or ""), head])
+            for one in (row.correlation, row.first):
+                cells[-1] += [f"{one.value:.2f}", f"{one.low:.2f} to {one.high:.2f}"]
     headings = ("method", "layer", "head", "tau", "interval", "first", "interval")
-    lines = rendered(table(map(_cells, rows), headings=headings, right=(1, 3, 5)), width=width)
-    yield from (line.plain for line in lines)
-
-
-def _cells(row: Agreement) -> list[str]:
-    head = f"best: {row.head}" if row.head else "mean" if row.layer else ""
-    figures = [(f"{one.value:.2f}", f"{one.low:.2f} to {one.high:.2f}") for one in (row.correlation, row.first)]
-    return [row.method, str(row.layer or ""), head, *figures[0], *figures[1]]
+    yield from (line.plain for line in rendered(table(cells, headings=headings, right=(1, 3, 5)), width=width))

@@ -1,6 +1,6 @@
-"""How much each head matters to the loss and to BLEU, and a run without those that matter least.
+"""How much each head matters to the loss and to BLEU of a set of sentences, and a run without the least important.
 
-Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
+Michel et al. 2019, "Are Sixteen Heads Really Better than One?" Figures have 95 % intervals over sentences.
 """
 
 import math
@@ -29,17 +29,63 @@ from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.maps import record_attention
 from transformer_mt.views.text import rendered, table
 from transformer_mt.views.words import membership, over_words
 
 # Tokens of a batch, at least one longest sentence's.
 _BATCH_TOKENS = 4_096
+RESAMPLES = 1_000
+_SEED = 1
 
 Measured = TypeVar("Measured")
 # The matches of one to four words, the number of such n-grams, and both lengths.
 Statistics = Float[np.ndarray, "N 10"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure, and its 95 % interval over sentences."""
+
+    value: float
+    low: float
+    high: float
+
+    def text(self, digits: int, *, factor: float = 1.0) -> str:
+        """The figure and the distance to the farther end of its interval: `1.25 ±0.50`."""
+        margin = max(self.high - self.value, self.value - self.low)
+        return f"{factor * self.value:.{digits}f} ±{factor * margin:.{digits}f}"
+
+
+class Resampling:
+    """Percentile intervals of the bootstrap: sentences are drawn with replacement, `RESAMPLES` times, always alike.
+
+    Efron and Tibshirani 1993, §13.3. Koehn 2004 brought it to machine translation.
+    """
+
+    def __init__(self, sentences: int) -> None:
+        draws = np.random.default_rng(_SEED).multinomial(sentences, np.full(sentences, 1.0 / sentences), size=RESAMPLES)
+        # The number of times that each draw has each sentence.
+        self.counts: Float[np.ndarray, "R N"] = draws.astype(np.float64)
+
+    def estimates(
+        self, sums: Float[np.ndarray, "N M K"], totals: Float[np.ndarray, "N M K"]
+    ) -> list[list[Estimate | None]]:
+        """Σ sums / Σ totals over sentences, for each of M × K figures; None where nothing was counted.
+
+        A draw that counts nothing, where there is something, has the value of all.
+        """
+        with np.errstate(invalid="ignore"):
+            value = sums.sum(axis=0, dtype=np.float64) / totals.sum(axis=0, dtype=np.float64)
+            ratios = np.tensordot(self.counts, sums, 1) / np.tensordot(self.counts, totals, 1)
+        low, high = np.quantile(np.where(np.isnan(ratios), value, ratios), [0.025, 0.975], axis=0)
+        figures = np.stack((value, low, high), axis=-1).tolist()
+        return [[None if np.isnan(figure[0]) else Estimate(*figure) for figure in row] for row in figures]
+
+    def estimate(self, sums: Float[np.ndarray, " N"], totals: Float[np.ndarray, " N"]) -> Estimate:
+        [[estimate]] = self.estimates(sums[:, None, None], totals[:, None, None])
+        assert estimate is not None
+        return estimate
 
 
 def batches(encoded: EncodedPairs, model: Seq2Seq) -> Iterator[tuple[Tensor, Batch]]:
@@ -233,7 +279,6 @@ def prune_run(
 def _scores(
     translator: Translator, pairs: Pairs, encoded: EncodedPairs, pruned: Collection[HeadName]
 ) -> Iterator[ModelScores]:
-    """The scores with all heads and without the pruned ones, and the change."""
     before, whole = sentence_losses(translator.model, encoded), bleu_statistics(translator, pairs)
     with without_heads(translator.model, pruned):
         after, less = sentence_losses(translator.model, encoded), bleu_statistics(translator, pairs)

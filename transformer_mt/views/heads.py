@@ -14,9 +14,10 @@ from transformer_mt.corpus.pairs import Pairs, SentencePair, Tree, words
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.registry import STACKS, HeadName
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.estimates import Estimate, Resampling
 from transformer_mt.views.faithfulness import kendall
 from transformer_mt.views.head_importance import (
+    Estimate,
+    Resampling,
     bleu_without_each,
     normalised_gradients,
     sentence_losses,
@@ -221,12 +222,10 @@ class _Stack:
             self.tries[row, place] += 1
 
     def looks(self, resampling: Resampling) -> dict[HeadName, dict[str, Estimate | None]]:
-        """The figures of `LOOKS` of each head."""
         by_head = zip(*resampling.estimates(self.sums, self.totals), strict=True)
         return dict(zip(self.names, (dict(zip(LOOKS, of_head, strict=True)) for of_head in by_head), strict=True))
 
     def relations(self, resampling: Resampling) -> Iterator[RelationFigures]:
-        """The share of its cases that each head finds, the most frequent relation first."""
         figures = resampling.estimates(self.hits, self.tries)
         for kind, count, offset, shares in zip(self.kinds, self.counts, self.offsets, figures, strict=True):
             *of_heads, baseline = filter(None, shares)

@@ -46,8 +46,6 @@ class Lens:
         return tuple(None if None in of_word else max(filter(None, of_word)) for of_word in layers)
 
     def to_json(self) -> dict[str, Any]:
-        """`layers` is their number; `positions` have `layers` with `probability` and `guesses`, pairs of piece and
-        probability; `words` have `word` and `decided`."""
         numbers, own = self.guess_probabilities.tolist(), self.probabilities.tolist()
         layers = [
             [{"probability": p, "guesses": list(zip(*best, strict=True))} for p, *best in zip(*layer, strict=True)]
@@ -101,7 +99,11 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
     A row stands for a piece, a column for a layer. Layers that do not fit into `width` make another block below.
     """
     numbers = range(1, len(lens.guesses) + 1)
-    labels, *layers = ("writes", *lens.pieces), *(_column(lens, number) for number in numbers)
+    labels, layers = ["writes", *lens.pieces], []
+    for layer, guesses, of_layer in zip(numbers, lens.guesses, lens.guess_probabilities.tolist(), strict=True):
+        layers.append([f"layer {layer}"])
+        for (piece, *_), (number, *_), decided in zip(guesses, of_layer, lens.decided, strict=True):
+            layers[-1].append(f"{'*' if decided and layer >= decided else ' '}{format_weight(number)} {piece}")
     first, *widths = (max(cell_len(escape_controls(cell)) for cell in column) for column in (labels, *layers))
     beside = max(1, (width - first) // (max(widths) + 2))
     for start in range(0, len(layers), beside):
@@ -113,12 +115,3 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
         if words:
             where = "not what the model would write" if layer is None else f"decided from layer {layer} on"
             yield from wrapped(f"{where}: {' '.join(words)}", width=width)
-
-
-def _column(lens: Lens, layer: int) -> list[str]:
-    numbers = lens.guess_probabilities[layer - 1, :, 0].tolist()
-    cells = [
-        f"{'*' if decided and layer >= decided else ' '}{format_weight(number)} {piece}"
-        for (piece, *_), number, decided in zip(lens.guesses[layer - 1], numbers, lens.decided, strict=True)
-    ]
-    return [f"layer {layer}", *cells]

@@ -20,8 +20,6 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import HIDDEN
 from transformer_mt.views.words import PairTokens, over_words, tokenize_pair
 
-WEIGHTS, VALUES = "α_j", "v_j"
-
 
 class Recording(Mapping[str, list[Tensor]]):
     """The attention weights of one forward pass: for each stack one tensor B H Q K a layer, first layer first.
@@ -38,18 +36,18 @@ class Recording(Mapping[str, list[Tensor]]):
         self._shown: dict[tuple[nn.Module, str], list[Tensor]] = defaultdict(list)
 
     def add(self, shown: Shown) -> None:
-        if shown.symbol in (WEIGHTS, VALUES):
+        if shown.symbol in ("α_j", "v_j"):
             self._shown[shown.module, shown.symbol].append(shown.value)
 
     def __getitem__(self, stack: str) -> list[Tensor]:
         """The layers of a stack, none before the first pass. Raises `ValueError` after more than one pass."""
         if not all(map(self._is_one_pass, self._stacks)):
             raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
-        return [_joined(steps) for steps in self._steps(stack, WEIGHTS)]
+        return [_joined(steps) for steps in self._steps(stack, "α_j")]
 
     def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
         """The values that the weights of each layer weigh: those of the last step, which has seen the most."""
-        return [steps[-1] for steps in self._steps(stack, VALUES)]
+        return [steps[-1] for steps in self._steps(stack, "v_j")]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._stacks)
@@ -58,12 +56,11 @@ class Recording(Mapping[str, list[Tensor]]):
         return len(self._stacks)
 
     def _steps(self, stack: str, symbol: str) -> list[list[Tensor]]:
-        """The values that a symbol had at each step, of every layer that was called."""
         return [steps for module in self._stacks[stack] if (steps := self._shown[module, symbol])]
 
     def _is_one_pass(self, stack: str) -> bool:
         """True if each token of a self-attention was a query once, and the keys of a cross-attention stayed."""
-        for steps in self._steps(stack, WEIGHTS):
+        for steps in self._steps(stack, "α_j"):
             batches, _, queries, keys = zip(*(step.shape for step in steps), strict=True)
             is_whole = len(set(keys)) == 1 if stack == "cross" else sum(queries) == keys[-1]
             if not is_whole or len(set(batches)) > 1:
@@ -188,10 +185,10 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
             mask = torch.stack([_edges(module, len(rows), len(columns)) for module in modules])
             present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
             weights = torch.cat(recording[name]).float().cpu()  # one sentence: L 1 H Q K -> L H Q K
-            if present.any() and not present.all():
-                stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
-            else:  # of a stack that is switched off as a whole, the weights are still to be seen
+            if present.all() or not present.any():  # a stack that is switched off as a whole still shows its weights
                 stacks[name] = StackMaps(weights, mask, rows, columns)
+            else:
+                stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
     return stacks
 
 

@@ -105,7 +105,6 @@ class Blocks:
         return tuple(share * self.scale.largest for share in self.shares)
 
     def level(self, number: float) -> int:
-        """The number of levels that the number reaches."""
         return sum(abs(number) >= level for level in self.levels)
 
     def cell(self, number: float | None, width: int) -> Text:
@@ -241,7 +240,6 @@ def _panels(
 
 
 def _beside(cells: Sequence[Text], size: int) -> Text:
-    """The cells, filled up to this width, with a line between every two."""
     for cell in cells:
         cell.pad_right(size - cell.cell_len)
     return Text(f" {LEADER} ").join(cells)

@@ -49,7 +49,6 @@ class Method(ABC):
     meaning: ClassVar[str]
 
     def applies_to(self, model: Seq2Seq) -> bool:
-        """Whether the method can be computed for this model."""
         return True
 
     def maps(
@@ -63,8 +62,7 @@ class Method(ABC):
         return AttentionMaps(source, target, self.name, self.compute(model, tokens, stacks), tokens)
 
     @abstractmethod
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
-        """The matrices of each of these stacks that the method covers."""
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]: ...
 
 
 class Weights(Method):

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 # Steps are whole numbers.
 Number = int | float
 Points = Sequence[tuple[Number, Number]]
-# Characters in rows.
-Canvas = Shaped[np.ndarray, "N D"]
 
 ROWS, NARROWEST = 10, 40
 # Positions that are shown on a screen.
@@ -189,20 +187,20 @@ def _panel(panel: Panel, *, width: int) -> Iterator[str]:
     gutter = max(map(len, numbers))
     columns = width - gutter - 2
     canvas = np.full((ROWS, columns), " ")
-    for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
+    curves = list(zip(cycle(ascii_lowercase), panel.series, strict=False))
+    for letter, curve in curves:
         _draw(canvas, panel, curve, letter)
     yield escape_controls(panel.title)
     for number, line in zip(numbers, canvas.tolist(), strict=True):
         yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
     yield f"{'':>{gutter}} └{'─' * columns}"
     yield f"{'':>{gutter}}  {_horizontal_axis(panel, columns)}".rstrip()
-    if len(panel.series) > 1:
-        letters = zip(cycle(ascii_lowercase), panel.series, strict=False)
-        names = [Text(f"{letter} {escape_controls(curve.name)}") for letter, curve in letters]
+    if len(curves) > 1:
+        names = [Text(f"{letter} {escape_controls(curve.name)}") for letter, curve in curves]
         yield from (f"{'':>{gutter}}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
 
 
-def _draw(canvas: Canvas, panel: Panel, curve: Series, letter: str) -> None:
+def _draw(canvas: Shaped[np.ndarray, "N D"], panel: Panel, curve: Series, letter: str) -> None:
     """Put the letter where the curve goes, straight between its points, in each column that it reaches."""
     (left, right), (low, high) = panel.extent(0), panel.extent(1)
     rows, columns = canvas.shape
@@ -316,7 +314,6 @@ def _draw_matrix(axes: "Axes", matrix: Matrix, *, low: float, scale: Scale) -> "
 
 @contextmanager
 def _drawing(width: float, height: float) -> Iterator["Figure"]:
-    """An empty figure of that many inches, on which text is taken literally."""
     import matplotlib
     from matplotlib.figure import Figure
 

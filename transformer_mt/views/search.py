@@ -45,7 +45,6 @@ def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
 
 
 def _label(trace: BeamTrace, run: Sequence[int], *, best: int) -> str:
-    """The pieces of nodes that follow each other, the log-probability up to the last, and how it ended."""
     last = trace.nodes[run[-1]]
     label = f"{' '.join(trace.nodes[node].piece for node in run)}  {last.log_probability:.2f}"
     if last.end == ENDED:

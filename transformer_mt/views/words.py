@@ -45,7 +45,6 @@ class PairTokens:
     written: Tokens
 
     def sides(self, stack: str) -> tuple[Tokens, Tokens]:
-        """The tokens along the rows and the columns of a stack's matrices."""
         return {
             "encoder": (self.source, self.source),
             "decoder": (self.written, self.read),
