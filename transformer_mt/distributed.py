@@ -68,17 +68,17 @@ class Distributed:
 
     def no_sync(self, wrapped: nn.Module) -> AbstractContextManager[object]:
         """A context in which gradients of a wrapped model accumulate, to be summed by a later backward pass."""
-        del wrapped
-        return nullcontext()
+        return wrapped.no_sync() if isinstance(wrapped, DistributedDataParallel) else nullcontext()
 
 
 class ProcessGroup(Distributed):
     """Processes joined by `torch.distributed`: gloo for main memory, NCCL for Nvidia's GPUs."""
 
-    def __init__(self, *, local_rank: int, timeout: timedelta = TIMEOUT) -> None:
-        self.rank, self.world_size, self.local_rank = dist.get_rank(), dist.get_world_size(), local_rank
+    def __init__(self) -> None:
+        self.rank, self.world_size = dist.get_rank(), dist.get_world_size()
+        self.local_rank = _from_environment("LOCAL_RANK", 0)
         self.can_interrupt = False
-        self._group = dist.new_group(backend="gloo", timeout=timeout)
+        self._group = dist.new_group(backend="gloo", timeout=TIMEOUT)
         self._patient_group = dist.new_group(backend="gloo", timeout=LONG_TIMEOUT)
 
     @override
@@ -112,24 +112,21 @@ class ProcessGroup(Distributed):
 
     @override
     def broadcast_from_main(self, make: Callable[[], T]) -> T:
-        value: list[Any] = [None]
-        self._make_where(self.is_main, make, value)
+        value = [self._make_where(self.is_main, make)]
         dist.broadcast_object_list(value, group=self._patient_group)
         return value[0]
 
     @override
     def main_first(self, make: Callable[[], T]) -> T:
-        value: list[Any] = [None]
-        self._make_where(self.local_rank == 0, make, value)
-        self._make_where(self.local_rank != 0, make, value)
-        return value[0]
+        first = self._make_where(self.local_rank == 0, make)
+        later = self._make_where(self.local_rank != 0, make)
+        return first if self.local_rank == 0 else later
 
     @override
     def wrap(self, model: nn.Module) -> nn.Module:
         device = next(model.parameters()).device
-        with warnings.catch_warnings():
-            # torch 2.13 has begun to replace `device_ids`, and 2.11 knows nothing else.
-            warnings.simplefilter("ignore", FutureWarning)
+        # torch 2.13 has begun to replace `device_ids`, and 2.11 knows nothing else.
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
             wrapped = DistributedDataParallel(
                 model,
                 device_ids=[device] if device.type == "cuda" else None,
@@ -139,19 +136,16 @@ class ProcessGroup(Distributed):
         wrapped.register_comm_hook(None, _sum_gradients)
         return wrapped
 
-    @override
-    def no_sync(self, wrapped: nn.Module) -> AbstractContextManager[object]:
-        assert isinstance(wrapped, DistributedDataParallel)
-        return wrapped.no_sync()
-
-    def _make_where(self, is_here: bool, make: Callable[[], T], value: list[T]) -> None:
-        """Fill `value` in the processes where `is_here` is true; return when all have done so."""
+    def _make_where(self, is_here: bool, make: Callable[[], T]) -> Any:
+        """The value where `is_here` is true, and None elsewhere; return when all these processes have made theirs."""
+        made: list[T | None] = [None]
 
         def make_here() -> None:
             if is_here:
-                value[0] = make()
+                made[0] = make()
 
         self.all_gather(make_here, self._patient_group)
+        return made[0]
 
 
 def _sum_gradients(_: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:  # type: ignore[name-defined]
@@ -173,7 +167,7 @@ def join_processes() -> Iterator[Distributed]:
     try:
         # gloo also where there are GPUs, so that exchanging plain numbers never waits for one.
         dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=TIMEOUT)
-        yield ProcessGroup(local_rank=_from_environment("LOCAL_RANK", 0))
+        yield ProcessGroup()
     except ValueError as error:
         if "environment variable" not in str(error):
             raise
@@ -181,11 +175,8 @@ def join_processes() -> Iterator[Distributed]:
     except RuntimeError as error:
         if not _LOST.search(str(error)):
             raise
-        reason = str(error).strip().splitlines()[0]
-        raise MachineError(
-            f"processes: the connection to another was lost ({reason:.200}); saved checkpoints stay, and the same "
-            "command continues"
-        ) from None
+        reason = str(error).strip().splitlines()[0][:200]
+        raise MachineError(f"processes: the connection to another was lost ({reason}); start them again") from None
     dist.destroy_process_group()
 
 

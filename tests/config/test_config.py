@@ -306,7 +306,7 @@ def test_every_number_has_a_range(overrides: tuple[str, ...]) -> None:
 
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, b"format = 7\n")
-    expected = "of format 7, and this version of tmt reads format 2; use the version that wrote it, or train anew"
+    expected = "of format 7, not 2; use the version of tmt that wrote it"
     assert message(path) == f"{path}: {expected}"
 
 

@@ -12,8 +12,13 @@ from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair, words
 from transformer_mt.corpus.word_counts import count_words
-from transformer_mt.tokenizer.segmentation import score_of_parts
-from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, with_whole_words, write_model
+from transformer_mt.tokenizer.sentencepiece_model import (
+    learned_scores,
+    load_model,
+    score_of_parts,
+    with_whole_words,
+    write_model,
+)
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.data import WeightedCorpus, train_tokenizer
 

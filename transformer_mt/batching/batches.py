@@ -100,9 +100,7 @@ def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int
     """The batches in random order, but as many neighbours together as there are processes."""
     turns, spare = divmod(batches, processes)
     if batches and not turns:
-        raise InputError(
-            f"training.batch_tokens: an epoch has {batches} batches for {processes} processes; lower it, or start fewer"
-        )
+        raise InputError(f"training.batch_tokens: {batches} batches an epoch for {processes} processes; lower it")
     kept = torch.arange(batches)
     if spare:
         left_out = torch.randperm(batches, generator=generator)[:spare]
@@ -140,10 +138,7 @@ def _cut(rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengt
     """The end of each batch of rows sorted by length, each as large as the budget admits."""
     longer = torch.maximum(source_lengths[rows], target_lengths[rows]).numpy()
     if len(longer) and longer[-1] > batch_tokens:
-        raise InputError(
-            f"training.batch_tokens: {batch_tokens} is less than a sentence of {longer[-1]} tokens; raise it, or lower "
-            "model.max_length"
-        )
+        raise InputError(f"training.batch_tokens: less than the {longer[-1]} tokens of a sentence; raise it")
     ends: list[int] = []
     start = 0
     while start < len(longer):

@@ -110,8 +110,7 @@ def encode_pairs(
         table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts, lambda table: table)
     if not len(table):
         raise InputError(
-            f"model.max_length, training.batch_tokens: all {len(pairs)} pairs have more than {max_length} tokens; "
-            "raise them"
+            f"model.max_length, training.batch_tokens: all pairs have over {max_length} tokens; raise them"
         )
     return EncodedPairs(table, too_long=len(pairs) - len(table))
 
@@ -126,7 +125,6 @@ def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[Sent
 def _encoded_parts(
     pairs: Pairs, tokenizer: Tokenizer, max_length: int, sampling: Sampling | None, *, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The corpus, some pairs at a time."""
     for first in range(0, len(pairs), PAIRS_AT_A_TIME):
         part = pairs[first : first + PAIRS_AT_A_TIME]
         draws = [sampling and Sampling(derive_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]

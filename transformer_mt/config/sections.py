@@ -28,7 +28,6 @@ Hypotheses = Annotated[int, Field(gt=0, le=1_000)]  # the decoder runs all of th
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves every weight by about as much
-Epochs = Annotated[int, Field(ge=0, le=10**6)]
 Head = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
 
 
@@ -303,7 +302,7 @@ class TrainingConfig(Section):
     """Seed of the initial weights, the order of batches, dropout and sampling."""
     steps: Steps = 1_500
     """Optimizer steps in all; ignored where training.epochs is set."""
-    epochs: Epochs = 0
+    epochs: Annotated[int, Field(ge=0, le=10**6)] = 0
     """Passes over the training data after which training ends; 0: training.steps decides."""
     batch_tokens: Annotated[int, Field(gt=0, le=10**8)] = 2_048
     """Maximum tokens of a batch on either side, padding included."""
@@ -338,16 +337,12 @@ class TrainingConfig(Section):
 
 
 class SearchConfig(Section):
-    """The search for translations.
-
-    The score of a hypothesis is its log-probability divided by ((5 + length) / 6) ** length_penalty (Wu et al. 2016,
-    eq. 14).
-    """
+    """The search for translations."""
 
     beam: Hypotheses = 4
     """Hypotheses kept at every step; 1 is greedy search. Not used when sampling."""
     length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
-    """0 ranks by probability alone, which favours short translations; larger values favour longer ones."""
+    """The power of (5 + length) / 6 that divides log-probabilities (Wu et al. 2016, eq. 14); 0 favours short ones."""
     sample: bool = False
     """Sample translations instead of searching for the likeliest."""
     temperature: Annotated[float, Field(ge=1e-3, le=1e3)] = 1.0

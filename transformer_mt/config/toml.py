@@ -18,6 +18,7 @@ from transformer_mt.files import read_input
 from transformer_mt.registry import suggest
 
 _LONGEST = 2**20
+_BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
 def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
@@ -53,7 +54,7 @@ def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
 
 
 def leaves(section: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every key of a section and of those inside it, written with dots, and its value."""
+    """Every key of a section and of the sections inside it, written with dots, and its value."""
     for name, value in section:
         if isinstance(value, Section):
             yield from leaves(value, f"{prefix}{name}.")
@@ -79,9 +80,6 @@ def explanation(section: type[Section], name: str) -> str:
     parents = (parent.model_fields.get(name) for parent in section.__mro__ if issubclass(parent, Section))
     sentence = " ".join(next(text for parent in parents if parent and (text := parent.description)).split())
     return f"{sentence} ({values})" if (values := _values(field.annotation, field.metadata)) else sentence
-
-
-_BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
 def _values(annotation: Any, metadata: Iterable[Any]) -> str:
@@ -153,10 +151,7 @@ def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 def _check(tree: dict[str, Any], *, place: str) -> Config:
     if (written := tree.get("format", FORMAT)) != FORMAT:
-        raise InputError(
-            f"{place}: of format {written!r}, and this version of tmt reads format {FORMAT}; use the version that "
-            "wrote it, or train anew"
-        )
+        raise InputError(f"{place}: of format {written!r}, not {FORMAT}; use the version of tmt that wrote it")
     try:
         return Config.model_validate_json(json.dumps(tree, default=str))  # TOML's dates and times become strings
     except (ValueError, RecursionError) as error:

@@ -4,7 +4,6 @@ Read in this order:
 
 - `symbols`: the ids of padding, unknown, begin and end, the same in every vocabulary.
 - `tokenizer`: `Tokenizer`, from text to subwords and back, and subword sampling.
-- `segmentation`: how BPE and unigram models cut a word, for sampling.
 - `learning`: learning a sentencepiece model.
-- `sentencepiece_model`: reading a model file from a stranger, writing one in which the commonest words are whole.
+- `sentencepiece_model`: reading a model file from a stranger, writing one with whole words, cutting a word.
 """

@@ -51,10 +51,7 @@ def learn(sentences: Sequence[str], *, kind: str, size: int) -> bytes:
             if not (named := _POSSIBLE_SIZE.search(str(refusal))):
                 raise InputError(f"tokenizer.vocabulary_size: sentencepiece cannot learn it ({refusal})") from None
             possible = int(named[1] or named[2])
-    raise InputError(
-        f"tokenizer.vocabulary_size: these sentences admit no {kind} vocabulary near {size}; choose a smaller one or "
-        "give more text"
-    )
+    raise InputError(f"tokenizer.vocabulary_size: these sentences admit no {kind} vocabulary near {size}; lower it")
 
 
 def learn_with(sentences: Sequence[str], options: dict[str, Any]) -> bytes:
@@ -69,10 +66,7 @@ def learn_with(sentences: Sequence[str], options: dict[str, Any]) -> bytes:
     if child.returncode == _REFUSED:
         raise RuntimeError(child.stdout.decode())
     if child.returncode:
-        raise MachineError(
-            f"vocabulary: the process that learns it ended with code {child.returncode}; free some memory, or lower "
-            "tokenizer.vocabulary_size"
-        )
+        raise MachineError(f"vocabulary: the process that learns it ended with code {child.returncode}; free memory")
     return child.stdout
 
 

@@ -1,4 +1,4 @@
-"""The sentencepiece models that we train: reading one from a stranger, and writing one with whole words.
+"""The sentencepiece models that we train: reading one from a stranger, writing one with whole words, cutting a word.
 
 sentencepiece (0.2.3 and later) refuses damaged files itself. What is left to check is that a model has our special
 symbols and bytes. The format is protobuf (https://protobuf.dev/programming-guides/encoding), its fields are those of
@@ -12,10 +12,10 @@ import math
 import random
 import struct
 from collections.abc import Mapping
+from heapq import heappop, heappush
 
 from sentencepiece import SentencePieceProcessor
 
-from transformer_mt.tokenizer.segmentation import merged, score_of_parts
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
 _SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
@@ -36,18 +36,16 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     processor = SentencePieceProcessor()
     processor.LoadFromSerializedProto(content)
     first, rest = range(len(FIRST)), range(len(FIRST), processor.GetPieceSize())
-    if not rest or tuple(map(processor.IdToPiece, first)) != FIRST:
-        raise ValueError("special symbols and bytes are not where ours are")
     ids = processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()
-    if ids != (PAD, UNK, BOS, EOS) or not all(map(processor.IsByte, first[len(_SPECIAL) :])):
-        raise ValueError("special symbols or bytes are of another type than ours")
-    if any(processor.IsControl(index) or processor.IsByte(index) for index in rest):
-        raise ValueError("a piece that is not a subword")
+    if not rest or tuple(map(processor.IdToPiece, first)) != FIRST or ids != (PAD, UNK, BOS, EOS):
+        raise ValueError("special symbols and bytes are not where ours are")
+    are_bytes = all(map(processor.IsByte, first[len(_SPECIAL) :]))
+    if not are_bytes or any(processor.IsControl(index) or processor.IsByte(index) for index in rest):
+        raise ValueError("a piece is of another type than ours")
     scores = learned_scores(processor).values()  # raises a `ValueError` where a piece is not UTF-8
-    if not all(abs(score) <= _LARGEST_SCORE for score in scores):
-        raise ValueError("a score that is too large")
-    if not (is_unigram(processor) or all(map(float.is_integer, scores))):
-        raise ValueError("a score that is not the number of a merge")
+    are_small = all(abs(score) <= _LARGEST_SCORE for score in scores)
+    if not are_small or not (is_unigram(processor) or all(map(float.is_integer, scores))):
+        raise ValueError("a score that sentencepiece does not give")
     return processor
 
 
@@ -142,3 +140,54 @@ def _message(fields: Mapping[int, str | bytes | int | float]) -> bytes:
 def _varint(value: int) -> bytes:
     """Seven bits a byte, the lowest first."""
     return bytes([value & 127 | 128]) + _varint(value >> 7) if value > 127 else bytes([value])
+
+
+def merged(word: str, merges: dict[str, float], dropout: float, draw: random.Random) -> list[str]:
+    """Join neighbouring symbols, the best merge first (the leftmost of equals), until none is possible or kept.
+
+    At every step the possible merges are taken from the best on, and the first that is not skipped is made: the same
+    as to skip among all of them and to make the best that is left, with fewer random numbers.
+    """
+    symbols = list(word)  # empty where a symbol has been joined to one before it
+    before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
+    possible: list[tuple[float, int, str]] = []
+
+    def offer(left: int) -> None:
+        if left >= 0 and after[left] < len(word):
+            joined = symbols[left] + symbols[after[left]]
+            if joined in merges:
+                heappush(possible, (-merges[joined], left, joined))
+
+    for left in range(len(word)):
+        offer(left)
+    skipped = []
+    while possible:
+        _, left, joined = merge = heappop(possible)
+        right = after[left]
+        if not symbols[left] or right == len(word) or symbols[left] + symbols[right] != joined:
+            continue  # one of the two has been joined to another
+        if draw.random() < dropout:
+            skipped.append(merge)
+            continue
+        symbols[left], symbols[right] = joined, ""
+        after[left] = after[right]
+        if after[left] < len(word):
+            before[after[left]] = left
+        offer(before[left])
+        offer(left)
+        for merge in skipped:
+            heappush(possible, merge)
+        skipped.clear()
+    return [symbol for symbol in symbols if symbol]
+
+
+def score_of_parts(word: str, scores: Mapping[str, float]) -> float:
+    """The score of a word's best segmentation into two pieces or more, the sum of theirs (Kudo 2018, §3.2).
+
+    −∞ where there is none.
+    """
+    best = [0.0]  # of the first characters
+    for end in range(1, len(word) + 1):
+        starts = range(1 if end == len(word) else 0, end)
+        best.append(max((best[start] + scores.get(word[start:end], -math.inf) for start in starts), default=-math.inf))
+    return best[-1]

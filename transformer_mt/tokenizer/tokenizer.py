@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 
 from transformer_mt.config.sections import TokenizerConfig
@@ -15,8 +16,13 @@ from transformer_mt.corpus.cleaning import normalize as clean
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import MachineError
 from transformer_mt.tokenizer.learning import learn
-from transformer_mt.tokenizer.segmentation import merged
-from transformer_mt.tokenizer.sentencepiece_model import is_unigram, learned_scores, load_model, with_whole_words
+from transformer_mt.tokenizer.sentencepiece_model import (
+    is_unigram,
+    learned_scores,
+    load_model,
+    merged,
+    with_whole_words,
+)
 from transformer_mt.tokenizer.symbols import SPECIAL, UNK
 
 # As in Kudo (2018, §4) for alpha = 0.1; over all segmentations, sentences would have twice as many subwords.
@@ -79,9 +85,8 @@ class Tokenizer:
         try:
             return cls(content)
         except (ValueError, RuntimeError) as error:
-            raise MachineError(
-                f"{place}: not a vocabulary that tmt trained, or damaged ({error}); restore it or train anew"
-            ) from None
+            problem = f"not a vocabulary that tmt trained, or damaged ({error})"
+            raise MachineError(f"{place}: {problem}; restore it or train anew") from None
 
     @property
     def size(self) -> int:
@@ -118,11 +123,8 @@ class Tokenizer:
 
     def unknown_characters(self, texts: Iterable[str]) -> Counter[str]:
         """The characters that the vocabulary has no subword for and spells as bytes, with how often they occur."""
-        counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(_encodable(text))
-        del counts[" "]
-        return Counter({c: count for c, count in counts.items() if self._processor.PieceToId(c) == UNK})
+        counts = Counter(chain.from_iterable(map(_encodable, texts)))
+        return Counter({c: count for c, count in counts.items() if c != " " and self._processor.PieceToId(c) == UNK})
 
     def word_of_piece(self, text: str) -> list[int]:
         """For each subword of `encode(text)`, the word of `corpus.pairs.words(text)` that it belongs to, or -1.
@@ -171,6 +173,4 @@ class Tokenizer:
 def _encodable(text: str) -> str:
     """The text in NFC, with blanks as in a cleaned corpus and `?` for lone surrogates, which UTF-8 cannot encode."""
     text = clean(text.replace("▁", " "))  # sentencepiece would take it for a space, and not fold it
-    if text.isascii():
-        return text
     return compose(text).encode("utf-8", "replace").decode("utf-8")
