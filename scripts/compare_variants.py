@@ -18,7 +18,7 @@ import typer
 
 from transformer_mt.errors import TmtError
 from transformer_mt.experiments.comparison import compare, plan
-from transformer_mt.experiments.runner import Runner
+from transformer_mt.experiments.experiment import Runner
 
 LABORATORY = Path(__file__).resolve().parents[1] / "configs" / "laboratory"
 

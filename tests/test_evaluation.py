@@ -14,7 +14,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.evaluation import evaluate, score_lengths, score_texts
 from transformer_mt.models.build import build_model
 from transformer_mt.registry import HeadName
-from transformer_mt.runs.alignment import AlignmentHeads
+from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.align import LinkCounts, link_counts

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import Pairs, words
 from transformer_mt.errors import InputError
-from transformer_mt.runs.alignment import AlignmentHeads
+from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.align import guess_heads, link_counts
 

@@ -1,10 +1,8 @@
 """Files: read no further than expected, and written whole or not at all.
 
 Files of a run may come from a stranger: `read_regular` follows no link and waits for no pipe. Files that a person
-names, `read_input` and `output_file`, may be links and pipes.
-
-A new file is written under a random temporary name beside its own, flushed to disk and renamed: a crash leaves the old
-content or the new, and a link planted at either name is never followed.
+names, `read_input` and `output_file`, may be links and pipes. A new file is written under a random temporary name,
+flushed and renamed: a crash leaves the old content or the new, and a link planted at either name is never followed.
 """
 
 import os
@@ -15,7 +13,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from io import BufferedIOBase, BufferedReader
+from io import BufferedIOBase
 from itertools import count
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -24,10 +22,8 @@ from transformer_mt.errors import InputError, MachineError
 
 # Never wait for a FIFO or follow a link. Some systems lack some of these flags.
 OPEN_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
-# Bytes of a line. A sentence has some hundred; the rest is for other fields of a JSON object.
-LONGEST_LINE = 1_000_000
-# Bytes without a line break after which a file is not text.
-LONGEST_SKIPPED = 100_000_000
+# Bytes of a line, of which a sentence has some hundred; bytes without a line break after which a file is not text.
+LONGEST_LINE, LONGEST_SKIPPED = 1_000_000, 100_000_000
 
 # Temporary files being written, to be deleted before the process ends without unwinding the stack.
 unfinished: set[Path] = set()
@@ -38,18 +34,12 @@ _REMEDY = "restore it, or train anew"
 
 def read_regular(path: Path, *, limit: int) -> bytes:
     """The content of a regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
-    with open_regular(path, limit=limit) as file:
-        return file.read(os.fstat(file.fileno()).st_size)  # `limit` bytes would be allocated in advance
-
-
-@contextmanager
-def open_regular(path: Path, *, limit: int) -> Iterator[BufferedReader]:
-    """An open regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
     with _read_errors(path):
         _require_regular(path, os.lstat(path), limit)
         with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
-            _require_regular(path, os.fstat(file.fileno()), limit)  # the file may have been exchanged
-            yield file
+            status = os.fstat(file.fileno())
+            _require_regular(path, status, limit)  # the file may have been exchanged
+            return file.read(status.st_size)  # `limit` bytes would be allocated in advance
 
 
 def require_directory(path: Path) -> None:

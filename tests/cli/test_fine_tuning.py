@@ -50,7 +50,7 @@ def test_old_pairs_are_mixed_in_by_weight(trained: str, own: str, data: str, tmt
     [
         (("--from", "RUN"), "--from: takes the configuration of RUN and other data; "),
         (("mine.toml", "--from", "RUN", "--data", "own.de,own.en"), "--from: takes the configuration of RUN and "),
-        (("--from", "none", "--data", "own.de,own.en"), "none: no such directory"),
+        (("--from", "none", "--data", "own.de,own.en"), "none: not a run directory"),
         (("--from", "RUN", "--data", "own.de,own.en", "--set", "model.width=18"), "model: "),
         (("--from", "RUN", "--data", "own.de,own.en", "--set", "tokenizer.kind=bpe"), "tokenizer.kind: is unigram"),
     ],

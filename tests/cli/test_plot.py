@@ -91,7 +91,7 @@ def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
             "--set: changes the configuration of --schedule or --positions; give one of them, or leave it",
         ),
         (("--positions", "a.toml", "b.toml"), "--positions: takes one configuration; give one of them"),
-        (("nowhere",), "nowhere: no such directory; train a model with: tmt train --run-dir nowhere"),
+        (("nowhere",), "nowhere: not a run directory (no config.toml); train one with: tmt train --run-dir nowhere"),
     ],
 )
 def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: str, tmt: Tmt) -> None:

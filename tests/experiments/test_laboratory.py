@@ -4,8 +4,8 @@ import pytest
 from support.experiments import VARIANTS
 
 from transformer_mt.config.toml import load_config
+from transformer_mt.experiments.comparison import BASELINE
 from transformer_mt.experiments.experiment import Experiment
-from transformer_mt.experiments.table import BASELINE
 
 
 @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)

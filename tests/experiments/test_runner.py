@@ -6,8 +6,7 @@ from support.command_line import SIZES
 from support.experiments import planned, scores
 
 from transformer_mt.errors import InputError, TmtError
-from transformer_mt.experiments.experiment import Experiment, TrainingSummary
-from transformer_mt.experiments.runner import Runner
+from transformer_mt.experiments.experiment import Experiment, Runner, TrainingSummary
 
 TINY = [f"{key}={value}" for key, value in SIZES.items()]
 

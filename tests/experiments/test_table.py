@@ -1,6 +1,6 @@
 from support.experiments import VARIANTS, measured
 
-from transformer_mt.experiments.table import caption, table
+from transformer_mt.experiments.comparison import caption, table
 
 DESCRIPTIONS = {path.stem: f"What {path.stem} is" for path in VARIANTS}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from transformer_mt.errors import MachineError
 from transformer_mt.registry import HeadName
-from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
+from transformer_mt.runs.data import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import Run
 
 SOUND: dict[str, Any] = {"heads": ["cross.2.1", "cross.1.3"], "chosen_by": "links", "error_rate": 0.25}
@@ -69,4 +69,4 @@ def test_other_contents_are_one_line(content: str, tmp_path: Path) -> None:
     path.write_text(content)
     with pytest.raises(MachineError) as caught:
         Run(tmp_path).alignment()
-    assert str(caught.value) == f"{path}: damaged; restore it, or delete it to average all heads"
+    assert str(caught.value) == f"{path}: damaged; restore it, or delete it to do without"

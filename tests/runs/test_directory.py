@@ -34,19 +34,16 @@ def problem(action: Callable[[], object]) -> str:
 
 
 def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
-    missing = tmp_path / "missing"
-    assert problem(lambda: Run.open(missing)) == (
-        f"{missing}: no such directory; train a model with: tmt train --run-dir {missing}"
-    )
-    assert problem(lambda: Run.open(tmp_path)) == (
-        f"{tmp_path}: not a run directory (no config.toml); give the directory that tmt train wrote"
-    )
+    for path in (tmp_path / "missing", tmp_path):
+        assert problem(lambda path=path: Run.open(path)) == (
+            f"{path}: not a run directory (no config.toml); train one with: tmt train --run-dir {path}"
+        )
 
 
 def test_run_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
     opened(tmp_path)
     assert problem(Run.open(tmp_path).load) == (
-        f"{tmp_path / MODEL}: missing; training has not yet reached a validation: continue it with tmt train"
+        f"{tmp_path / MODEL}: missing; continue tmt train until its first validation"
     )
 
 
@@ -135,9 +132,7 @@ def test_a_reader_that_meets_a_run_being_replaced_never_mixes_two(
         return read(place, limit=limit)
 
     monkeypatch.setattr("transformer_mt.runs.directory.read_regular", replacing)
-    assert problem(Run.open(path).load) == (
-        f"{path / CONFIG}: not the one that {MODEL} was saved with; restore both from the same run, or train anew"
-    )
+    assert problem(Run.open(path).load) == (f"{path / CONFIG}: not the one that {MODEL} was saved with; restore both")
     found = Run.open(path).load()
     assert found.config.training.seed == 7
     assert digest(weights_of(found.model)) == digest(safetensors.torch.load((other / MODEL).read_bytes()))

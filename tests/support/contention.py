@@ -38,7 +38,7 @@ LONGEST = 120
 BEGINNINGS, SIGNALS, READING = 1.5, 0.6, 2.5
 # The last line of trainers and of readers that are refused.
 REFUSALS = r"is being trained by|another training has begun|belongs to another configuration"
-NOTHING_TO_READ = r"missing; |no such directory|not a run directory|not the one that model\.safetensors was saved with"
+NOTHING_TO_READ = r"missing; |not a run directory|not the one that model\.safetensors was saved with"
 
 
 class Undisturbed:

@@ -7,8 +7,7 @@ from typing import Any
 
 from transformer_mt.errors import TmtError
 from transformer_mt.experiments.comparison import plan
-from transformer_mt.experiments.experiment import SPLITS, Experiment, Measurement, TrainingSummary
-from transformer_mt.experiments.runner import Runner
+from transformer_mt.experiments.experiment import SPLITS, Experiment, Measurement, Runner, TrainingSummary
 
 LABORATORY = Path(__file__).parents[2] / "configs" / "laboratory"
 VARIANTS = sorted(LABORATORY.glob("*.toml"))

@@ -99,5 +99,5 @@ def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path
 
 
 def test_no_parent_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such directory"):
+    with pytest.raises(InputError, match="not a run directory"):
         init_from_run(tmp_path / "none")

@@ -9,7 +9,7 @@ from support.small_training import TRAIN, VALIDATION, corpus_in_memory, opened, 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import InputError
-from transformer_mt.runs.alignment import ALIGNMENT
+from transformer_mt.runs.data import ALIGNMENT
 from transformer_mt.training.reports import FinishReport
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator

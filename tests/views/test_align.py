@@ -11,7 +11,7 @@ from transformer_mt.corpus.pairs import Pairs, SentencePair, words
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
-from transformer_mt.runs.alignment import AlignmentHeads
+from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import align as module
 from transformer_mt.views.align import (

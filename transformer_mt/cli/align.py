@@ -16,7 +16,7 @@ from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.cli.load import OpenedRun
-    from transformer_mt.runs.alignment import AlignmentHeads
+    from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.translation.translator import Translator
 
 _PAIRS_AT_A_TIME = 1_000
@@ -88,7 +88,7 @@ def _align_files(run: "OpenedRun", source: Path, target: Path, chosen: "Alignmen
 def alignment_heads(run: "OpenedRun", *, quiet: bool = False) -> "AlignmentHeads":
     """The heads that the run's training chose, else all. Raises `InputError` for a model without cross-attention."""
     from transformer_mt.cli.terminal import note
-    from transformer_mt.runs.alignment import ALIGNMENT
+    from transformer_mt.runs.data import ALIGNMENT
     from transformer_mt.runs.directory import Run
     from transformer_mt.views.align import guess_heads
 
@@ -103,7 +103,7 @@ def alignment_heads(run: "OpenedRun", *, quiet: bool = False) -> "AlignmentHeads
 
 def _chosen(run: "OpenedRun", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
     """The heads that `--layer` and `--head` name, else those of the run."""
-    from transformer_mt.runs.alignment import AlignmentHeads
+    from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.views.align import cross_heads
 
     names = cross_heads(run.translator.model)

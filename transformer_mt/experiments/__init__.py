@@ -2,10 +2,8 @@
 
 Read in this order:
 
-    experiment    a variant with a seed, and its measurement
-    runner        `tmt train` and `tmt evaluate` in processes of their own
-    comparison    the plan, the measurements that are not stored yet, the table written to disk
-    table         the measurements as Markdown and as JSON
+    experiment    a variant with a seed, `tmt train` and `tmt evaluate` in processes of their own, the measurement
+    comparison    the plan, the measurements that are not stored yet, and the table of them as Markdown and as JSON
 
 `scripts/compare_variants.py` is the command.
 """

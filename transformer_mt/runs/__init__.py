@@ -6,5 +6,5 @@ Read in this order:
 - `weights`: tensors as safetensors files, with sums and specs.
 - `checkpoints`: everything that exact resumption needs, one directory per step, there whole or not at all.
 - `lock`: one training per directory.
-- `data`, `alignment`: the record of the data, and the heads that link words.
+- `data`: the record of the data, and the heads that link words.
 """

@@ -135,12 +135,8 @@ class Checkpoints:
     def load(self, step: int) -> Checkpoint:
         """Read a complete checkpoint. Raises `MachineError` that names the damaged or foreign file."""
         path = self.path(step)
-        limits = {
-            MODEL: size_limit(self.weights),
-            PROGRESS: _PROGRESS_LIMIT,
-            STATE: size_limit(self.state) + _RANDOM_LIMIT,
-        }
-        files = read_sealed(path, limits)
+        limits = {MODEL: size_limit(self.weights), STATE: size_limit(self.state) + _RANDOM_LIMIT}
+        files = read_sealed(path, limits | {PROGRESS: _PROGRESS_LIMIT})
         tensors = unpack(files[STATE], path=path / STATE)
         state: dict[str, dict[str, Tensor]] = {}
         for name, tensor in tensors.items():
@@ -204,10 +200,8 @@ def write_sealed(path: Path, files: Mapping[str, bytes]) -> None:
                 remove(old)
                 path.rename(old)
             temporary.rename(path)
-        except (OSError, RecursionError):
-            with suppress(OSError):
-                remove(temporary)
-            raise
+        finally:
+            remove(temporary)
         flush_directory(path.parent)
         remove(old)
 

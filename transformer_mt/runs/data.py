@@ -1,31 +1,32 @@
-"""The record of its data that a run keeps: fingerprints, the report of cleaning, and the words.
+"""The data that a run remembers: its fingerprints, the report of cleaning, its words, and the heads that link them.
 
 data.json           rows and digest of each split, and the report of cleaning with its examples
 data.safetensors    four bytes of every pair's digest, to find the first that differs
 words.tsv           side, count and word a line, the commonest of a side first; the first line says whether these are
                     all words (`complete`), or rare ones are missing (`common`)
+alignment.json      the cross-attention heads whose mean links the words of a sentence and its translation
 """
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import torch
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
 from pydantic_core import from_json
 
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.errors import MachineError
+from transformer_mt.registry import HeadName
 from transformer_mt.runs.weights import pack, unpack
 
-DATA, ROWS, WORDS = "data.json", "data.safetensors", "words.tsv"
-
-_ROW = 4  # bytes
-_LARGEST_COUNT = 2**53
+DATA, ROWS, WORDS, ALIGNMENT = "data.json", "data.safetensors", "words.tsv", "alignment.json"
 
 
 @dataclass(frozen=True)
@@ -57,21 +58,17 @@ class DataRecord:
     def parse(cls, content: bytes, rows: bytes, *, path: Path) -> "DataRecord":
         """The record in the contents of both files; raises `MachineError` for damaged ones in the directory `path`."""
         tensors = unpack(rows, path=path / ROWS)
-        try:
+        with suppress(AttributeError, KeyError, TypeError, ValueError):
             row_digests = {split: bytes(tensor.numpy()) for split, tensor in tensors.items()}
             record = from_json(content, allow_inf_nan=False)
             fingerprints = {
                 split: Fingerprint(entry["rows"], entry["digest"], row_digests.pop(split, b""))
                 for split, entry in record["splits"].items()
             }
-            for own in fingerprints.values():
-                if not isinstance(own.digest, str) or len(own.row_digests) != _ROW * own.rows:
-                    raise ValueError
-            if not fingerprints:
-                raise ValueError
-            return cls(fingerprints, dict(record["cleaning"]))
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise MachineError(f"{path / DATA}: damaged; restore it or start anew with --overwrite") from None
+            splits = fingerprints.values()
+            if splits and all(isinstance(own.digest, str) and len(own.row_digests) == 4 * own.rows for own in splits):
+                return cls(fingerprints, dict(record["cleaning"]))
+        raise MachineError(f"{path / DATA}: damaged; restore it or start anew with --overwrite")
 
     def difference(self, now: "DataRecord") -> str | None:
         """The first difference of the data now to that of the record, in words; None where there is none."""
@@ -102,9 +99,32 @@ def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
         complete = {"complete": True, "common": False}[first]
         for line in lines:
             side, count, word = line.split("\t")
-            if not (word and count.isascii() and 0 < int(count) < _LARGEST_COUNT):
+            if not (word and count.isascii() and 0 < int(count) < 2**53):
                 raise ValueError
             sides[side][word] += int(count)
     except (KeyError, ValueError):
         raise MachineError(f"{path}: damaged; restore it, or delete it to do without") from None
     return TrainingWords(sides["source"], sides["target"], complete)
+
+
+def _cross_head(name: object) -> HeadName:
+    head = HeadName.parse(str(name), key=ALIGNMENT)
+    if head.stack != "cross":
+        raise ValueError
+    return head
+
+
+class AlignmentHeads(BaseModel):
+    """The heads, how they were chosen, and their error rate on the validation pairs where links are known.
+
+    `chosen_by` is `links` (of validation pairs), `guess` (no links are known) or `given` (by the user).
+    """
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+    heads: Annotated[
+        tuple[Annotated[HeadName, PlainValidator(_cross_head), PlainSerializer(str)], ...],
+        Field(min_length=1, max_length=2**12),
+    ]
+    chosen_by: Literal["links", "guess", "given"]
+    error_rate: Annotated[float, Field(ge=0.0, le=1.0)] | None = None

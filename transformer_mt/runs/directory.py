@@ -47,8 +47,7 @@ from transformer_mt.files import (
 )
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
-from transformer_mt.runs.data import DATA, ROWS, WORDS, DataRecord, pack_words, unpack_words
+from transformer_mt.runs.data import ALIGNMENT, DATA, ROWS, WORDS, AlignmentHeads, DataRecord, pack_words, unpack_words
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import (
     TensorSpecs,
@@ -74,8 +73,6 @@ _LIMITS = {
     CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: 2**36, WORDS: 2**30, ALIGNMENT: 2**20, METRICS: 2**28
 }  # fmt: skip
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
-# The name of the sum of the weights in their file, beside those of the configuration and the vocabulary.
-_TENSORS = "tensors"
 
 
 @dataclass(frozen=True)
@@ -115,12 +112,10 @@ class Run:
 
     @classmethod
     def open(cls, path: Path) -> "Run":
-        """An existing run. Raises `InputError` when the directory is missing or not a run."""
-        if not path.is_dir():
-            raise InputError(f"{path}: no such directory; train a model with: tmt train --run-dir {path}")
-        if not cls(path).exists():
-            raise InputError(f"{path}: not a run directory (no {CONFIG}); give the directory that tmt train wrote")
-        return cls(path)
+        """An existing run. Raises `InputError` where there is none."""
+        if not (run := cls(path)).exists():
+            raise InputError(f"{path}: not a run directory (no {CONFIG}); train one with: tmt train --run-dir {path}")
+        return run
 
     def exists(self) -> bool:
         return os.path.lexists(self.path / CONFIG)
@@ -154,9 +149,7 @@ class Run:
         try:
             return None if content is None else AlignmentHeads.model_validate_json(content)
         except (InputError, ValidationError):
-            raise MachineError(
-                f"{self.path / ALIGNMENT}: damaged; restore it, or delete it to average all heads"
-            ) from None
+            raise MachineError(f"{self.path / ALIGNMENT}: damaged; restore it, or delete it to do without") from None
 
     def save_alignment(self, heads: AlignmentHeads) -> None:
         write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
@@ -168,12 +161,10 @@ class Run:
         """
         config, tokenizer = self.config(), self.tokenizer()
         if not self.has_model():
-            raise InputError(
-                f"{self.model_path}: missing; training has not yet reached a validation: continue it with tmt train"
-            )
+            raise InputError(f"{self.model_path}: missing; continue tmt train until its first validation")
         with torch.device("meta"):  # without memory
             specs = specs_of(weights_of(build_model(config.model, vocabulary_size=tokenizer.size)))
-        weights = self.read_weights(specs)
+        weights = self.read_weights(specs)  # before the model takes memory
         model = build_model(config.model, vocabulary_size=tokenizer.size)
         load_weights(model, weights)
         return TrainedModel(config, tokenizer, model.eval())
@@ -185,13 +176,10 @@ class Run:
         sums = saved_sums(content)
         for name in (CONFIG, TOKENIZER):
             if name in sums and sums[name] != sha256(self._own(name)):
-                raise MachineError(
-                    f"{self.path / name}: not the one that {MODEL} was saved with; restore both from the same run, or "
-                    "train anew"
-                )
+                raise MachineError(f"{self.path / name}: not the one that {MODEL} was saved with; restore both")
         weights = unpack(content, path=path)
         require_specs(weights, specs, path=path)
-        if sums.get(_TENSORS) != digest(weights):
+        if sums.get("tensors") != digest(weights):
             raise MachineError(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
         return weights
 
@@ -201,7 +189,7 @@ class Run:
     def pack_model(self, weights: Mapping[str, Tensor]) -> bytes:
         """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
         sums = {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)}
-        return pack(weights, {**sums, _TENSORS: digest(weights)})
+        return pack(weights, {**sums, "tensors": digest(weights)})
 
     def _own(self, name: str) -> bytes:
         """A file that weights belong to, as it was when first read: later damage is noticed."""
@@ -241,9 +229,8 @@ class Run:
 
     def forget_metrics_after(self, step: int) -> None:
         """Drop the lines of steps that training is about to repeat."""
-        kept = [record for record in self.metrics() if record["step"] <= step]
-        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in kept)
-        write_atomically(self.path / METRICS, "".join(lines).encode())
+        kept = (json.dumps(record, ensure_ascii=False) for record in self.metrics() if record["step"] <= step)
+        write_atomically(self.path / METRICS, "".join(f"{line}\n" for line in kept).encode())
 
     def clear(self) -> None:
         """Delete the files of the run, and nothing else that may lie in the directory."""
@@ -253,10 +240,7 @@ class Run:
                     remove(self.path / name)
 
     def remove_leftovers(self) -> None:
-        """Delete half-written files, and restore checkpoints that were about to be replaced, after a crash.
-
-        Only for the process that trains here.
-        """
+        """After a crash, in the process that trains here: delete half-written files, restore checkpoints set aside."""
         checkpoints = self.path / CHECKPOINTS
         with write_errors(self.path):
             for path in map(self.path.joinpath, os.listdir(self.path)):

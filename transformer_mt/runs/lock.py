@@ -6,13 +6,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.files import write_errors
 
 LOCK = "training.lock"
-
-# `is_held` takes the lock for a moment, which must not keep a training from beginning.
-_TIMEOUT = 0.1
 
 # The locks that this process holds, by the real path of the directory: it may open its own run again.
 _held: dict[Path, FileLock] = {}
@@ -28,15 +25,13 @@ def acquire(directory: Path) -> bool:
         return False
     if os.path.lexists(path) and not (stat.S_ISREG((status := path.lstat()).st_mode) and status.st_nlink == 1):
         raise MachineError(f"{path}: is a link or not a regular file; delete it")
-    lock = FileLock(path, timeout=_TIMEOUT)
+    lock = FileLock(path, timeout=0.1)  # `is_held` of another process takes the lock for a moment
     with write_errors(path):
         try:
             lock.acquire()
         except Timeout:  # an `OSError` too
-            raise InputError(
-                f"{directory}: is being trained by another process; wait for that, stop it, or choose another "
-                "directory with --run-dir"
-            ) from None
+            remedy = "wait for it, stop it, or choose another --run-dir"
+            raise InputError(f"{directory}: is being trained by another process; {remedy}") from None
     _held[place] = lock
     return True
 
@@ -49,14 +44,12 @@ def release(directory: Path) -> None:
 
 def is_held(directory: Path) -> bool:
     """True if a process trains in the directory; False also where nobody can say."""
-    try:
-        if not os.path.lexists(directory / LOCK):
-            return False
-        is_free = acquire(directory)
-    except MachineError:
+    if not os.path.lexists(directory / LOCK):
         return False
-    except InputError:
-        return True
+    try:
+        is_free = acquire(directory)
+    except TmtError as error:
+        return isinstance(error, InputError)
     if is_free:
         release(directory)
     return not is_free

@@ -18,14 +18,12 @@ from transformer_mt.models.seq2seq import Seq2Seq
 # The type and shape of every tensor by its name.
 TensorSpecs = dict[str, tuple[torch.dtype, tuple[int, ...]]]
 
-_SUMS = "sums"
-
 
 def pack(tensors: Mapping[str, Tensor], sums: dict[str, str] | None = None) -> bytes:
     """Named tensors in the safetensors format, with the sums of the files that they belong to."""
     contiguous = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
     # In one entry, since the library writes several in a random order.
-    return bytes(safetensors.torch.save(contiguous, sums and {_SUMS: json.dumps(sums)}))
+    return bytes(safetensors.torch.save(contiguous, sums and {"sums": json.dumps(sums)}))
 
 
 def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
@@ -40,7 +38,7 @@ def saved_sums(content: bytes) -> dict[str, str]:
     """The sums that `pack` wrote, from the head of a file: its length in eight bytes, then JSON. Empty without any."""
     try:
         header = content[8 : 8 + int.from_bytes(content[:8], "little")]
-        sums = from_json(from_json(header)["__metadata__"][_SUMS])
+        sums = from_json(from_json(header)["__metadata__"]["sums"])
     except (KeyError, TypeError, ValueError):
         return {}
     return sums if isinstance(sums, dict) else {}

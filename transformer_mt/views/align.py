@@ -25,7 +25,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
-from transformer_mt.runs.alignment import AlignmentHeads
+from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.head_importance import word_weights
 from transformer_mt.views.words import is_word
