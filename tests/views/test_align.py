@@ -26,8 +26,7 @@ from transformer_mt.views.align import (
     supported,
 )
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.maps import attend_pair
-from transformer_mt.views.words import membership, over_words
+from transformer_mt.views.maps import attend_pair, membership, over_words
 
 PAIRS = [
     SentencePair(

@@ -30,10 +30,9 @@ from transformer_mt.views.attend import (
     view_attention,
 )
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.maps import AttentionMaps, StackMaps, attend_pair
+from transformer_mt.views.maps import AttentionMaps, PairTokens, StackMaps, Tokens, attend_pair
 from transformer_mt.views.matrix import Blocks, Matrix
 from transformer_mt.views.methods import METHODS, Weights
-from transformer_mt.views.words import PairTokens, Tokens
 
 ROWS, COLUMNS = ("a", "b"), ("x", "y", "z")
 

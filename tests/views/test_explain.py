@@ -24,7 +24,7 @@ from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.explain import Explanation, Stage, Step, explain, in_words, lines_of, shares
-from transformer_mt.views.words import tokenize_pair
+from transformer_mt.views.maps import tokenize_pair
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 # The layer that is looked at, so that one of them is the first.

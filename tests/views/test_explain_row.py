@@ -9,7 +9,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.explain import find_heads, find_place
-from transformer_mt.views.words import tokenize_pair
+from transformer_mt.views.maps import tokenize_pair
 
 
 def place(tokenizer: Tokenizer, model: Seq2Seq, **options: Any) -> tuple[str, int, tuple[str, ...]]:

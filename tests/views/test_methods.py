@@ -20,9 +20,8 @@ from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import methods
 from transformer_mt.views.attend import adjacency, layer_matrices
-from transformer_mt.views.maps import record_attention
+from transformer_mt.views.maps import PairTokens, record_attention
 from transformer_mt.views.methods import METHODS, Parts, erase, gradient_times_input, value_norms
-from transformer_mt.views.words import PairTokens
 
 SOURCE, TARGET = "Der Satz.", "The book."
 ONE_LAYER = ("model.encoder_layers=1", "model.decoder_layers=1")

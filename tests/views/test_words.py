@@ -8,8 +8,7 @@ from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.attend import view_attention
 from transformer_mt.views.data import to_arrays
-from transformer_mt.views.maps import attend_pair
-from transformer_mt.views.words import over_words, tokenize_pair
+from transformer_mt.views.maps import attend_pair, over_words, tokenize_pair
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 TARGET = "Can you help me translate this sentence?"

@@ -1,6 +1,6 @@
 """Looking inside a model. A view is one file: its data, a dataclass, and its lines of text.
 
-Read `words`, `maps` (the attention of a forward pass and of a pair), `matrix` (the picture in a terminal), `attend`.
+Read `maps` (the tokens, words and attention of a pair), `matrix` (the picture in a terminal), then `attend`.
 
     attend, methods    the matrices of `tmt attend`, also as graphs; other numbers than weights
     align              which words belong together
@@ -9,6 +9,5 @@ Read `words`, `maps` (the attention of a forward pass and of a pair), `matrix` (
     search, plot       the beam's tree and alternatives; the curves of `tmt plot`, and pictures by matplotlib
     corpus             the content of a corpus, `tmt data`
 
-What they share: `words` (pieces become words), `data` (a dataclass as JSON and as arrays), `text` (untrusted text made
-safe, tables, wrapped lines).
+What they share: `data` (a dataclass as JSON and as arrays), `text` (untrusted text made safe, tables, wrapped lines).
 """

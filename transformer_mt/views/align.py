@@ -28,7 +28,7 @@ from transformer_mt.registry import HeadName
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.head_importance import word_weights
-from transformer_mt.views.words import is_word
+from transformer_mt.views.maps import is_word
 
 # Validation pairs that heads are chosen on.
 CHOICE_PAIRS = 1_000

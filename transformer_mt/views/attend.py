@@ -29,8 +29,7 @@ def view_attention(
 ) -> AttentionMaps:
     """The matrices of a pair by a method, over words or pieces.
 
-    Raises `InputError` for an unknown method, for a text that is too long, and for a model that the method does not
-    apply to.
+    Raises `InputError` for an unknown method, or one that does not apply to the model, and for a text that is too long.
     """
     maps = lookup(METHODS, method, key="--method")().maps(model, tokenizer, source, target)
     return maps.by_words() if words else maps
@@ -91,9 +90,8 @@ def layer_matrices(
             continue
         choices: dict[str, Sequence[int | None]] = {MEAN: [None], ALL: present, **{str(j): [j] for j in present}}
         for j in lookup(choices, head or MEAN, key="--head"):
-            if j is None:
-                key, name = f"{stack}.{i}", f"mean of {len(present)} heads"
-            else:
+            key, name = f"{stack}.{i}", f"mean of {len(present)} heads"
+            if j is not None:
                 key, name = f"{stack}.{i}.{j}", f"head {j} of {heads}"
             numbers = chosen.matrix(i - 1, j and j - 1)
             matrices.append(_matrix(maps, stack, numbers, key=key, place=place, name=name))
@@ -119,8 +117,7 @@ def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:
 
 
 def agreement(matrix: Matrix, erased: AttentionMaps) -> Scores | None:
-    """How far a matrix agrees with erasure, `</s>` aside: Kendall's τ_b and how often both have the same column first,
-    over its rows. None where that is not known: for self-attention, and for a single column."""
+    """How far a matrix agrees with erasure, `</s>` aside; None for self-attention, and for a single column."""
     if not matrix.key.startswith("cross"):
         return None
     both = (matrix.numbers, erased.stacks["cross"].matrix(0, None))
@@ -129,7 +126,7 @@ def agreement(matrix: Matrix, erased: AttentionMaps) -> Scores | None:
 
 
 def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
-    """For `--json`: for each matrix of the cross-attention by its name, as `cross.2.1`, `tau` and `first`, or null."""
+    """For `--json`: `tau` and `first` for each matrix of the cross-attention by its name, as `cross.2.1`, or null."""
     scores = {one.key: agreement(one, erased) for one in _every_matrix(maps) if one.key.startswith("cross")}
     return {key: score and {"tau": score.correlation, "first": score.first} for key, score in scores.items()}
 
@@ -150,9 +147,8 @@ def agreement_lines(matrices: Sequence[Matrix], erased: AttentionMaps) -> Iterat
 class Adjacency:
     """The graph of a matrix: an edge from row i to column j where |α_ij| / Σ_k |α_ik| reaches a threshold.
 
-    So the share of its row counts, whatever the unit of the numbers; an attention weight is that share itself. An edge
-    is a row, a column, both from 0, and the weight. The output of a row is a convex combination of the columns' values
-    where no number is negative and they sum to 1: `convex` is true if that holds for every row that may attend at all.
+    An edge is a row, a column, both from 0, and the weight. `convex` is true if the output of every row that may attend
+    at all is a convex combination of the columns' values: no number is negative, and they sum to 1.
     """
 
     edges: list[tuple[int, int, float]]
@@ -162,7 +158,7 @@ class Adjacency:
 
 
 def adjacency(matrix: Matrix, *, threshold: float) -> Adjacency:
-    """The graph of a matrix. The threshold is the least share of its row that an edge has."""
+    """The graph of a matrix; `threshold` is from 0 to 1."""
     edges = [
         (i, j, float(f"{weight:.5g}"))
         for i, row in enumerate(matrix.numbers)
@@ -198,10 +194,9 @@ def graph_lines(matrix: Matrix, *, threshold: float, width: int, scale: Scale) -
     incoming = zip(matrix.columns, map(str, graph.in_degrees), strict=True)
     yield from rendered(table(incoming, headings=("column", "in-degree"), right=(0, 1)), width=width)
     yield ""
-    said = "Every row is a convex combination: no number is negative, and they sum to 1."
-    if not graph.convex:
-        said = "Rows are no convex combinations: numbers are negative, or do not sum to 1."
-    yield from wrapped(said, width=width)
+    convex = "Every row is a convex combination: no number is negative, and they sum to 1."
+    other = "Rows are no convex combinations: numbers are negative, or do not sum to 1."
+    yield from wrapped(convex if graph.convex else other, width=width)
 
 
 # As text

@@ -33,11 +33,10 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far a method agrees with erasure.
+    """How far a method agrees with erasure, in the `sentences` in which a τ_b is defined.
 
     `correlation` is Kendall's τ_b, from −1 over 0, chance, to 1; `first` the share of target words that have the same
-    source word first. `layer` and `head` count from 1; without a layer the matrix is of the whole model, without a head
-    it is the mean over the layer's. `sentences` are those in which a τ_b is defined.
+    source word first. Without a layer the matrix is of the whole model, without a head the mean over the layer's.
     """
 
     method: str
@@ -61,14 +60,12 @@ def faithfulness(
 ) -> Faithfulness:
     """How far each method's cross-attention matrix agrees with erasure, over pairs of which the target is given.
 
-    Of every target word its row over the source's words, punctuation among both, `</s>` in neither, is compared with
-    the row of erasure by Kendall's τ_b, as Jain and Wallace (2019, §4.1) compare attention weights with the effect of
-    leaving a word out. Their change of the whole distribution has no sign; here it is the fall of ln p of the word that
-    is written, and signs count. The mean over a sentence's words is the sentence's figure. Rows in which all numbers
-    are equal, or that have one word, have no τ.
+    Each target word's row over the source's words, without `</s>`, is compared with that of erasure by Kendall's τ_b,
+    as Jain and Wallace (2019, §4.1) compare attention weights with the effect of leaving a word out. Their change of
+    the whole distribution has no sign; here it is the fall of ln p of the word that is written, and signs count. The
+    mean over a sentence's words is its figure. Rows in which all numbers are equal, or that have one word, have no τ.
 
-    The methods are all of `METHODS` that apply to the model, unless some are named. Raises `InputError` for a text that
-    is too long.
+    The methods are all that apply to the model, unless some are named. Raises `InputError` for a text that is too long.
     """
     names = dict.fromkeys((REFERENCE, *(METHODS if methods is None else methods)))
     applied = {name: method for name in names if (method := METHODS[name]()).applies_to(model)}

@@ -29,9 +29,8 @@ from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.maps import record_attention
+from transformer_mt.views.maps import membership, over_words, record_attention
 from transformer_mt.views.text import rendered, table
-from transformer_mt.views.words import membership, over_words
 
 # Tokens of a batch, at least one longest sentence's.
 _BATCH_TOKENS = 4_096
@@ -58,10 +57,8 @@ class Estimate:
 
 
 class Resampling:
-    """Percentile intervals of the bootstrap: sentences are drawn with replacement, `RESAMPLES` times, always alike.
-
-    Efron and Tibshirani 1993, §13.3. Koehn 2004 brought it to machine translation.
-    """
+    """Percentile intervals of the bootstrap (Efron and Tibshirani 1993, §13.3; Koehn 2004): sentences are drawn with
+    replacement, `RESAMPLES` times, always alike."""
 
     def __init__(self, sentences: int) -> None:
         draws = np.random.default_rng(_SEED).multinomial(sentences, np.full(sentences, 1.0 / sentences), size=RESAMPLES)
@@ -100,8 +97,8 @@ def word_weights(
 ) -> Iterator[tuple[int, dict[str, Float[np.ndarray, "H W V"]]]]:
     """Each pair, by its number, with the attention of each stack's heads, in the order of `head_names`, over words.
 
-    The words are those of `corpus.pairs.words`. The last column is that of the symbol, `</s>` or in the decoder `<s>`,
-    which has no row. Batches change the order of the pairs. Raises `InputError` for a pair that is too long.
+    The last column is that of the symbol, `</s>` or in the decoder `<s>`, which has no row. Batches change the order of
+    the pairs. Raises `InputError` for a pair that is too long.
     """
     encoded, stacks = encode_pairs(pairs, tokenizer, max_length=model.max_length), model.attention_stacks()
     if encoded.too_long:

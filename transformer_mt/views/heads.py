@@ -24,8 +24,8 @@ from transformer_mt.views.head_importance import (
     without_each,
     word_weights,
 )
+from transformer_mt.views.maps import is_word
 from transformer_mt.views.text import rendered, table
-from transformer_mt.views.words import is_word
 
 # The fields of `HeadFigures` that say where a head looks, with their headings in the text.
 LOOKS = {
@@ -54,9 +54,8 @@ class Instance(NamedTuple):
 def instances(pair: SentencePair, stack: str) -> Iterator[Instance]:
     """The cases in a stack's matrix of a pair; none where the corpus does not know them.
 
-    In the encoder these are the relations of the source. In the decoder those of the target, as far as they lead back:
-    the row of a word is where it is written, and only words before it have been read. In cross-attention a word of the
-    target stands for the source word that it is linked with, whose relations lead to other source words.
+    In the encoder these are the relations of the source, in the decoder those of the target to words before, which have
+    been read. In cross-attention a word of the target stands for the source word that it is linked with.
     """
     if pair.structure is None:
         return
@@ -262,7 +261,10 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
         change = [head.bleu.text(2)] if head.bleu else []
         rows.append([str(head.head), head.loss.text(4), f"{head.gradient:.2f}", *change])
     yield from _lines(rows, width=width)
-    agreements = (f"{name} {_agreement(group):.2f}" for name, group in ({"all": [*heads.heads]} | groups).items())
+    agreements = []  # how far the gradient orders heads as the loss without them does
+    for name, of_stack in ({"all": [*heads.heads]} | groups).items():
+        losses, gradients = np.array([(head.loss.value, head.gradient) for head in of_stack]).T
+        agreements.append(f"{name} {kendall(losses[None], gradients[None])[0]:.2f}")
     yield f"tau of gradient and loss: {', '.join(agreements)}"
     for stack in groups:
         relations = [each for each in heads.relations if each.stack == stack and each.count >= CASES]
@@ -288,12 +290,6 @@ def _look(look: str, figure: Estimate | None) -> str:
 
 def _percent(share: Estimate) -> str:
     return share.text(0, factor=100.0)
-
-
-def _agreement(heads: Sequence[HeadFigures]) -> float:
-    """How far the gradient orders heads as the loss without them does: Kendall's τ_b, NaN without an order."""
-    losses, gradients = [head.loss.value for head in heads], [head.gradient for head in heads]
-    return float(kendall(np.array([losses]), np.array([gradients]))[0])
 
 
 def _relation_rows(relations: Sequence[RelationFigures]) -> list[list[str]]:

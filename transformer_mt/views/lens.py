@@ -11,8 +11,8 @@ from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.maps import tokenize_pair
 from transformer_mt.views.text import escape_controls, format_weight, rendered, table, wrapped
-from transformer_mt.views.words import tokenize_pair
 
 # The number of pieces that are kept of each layer.
 GUESSES = 5
@@ -63,8 +63,8 @@ class Lens:
 def look_through(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> Lens:
     """The model's guesses after each decoder layer while it is given the target (teacher forcing).
 
-    The final norm and the output matrix are applied to the output of each layer, by `Seq2Seq.layer_logits`; the last
-    layer's probabilities are the model's own. Raises `InputError` for a text longer than `max_length`.
+    They are those of `Seq2Seq.layer_logits`, in the last layer the model's own. Raises `InputError` for a text longer
+    than `max_length`.
     """
     tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
     written = tokens.written
@@ -94,10 +94,7 @@ def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tup
 
 
 def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
-    """The likeliest piece of every layer with its probability, `*` from the layer on that decides, then the words.
-
-    A row stands for a piece, a column for a layer. Layers that do not fit into `width` make another block below.
-    """
+    """A row for each piece, a column for each layer's guess, `*` from the layer on that decides; then the words."""
     numbers = range(1, len(lens.guesses) + 1)
     labels, layers = ["writes", *lens.pieces], []
     for layer, guesses, of_layer in zip(numbers, lens.guesses, lens.guess_probabilities.tolist(), strict=True):

@@ -63,7 +63,7 @@ def is_convex(row: Row, *, tolerance: float = 1e-3) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the numbers of a view are shown: shaded by their share of `largest`, printed in multiples of `unit`."""
+    """Numbers are shaded by their share of `largest`, and printed in multiples of `unit`."""
 
     largest: float = 1.0
     unit: float = 1.0
@@ -82,7 +82,6 @@ class Scale:
         return cls(largest, 1.0 if readable else 10.0 ** math.floor(math.log10(largest)))
 
     def printed(self, number: float) -> str:
-        """The number in three characters, in the scale's unit."""
         return format_weight(number / self.unit)
 
 
@@ -120,8 +119,7 @@ class Blocks:
 class Colours(Blocks):
     """Backgrounds from near black over blue and green to yellow, each with black or white numbers on it.
 
-    Lightness rises from shade to shade, so they stay in order for colour-blind readers and on a grey projector. The
-    terminal's own theme does not matter. Colours are from the palette of 256.
+    Lightness rises from shade to shade, so they stay in order for colour-blind readers and on a grey projector.
     """
 
     shares = (0.05, 0.15, 0.3, 0.5, 0.75)
@@ -140,9 +138,8 @@ def shading_for(console: Console, scale: Scale) -> Blocks:
 def matrix_lines(matrices: Sequence[Matrix], *, width: int, shading: Blocks, compact: bool = False) -> list[Text]:
     """Matrices beside each other as far as they fit, as lines of at most `width` terminal cells.
 
-    Every column's label stands above it, as high as it must for its neighbours to be read; a thin line leads down to
-    the numbers. Columns that do not fit make another block below, labels that do not fit are folded. `compact` shows
-    shades alone; matrices of one place with the same labels share these. A `width` below `NARROWEST` counts as that.
+    Columns that do not fit make another block below, labels that do not fit are folded. `compact` shows shades alone;
+    matrices of one place with the same labels share these. A `width` below `NARROWEST` counts as that.
     """
     width = max(width, NARROWEST)
     groups = [[matrix] for matrix in matrices]
@@ -228,18 +225,15 @@ def _panels(
     rows: Sequence[str], panels: Sequence[Sequence[Text]], captions: Sequence[str], *, gutter: int, width: int
 ) -> list[Text]:
     """The rows of matrices beside each other with their labels, and below them their captions."""
-    size = max(panels[0][0].cell_len, *map(cell_len, captions)) if panels[0] else 0
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(justify="right", width=gutter)
-    grid.add_column(no_wrap=True, overflow="ignore")
-    for label, *cells in zip(rows, *panels, strict=True):
-        grid.add_row(Text("\n".join(chop_cells(label, gutter)) if label else ""), _beside(cells, size))
-    if any(captions):
-        grid.add_row("", _beside([Text(caption) for caption in captions], size))
+    size = max(panels[0][0].cell_len, *map(cell_len, captions)) if panels[0] else 0
+    below = [("", *map(Text, captions))] if any(captions) else []
+    for label, first, *others in [*zip(rows, *panels, strict=True), *below]:
+        beside = (part for cell in others for part in (LEADER, cell))
+        grid.add_row(Text("\n".join(chop_cells(label, gutter)) if label else ""), first, *beside)
+    for column in grid.columns[1:]:
+        column.no_wrap, column.overflow = True, "ignore"
+    for column in grid.columns[1::2]:
+        column.width = size
     return rendered(grid, width=width)
-
-
-def _beside(cells: Sequence[Text], size: int) -> Text:
-    for cell in cells:
-        cell.pad_right(size - cell.cell_len)
-    return Text(f" {LEADER} ").join(cells)

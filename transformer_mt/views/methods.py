@@ -25,8 +25,14 @@ from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import STACKS
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.maps import AttentionMaps, StackMaps, record_attention, weights_of_pair
-from transformer_mt.views.words import PairTokens, tokenize_pair
+from transformer_mt.views.maps import (
+    AttentionMaps,
+    PairTokens,
+    StackMaps,
+    record_attention,
+    tokenize_pair,
+    weights_of_pair,
+)
 
 ALL = tuple(STACKS)
 
@@ -38,10 +44,9 @@ Parts = Bool[Tensor, "N L"]
 
 
 class Method(ABC):
-    """A way to say how much each column matters to each row of a stack's matrices.
+    """A way to say how much each column matters to each row of a stack's matrices; `meaning` follows "A number is …".
 
-    `whole` methods have one matrix of the whole model a stack, as layer 1 and head 1; the others one for every layer
-    and head. `meaning` completes "A number is …".
+    `whole` methods have one matrix of the whole model a stack, as layer 1 and head 1; others one for every head.
     """
 
     name: ClassVar[str]
@@ -196,10 +201,9 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
 def erase(model: Seq2Seq, tokens: PairTokens, parts: Parts, *, stack: str) -> Float[Tensor, "T N"]:
     """ln p(y_i) − ln p(y_i | without part j), for parts of the source (`cross`) or of the target before i (`decoder`).
 
-    Li et al. 2016. The part is really taken out and the sentence becomes shorter, as where Jain and Wallace (2019,
-    §4.1) leave one word out: the model was trained on such tokens, and never on the zero vector or `<unk>` that others
-    put in its place. Tokens behind the part move up, so the change of their position counts too. `<s>` stays, for a
-    decoder cannot begin without it, and its fall is zero.
+    Li et al. 2016. The part is really taken out and the sentence becomes shorter (Jain and Wallace 2019, §4.1): the
+    model was never trained on the zero vector or `<unk>` that others put in its place. Tokens behind the part move up,
+    so the change of their position counts too. `<s>`, without which no decoder begins, stays, and its fall is zero.
     """
     at_once = max(1, BATCH_TOKENS // max(len(tokens.source.ids), len(tokens.read.ids)))
     with evaluating(model):
