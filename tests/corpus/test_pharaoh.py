@@ -39,9 +39,9 @@ def test_what_is_written_is_read(links: frozenset[tuple[int, int]], tmp_path: Pa
         (
             b"0-0\n0-0 0-2\n\n",
             2,
-            "0-2 names word 2 of the target, which has 2 words and punctuation marks, counted from",
+            "0-2, but the target has words 0 to 1; correct it",
         ),
-        (b"0-0\n\n2-0\n", 3, "2-0 names word 2 of the source, which has 2 words and punctuation marks, counted from 0"),
+        (b"0-0\n\n2-0\n", 3, "2-0, but the source has words 0 to 1; correct it"),
         (b"0-0 1-1 0-0\n\n\n", 1, "0-0 comes twice; leave one out"),
         (b"0-0 1?1\n\n\n", 1, "'1?1' is no link; write source word, hyphen, target word, as in 0-2"),
         (b"0--1\n\n\n", 1, "'0--1' is no link"),

@@ -34,10 +34,8 @@ def cache_folder() -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
     except OSError as error:
-        raise MachineError(
-            f"{folder}: cannot be written ({error.strerror or error}); free some space or set {VARIABLE} to another "
-            "folder"
-        ) from None
+        reason = error.strerror or error
+        raise MachineError(f"{folder}: cannot be written ({reason}); free some space or set {VARIABLE}") from None
 
 
 def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:

@@ -22,7 +22,6 @@ from transformer_mt.errors import InputError
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Table
 
-TRAIN, VALIDATION = "train", "validation"
 # A validation split that is cut from training: one pair in twenty, but no more than suffices for a stable score.
 CUT_SHARE, CUT_AT_MOST = 20, 1_000
 
@@ -90,17 +89,17 @@ def clean_splits(
     With `cut`, a corpus without validation gets one out of its training pairs. The expected script is that of most
     sentences of the first split.
     """
-    cleaners = {split: Cleaner(config, training=split == TRAIN) for split in splits}
+    cleaners = {split: Cleaner(config, training=split == "train") for split in splits}
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
     scripts = next(iter(cleaners.values())).main_scripts()
     none = np.zeros(0, np.uint64)
-    elsewhere = np.concatenate([none, *(cleaner.hashes for split, cleaner in cleaners.items() if split != TRAIN)])
+    elsewhere = np.concatenate([none, *(cleaner.hashes for split, cleaner in cleaners.items() if split != "train")])
     cleaned: dict[str, CleanSplit] = {}
     for split, cleaner in cleaners.items():
         pairs, hashes = taken[split], cleaner.hashes
-        kept = cleaner.finish(pairs, scripts, elsewhere if split == TRAIN else none)
+        kept = cleaner.finish(pairs, scripts, elsewhere if split == "train" else none)
         moved = np.zeros_like(kept)
-        if split == TRAIN and cut and VALIDATION not in splits:
+        if split == "train" and cut and "validation" not in splits:
             moved = chosen_for_validation(hashes, kept)
             kept &= ~moved
         report = cleaner.report(int(kept.sum()), moved=int(moved.sum()))
@@ -112,7 +111,8 @@ def clean_splits(
         if moved.any():
             count = int(moved.sum())
             unproblematic = SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
-            cleaned[VALIDATION] = CleanSplit(_chosen(pairs, moved, hold), Fingerprint.of(hashes[moved]), unproblematic)
+            fingerprint = Fingerprint.of(hashes[moved])
+            cleaned["validation"] = CleanSplit(_chosen(pairs, moved, hold), fingerprint, unproblematic)
     return cleaned
 
 
@@ -178,11 +178,8 @@ class StreamedPairs(Sequence[SentencePair]):
     """
 
     def __init__(self, source: SplitSource, columns: ColumnChoice, config: DataConfig, *, skipped: int = 0) -> None:
-        if unknowable := OF_THE_WHOLE & {*config.remove}:
-            raise InputError(
-                f"data.remove: {', '.join(sorted(unknowable))} can only be told of a whole corpus; leave it out, or "
-                "set data.streaming to false"
-            )
+        if unknowable := ", ".join(sorted(OF_THE_WHOLE & {*config.remove})):
+            raise InputError(f"data.remove: {unknowable} can only be told of a whole corpus; leave it out")
         self._split = (source, columns, config, skipped)
         identity = [*columns.languages, *columns.columns, *sorted({*config.remove}), *source.identity]
         self.fingerprint = Fingerprint.of_stream(identity)

@@ -4,7 +4,6 @@ import hashlib
 import lzma
 import os
 import re
-import stat
 import tempfile
 import weakref
 import zlib
@@ -112,10 +111,7 @@ class DataFile:
                     piece = stream.decompress(block)
                     size += len(piece)
                     if size > limit:
-                        raise InputError(
-                            f"{self.path}: unpacks to more than {limit:,} bytes, {_MOST_GROWTH} times its size and "
-                            "more, so no text; unpack it by hand if it is"
-                        )
+                        raise InputError(f"{self.path}: unpacks to more than {limit:,} bytes; unpack it by hand")
                     yield piece
                     block = stream.unused_data.lstrip(b"\0")  # zeros may stand between streams
                     stream = None if stream.eof else stream
@@ -130,10 +126,8 @@ class DataFile:
 def regular(path: Path) -> Iterator[BufferedReader]:
     """A file opened to be read. Raises `InputError` for what is no regular file."""
     try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "a FIFO, a socket or a device"
-            raise InputError(f"{path}: {kind}, where a file is expected; give a regular file")
+        if not path.is_file():
+            raise InputError(f"{path}: not a regular file; give one")
         with path.open("rb") as file:
             yield file
     except OSError as error:

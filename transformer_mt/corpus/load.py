@@ -8,15 +8,7 @@ from pathlib import Path
 
 from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.corpus import builtin
-from transformer_mt.corpus.clean_corpus import (
-    CUT_AT_MOST,
-    TRAIN,
-    VALIDATION,
-    CleanSplit,
-    StreamedPairs,
-    cached_splits,
-    clean_splits,
-)
+from transformer_mt.corpus.clean_corpus import CUT_AT_MOST, CleanSplit, StreamedPairs, cached_splits, clean_splits
 from transformer_mt.corpus.cleaning import SplitReport, usable
 from transformer_mt.corpus.data_file import TABLES, DataFile
 from transformer_mt.corpus.pairs import Fingerprint, Pairs, SentencePair
@@ -108,7 +100,7 @@ class Corpus:
         )
 
 
-def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, structure: bool = False) -> Corpus:
+def load_corpus(config: DataConfig, *, need: str = "train", cut: bool = True, structure: bool = False) -> Corpus:
     """The corpus that the configuration names, in one of the forms of `corpus.source`.
 
     Of a folder or a data set, `need` is the split that must be there; a single file or pair is that split. When that
@@ -123,20 +115,20 @@ def load_corpus(config: DataConfig, *, need: str = TRAIN, cut: bool = True, stru
     columns, direction_notes = choose_columns(config, sources[need])
     notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
     notes += direction_notes
-    cut = cut and need == TRAIN and VALIDATION not in sources
+    cut = cut and need == "train" and "validation" not in sources
     pairs = {split: source.pairs(columns) for split, source in sources.items()}
     streamed, skipped = {}, 0
-    if config.streaming and TRAIN in sources:
+    if config.streaming and "train" in sources:
         skipped = CUT_AT_MOST if cut else 0
-        stream = StreamedPairs(sources[TRAIN], columns, config, skipped=skipped)
-        streamed = {TRAIN: CleanSplit(stream, stream.fingerprint, None)}
-        beginning = islice(usable(pairs.pop(TRAIN), config), skipped)
-        pairs |= {VALIDATION: beginning} if cut else {}
+        stream = StreamedPairs(sources["train"], columns, config, skipped=skipped)
+        streamed = {"train": CleanSplit(stream, stream.fingerprint, None)}
+        beginning = islice(usable(pairs.pop("train"), config), skipped)
+        pairs |= {"validation": beginning} if cut else {}
     key = [columns.languages, columns.columns, [source.identity for source in sources.values()], skipped]
     clean = streamed | cached_splits(key, pairs, config, name=config.corpus, cut=cut and not streamed)
-    if cut and VALIDATION in clean:
-        count = len(clean[VALIDATION].pairs)
-        which = f"{count} of the {count + len(clean[TRAIN].pairs)} training pairs, those with the smallest hashes"
+    if cut and "validation" in clean:
+        count = len(clean["validation"].pairs)
+        which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
         which = f"the first {skipped} training pairs" if streamed else which
         notes.append(f"validation: {which}; there is no validation split")
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
@@ -164,10 +156,8 @@ def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
 def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
     direction = choose_direction(config, GERMAN_ENGLISH, name=BUILTIN)
     if set(direction) != set(GERMAN_ENGLISH):
-        raise InputError(
-            f"data.source_language, data.target_language: {' and '.join(direction)} are not in the built-in corpus; "
-            "choose de and en, or give --data DIRECTORY"
-        )
+        chosen = f"data.source_language, data.target_language: {' and '.join(direction)}"
+        raise InputError(f"{chosen} are not in the built-in corpus; choose de and en, or give --data DIRECTORY")
     splits = builtin.builtin_corpus(**config.builtin.model_dump(), structure=structure)
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
@@ -187,10 +177,7 @@ def _open_splits(
     if need != "train":
         lookup(sources, need, key="--split")
     if need not in sources:
-        raise InputError(
-            f"{config.corpus}: no split train, but {', '.join(sources)}; rename its files, or say which it is with "
-            "data.train_split"
-        )
+        raise InputError(f"{config.corpus}: no split train, but {', '.join(sources)}; choose one as data.train_split")
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
 
 

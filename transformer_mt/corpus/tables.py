@@ -26,7 +26,6 @@ NESTED = "translation"
 ROWS_AT_A_TIME = 1_000
 
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
-_SHOWN = 9
 
 
 class TableSource(SplitSource):
@@ -52,10 +51,8 @@ class TableSource(SplitSource):
         paths = [f"{NESTED}.{name}" if is_nested else name for name in names]
         if not set(paths) <= set(available):
             fields = ", ".join(name.removeprefix(f"{NESTED}.") for name in available)
-            raise InputError(
-                f"{self.name}: needs the columns {names[0]} and {names[1]}, or {NESTED} with both, and has {fields}; "
-                "set data.source_column and data.target_column, or data.source_language and data.target_language"
-            )
+            needs = f"needs the columns {names[0]} and {names[1]}, and has {fields}"
+            raise InputError(f"{self.name}: {needs}; set data.source_column and data.target_column, or the languages")
         dataset = self._dataset.select_columns([NESTED] if is_nested else paths)
         for table in self._tables(dataset, ROWS_AT_A_TIME):
             yield from map(SentencePair, *(self._texts(table, path) for path in paths))
@@ -185,10 +182,8 @@ def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | Non
     wanted = [source.configuration] if source.configuration else candidates
     if chosen := [name for name in wanted if name in names]:
         return chosen[0]
-    raise InputError(
-        f"{source.name}: has {', '.join(names[:_SHOWN])}, but not {wanted[0]}; choose another language pair, or name "
-        f"one as in --data {source.name}:{names[0]}"
-    )
+    has = f"has {', '.join(names[:9])}, but not {wanted[0]}"
+    raise InputError(f"{source.name}: {has}; name one as in --data {source.name}:{names[0]}")
 
 
 def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, SplitSource]:
@@ -218,15 +213,12 @@ def _hub_problems(name: str, failure: str = "loading failed") -> Iterator[None]:
     except TmtError:
         raise
     except (DatasetNotFoundError, RepositoryNotFoundError, RevisionNotFoundError):
-        raise InputError(
-            f"{name}: no such file or folder, and no such data set or revision on the hub (or no access to it); check "
-            "the spelling"
-        ) from None
+        missing = "no such file or folder, and no such data set or revision on the hub (or no access to it)"
+        raise InputError(f"{name}: {missing}; check the spelling") from None
     except Exception as error:  # the HTTP library below differs between versions of the hub's client
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         if "script" in str(error) or "trust_remote_code" in str(error):
             raise InputError(
-                f"{name}: this data set is a program, and tmt runs no remote code; download the texts and give a folder"
+                f"{name}: this data set is a program, and tmt runs no remote code; use texts"
             ) from None
-        remedy = "give a file or folder with --data or use --data builtin"
-        raise MachineError(f"{name}: {failure} ({reason}); {remedy}") from None
+        raise MachineError(f"{name}: {failure} ({reason}); give a file or folder with --data") from None

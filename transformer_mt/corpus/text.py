@@ -28,9 +28,8 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
             try:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\n")
             except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{file.path}:{number}: not UTF-8 at byte {error.start + 1} of the line; save the file as UTF-8"
-                ) from None
+                problem = f"not UTF-8 at byte {error.start + 1} of the line"
+                raise InputError(f"{file.path}:{number}: {problem}; save the file as UTF-8") from None
 
 
 class ParallelText(SplitSource):
@@ -52,18 +51,14 @@ class ParallelText(SplitSource):
         files = self._files
         if self._languages:
             if missing := [language for language in columns.languages if language not in self._languages]:
-                raise InputError(
-                    f"{self.name}: {' and '.join(self._languages)} by their names, but not {missing[0]}; set "
-                    "data.source_language and data.target_language"
-                )
+                have = f"{' and '.join(self._languages)} by their names, but not {missing[0]}"
+                raise InputError(f"{self.name}: {have}; set data.source_language and data.target_language")
             files = tuple(self._files[self._languages.index(language)] for language in columns.languages)
         for source, target in zip_longest(*map(text_lines, files)):
             if source is None or target is None:
-                counts = [sum(1 for _ in text_lines(file)) for file in files]
-                raise InputError(
-                    f"{files[0].path}: {counts[0]:,} lines, but {files[1].path} has {counts[1]:,}; line n of one must "
-                    "be the translation of line n of the other"
-                )
+                one, other = (f"{sum(1 for _ in text_lines(file)):,}" for file in files)
+                different = f"{one} lines, but {files[1].path} has {other}"
+                raise InputError(f"{files[0].path}: {different}; give each sentence a line in both")
             yield SentencePair(source[1], target[1])
 
 
@@ -93,10 +88,8 @@ class TabSeparated(SplitSource):
         for number, line in text_lines(self._file):
             cells = line.split("\t")
             if len(cells) != len(self._first):
-                raise InputError(
-                    f"{self.name}:{number}: {len(cells)} columns, where line 1 has {len(self._first)}; write one tab "
-                    "between two columns and none inside a sentence"
-                )
+                problem = f"{len(cells)} columns, where line 1 has {len(self._first)}"
+                raise InputError(f"{self.name}:{number}: {problem}; write tabs between columns only")
             if number > 1 or not has_heading:
                 yield SentencePair(cells[source], cells[target])
 
@@ -118,9 +111,7 @@ class TabSeparated(SplitSource):
         return (texts[1], texts[0]) if languages and languages[0] == columns.languages[1] else (texts[0], texts[1])
 
     def _unclear(self, problem: str) -> InputError:
-        return InputError(
-            f"{self.name}: {problem}; set data.source_column and data.target_column to their numbers or names"
-        )
+        return InputError(f"{self.name}: {problem}; set data.source_column and data.target_column")
 
 
 def with_links(pairs: Pairs, path: Path) -> list[SentencePair]:
@@ -143,16 +134,12 @@ def with_links(pairs: Pairs, path: Path) -> list[SentencePair]:
 def _parse_links(line: str, pair: SentencePair, *, place: str) -> tuple[Link, ...]:
     links: list[Link] = []
     for text in line.split():
-        match = _LINK.fullmatch(text)
-        if match is None:
+        if not (match := _LINK.fullmatch(text)):
             raise InputError(f"{place}: {text[:20]!r} is no link; write source word, hyphen, target word, as in 0-2")
         link = (int(match[1]), int(match[2]))
         for side, word in zip(("source", "target"), link, strict=True):
             if word >= (count := len(words(getattr(pair, side)))):
-                raise InputError(
-                    f"{place}: {text} names word {word} of the {side}, which has {count} words and punctuation marks, "
-                    "counted from 0; correct it"
-                )
+                raise InputError(f"{place}: {text}, but the {side} has words 0 to {count - 1}; correct it")
         if link in links:
             raise InputError(f"{place}: {text} comes twice; leave one out")
         links.append(link)

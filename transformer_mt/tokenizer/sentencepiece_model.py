@@ -182,10 +182,7 @@ def merged(word: str, merges: dict[str, float], dropout: float, draw: random.Ran
 
 
 def score_of_parts(word: str, scores: Mapping[str, float]) -> float:
-    """The score of a word's best segmentation into two pieces or more, the sum of theirs (Kudo 2018, §3.2).
-
-    −∞ where there is none.
-    """
+    """The best score of a word in two pieces or more, the sum of theirs (Kudo 2018, §3.2); −∞ where there is none."""
     best = [0.0]  # of the first characters
     for end in range(1, len(word) + 1):
         starts = range(1 if end == len(word) else 0, end)

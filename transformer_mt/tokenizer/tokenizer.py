@@ -31,7 +31,7 @@ _BEST_SEGMENTATIONS = 64
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Subword sampling: a segmentation that depends on the seed alone, the same in every process.
+    """Subword sampling by a seed, the same in every process.
 
     `alpha` is the smoothing of Kudo (2018, §3.2) for a unigram vocabulary (smaller is more uniform, over the 64 best
     segmentations) and the dropout probability of Provilkov et al. (2020, §3) for a BPE vocabulary.
@@ -49,9 +49,8 @@ class Tokenizer:
     """
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
-        self.serialized = model
+        self.serialized, self.note = model, note
         self._processor = load_model(model)
-        self.note = note
 
     @classmethod
     def train(
