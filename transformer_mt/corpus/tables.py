@@ -218,7 +218,5 @@ def _hub_problems(name: str, failure: str = "loading failed") -> Iterator[None]:
     except Exception as error:  # the HTTP library below differs between versions of the hub's client
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         if "script" in str(error) or "trust_remote_code" in str(error):
-            raise InputError(
-                f"{name}: this data set is a program, and tmt runs no remote code; use texts"
-            ) from None
+            raise InputError(f"{name}: this data set is a program, and tmt runs no remote code; give texts") from None
         raise MachineError(f"{name}: {failure} ({reason}); give a file or folder with --data") from None
