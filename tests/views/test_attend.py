@@ -248,7 +248,8 @@ MEANING = "A number is the weight that the row's token gives to the column's; a 
 
 
 def shown(*rows: list[Matrix], width: int = 90, **form: Any) -> list[str]:
-    return [str(line) for line in attention_lines(rows, method="weights", width=width, shading=Blocks(), **form)]
+    options = {"shading": Blocks(), "compact": False, "threshold": None} | form
+    return [str(line) for line in attention_lines(rows, method="weights", width=width, **options)]
 
 
 def test_numbers_stand_beside_each_other_each_under_its_title() -> None:

@@ -99,10 +99,7 @@ def guess_heads(model: Seq2Seq) -> AlignmentHeads | None:
 
 
 def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> AlignmentHeads | None:
-    """The heads with the lowest error rate on validation pairs: all, those of a layer, or one; of equals the first.
-
-    Without known links they are `guess_heads`, and None for a model without cross-attention.
-    """
+    """The heads with the lowest error rate on validation pairs: all, those of a layer, or one; else `guess_heads`."""
     pairs = _linked_pairs(validation, model, tokenizer)[:CHOICE_PAIRS]
     heads = cross_heads(model)
     if not pairs or not heads:
@@ -117,10 +114,9 @@ def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> Ali
 
 
 def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> Iterator[Alignment]:
-    """The alignment of each pair, in order, from the mean weights of the chosen heads.
+    """The alignment of each pair, in order, from the mean weights of the chosen heads under teacher forcing.
 
-    The weights are those with which the model writes the target, given it (teacher forcing). Raises `InputError` for
-    heads that the model lacks, and for a pair that is longer than it takes.
+    Raises `InputError` for heads that the model lacks, and for a pair that is longer than it takes.
     """
     for pair, (shares,) in zip(pairs, _shares(model, tokenizer, pairs, [chosen.heads]), strict=True):
         links = tuple(sorted(_links(shares)))

@@ -45,9 +45,6 @@ class HistoryStep:
     stacks: dict[str, StackMaps]
 
 
-# Which matrices
-
-
 def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> Matrix:
     """The one matrix that explains a translation best: the mean over these heads of the cross-attention.
 
@@ -108,12 +105,8 @@ def _matrix(
 
 
 def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:
-    """The matrix of every head, or of every stack for a method that has one matrix."""
     for stack in maps.stacks:
         yield from layer_matrices(maps, stack=stack, head=None if METHODS[maps.method].whole else ALL)
-
-
-# Agreement with erasure
 
 
 def agreement(matrix: Matrix, erased: AttentionMaps) -> Scores | None:
@@ -138,9 +131,6 @@ def agreement_lines(matrices: Sequence[Matrix], erased: AttentionMaps) -> Iterat
             of_several = f"{matrix.key}: " if len(matrices) > 1 else ""
             first = f"the same word first in {100 * scores.first:.0f} % of rows"
             yield f"{of_several}agreement with erasure: tau {scores.correlation:.2f}, 0 is chance; {first}"
-
-
-# A matrix as a graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +189,6 @@ def graph_lines(matrix: Matrix, *, threshold: float, width: int, scale: Scale) -
     yield from wrapped(convex if graph.convex else other, width=width)
 
 
-# As text
-
-
 def rows_of_matrices(views: Sequence[Sequence[Matrix]]) -> list[list[Matrix]]:
     """The matrices in rows: of one view those of a place, of several those of the same layer and head."""
     if len(views) == 1:
@@ -210,13 +197,7 @@ def rows_of_matrices(views: Sequence[Sequence[Matrix]]) -> list[list[Matrix]]:
 
 
 def attention_lines(
-    rows: Sequence[Sequence[Matrix]],
-    *,
-    method: str,
-    width: int,
-    shading: Blocks,
-    compact: bool = False,
-    threshold: float | None = None,
+    rows: Sequence[list[Matrix]], *, method: str, width: int, shading: Blocks, compact: bool, threshold: float | None
 ) -> Iterator[str | Text]:
     """Rows of matrices beside each other, as graphs where there is a threshold, and the meaning of their numbers."""
     matrices = list(chain(*rows))

@@ -92,7 +92,6 @@ class Step:
 
     @property
     def is_vector(self) -> bool:
-        """Whether the row, or each key or head, has a vector."""
         return self.values.ndim > (self.over != "row")
 
     def to_json(self) -> dict[str, Any]:
@@ -168,11 +167,9 @@ def explain(
     """The row of a word in an attention head while the model, in evaluation mode, reads the pair (teacher forcing).
 
     A word of the translation has its row where it is written, in `cross` and `decoder`, a word of the source in
-    `encoder`; a number is the place of a word, from 1. Of several pieces, `piece` says which. Without a word it is the
-    first of `CONTENT` letters or more. Of the heads that fit stack, layer and head it is the one without which ln p of
-    the piece falls most; of a piece of the source, which has none, ln p of the translation.
-
-    Raises `InputError` that names the option for what there is not, and for a text that is too long.
+    `encoder`; a number is the place of a word, from 1. Without a word it is the first of `CONTENT` letters or more. Of
+    the heads that fit stack, layer and head it is the one without which ln p of the piece falls most; of a piece of the
+    source, which has none, ln p of the translation. Raises `InputError` that names the option for what there is not.
     """
     tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
     stacks, side, row = find_place(tokens, model, word=word, piece=piece, stack=stack)
@@ -201,9 +198,6 @@ def explain(
     )
 
 
-# The steps
-
-
 def _stages(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> Iterator[Stage]:
     layer, row = _layer_of(shown, module, row, embedded=name.stack != "cross")
     steps: list[tuple[nn.Module, Step]] = []
@@ -225,11 +219,9 @@ def _stages(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadNam
 
 
 def _layer_of(shown: Sequence[Shown], module: MaskedHeads, row: int, *, embedded: bool) -> tuple[Sequence[Shown], int]:
-    """From the state that comes to the module, or its embedding, to the one that goes on; and the row in that call.
-
-    A recurrent decoder calls its attention once a token.
-    """
+    """From the state that comes to the module, or its embedding, to the one that goes on; and the row in that call."""
     symbols = [each.symbol for each in shown]
+    # A recurrent decoder calls its attention once a token.
     calls = [place for place, each in enumerate(shown) if each.module is module and each.symbol == "h"]
     while row >= (queries := shown[calls[0]].value.shape[1]):
         row -= queries
@@ -273,16 +265,10 @@ def shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Ten
     return (parts @ total) / length.masked_fill(length == 0.0, 1.0)
 
 
-# Which row of which head
-
-
 def find_place(
     tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: int, stack: str | None
 ) -> tuple[tuple[str, ...], Tokens, int]:
-    """The stacks that have a row for the piece that the options mean, its side of the pair, and the row, from 0.
-
-    Raises `InputError` that names the options where there is none.
-    """
+    """The stacks with a row for the piece that the options mean, its side of the pair, and the row, from 0."""
     stacks = model.attention_stacks()
     if stack is not None:
         stacks = {stack: lookup(stacks, stack, key="--stack")}
@@ -299,10 +285,7 @@ def find_place(
 
 
 def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[str, int]:
-    """The side and the place of a word, as it is written or else in other capitals, or of a number from 1.
-
-    Of equal words it is the first; without a word the first long one of the first side.
-    """
+    """The side and the place of a word, as it is written or else in other capitals, or of a number from 1."""
     first, words = next(iter(sides.items()))
     if word is None:
         lettered = [place for place, each in enumerate(words) if each[:1].isalpha()] or [0]
@@ -389,11 +372,9 @@ def in_words(explanation: Explanation) -> list[str]:
     if not gives:
         return [f"No column gives anything to {row}: head {head} of layer {layer} adds nothing there."]
     gives[0] += f" of what head {head} of layer {layer} adds to {row}"
-    sentences = ["; ".join(gives + takes) + "."]
-    if len(explanation.heads) > 1:
-        share = explanation["head_shares"][head - 1].item()
-        sentences.append(f"Head {head} gives {_percent(share)} of what the heads of layer {layer} add together.")
-    return sentences
+    share = _percent(explanation["head_shares"][head - 1].item())
+    of_layer = [f"Head {head} gives {share} of what the heads of layer {layer} add together."]
+    return ["; ".join(gives + takes) + ".", *(of_layer if len(explanation.heads) > 1 else [])]
 
 
 def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[RenderableType]:

@@ -1,6 +1,6 @@
 """`tmt heads --faithful`: how far a picture of attention agrees with what happens when words are taken out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -8,17 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.head_importance import Estimate, Resampling
-from transformer_mt.views.methods import METHODS, Method
+from transformer_mt.views.methods import METHODS
 from transformer_mt.views.text import rendered, table, wrapped
 
 REFERENCE = "erasure"
 # The name of the baseline beside the methods: the rows of erasure itself, shuffled.
 SHUFFLED = "shuffled"
-
 _SEED = 1
 
 Matrix = Float[np.ndarray, "W V"]
@@ -56,7 +55,7 @@ class Faithfulness:
 
 
 def faithfulness(
-    model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, methods: Sequence[str] | None = None
+    model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, methods: Iterable[str] = METHODS
 ) -> Faithfulness:
     """How far each method's cross-attention matrix agrees with erasure, over pairs of which the target is given.
 
@@ -67,15 +66,19 @@ def faithfulness(
 
     The methods are all that apply to the model, unless some are named. Raises `InputError` for a text that is too long.
     """
-    names = dict.fromkeys((REFERENCE, *(METHODS if methods is None else methods)))
+    names = dict.fromkeys((REFERENCE, *methods))
     applied = {name: method for name in names if (method := METHODS[name]()).applies_to(model)}
     random = np.random.default_rng(_SEED)
     rows = []
     for pair in pairs:
-        # By method, layer (None: of the whole model) and head (None: the mean), from 1.
+        # By method, layer (None: of the whole model) and head (None: the mean), from 1; NaN where a head is off.
         matrices: dict[tuple[str, int | None, int | None], Matrix] = {}
         for name, method in applied.items():
-            matrices |= _matrices(name, method, model, tokenizer, pair)
+            maps = method.maps(model, tokenizer, pair.source, pair.target, stacks=["cross"]).by_words().stacks["cross"]
+            layers, heads = (1, 0) if method.whole else maps.weights.shape[:2]
+            for layer, head in product(range(layers), (None, *range(heads))):
+                key = name, None if method.whole else layer + 1, None if head is None else head + 1
+                matrices[key] = np.array(maps.matrix(layer, head), dtype=np.float64)[:-1, :-1]
         reference = matrices.pop((REFERENCE, None, None))
         matrices[SHUFFLED, None, None] = random.permuted(reference, axis=1)
         rows.append([compare(matrix, reference) or Scores(np.nan, np.nan) for matrix in matrices.values()])
@@ -113,20 +116,6 @@ def kendall(first: Matrix, second: Matrix) -> Float[np.ndarray, " W"]:
     a, b = (np.nan_to_num(np.sign(matrix[:, :, None] - matrix[:, None, :])) for matrix in kept)
     with np.errstate(invalid="ignore"):
         return (a * b).sum(axis=(1, 2)) / np.sqrt((a * a).sum(axis=(1, 2)) * (b * b).sum(axis=(1, 2)))
-
-
-def _matrices(
-    name: str, method: Method, model: Seq2Seq, tokenizer: Tokenizer, pair: SentencePair
-) -> Iterator[tuple[tuple[str, int | None, int | None], Matrix]]:
-    """All cross-attention matrices of a method, the mean over heads of each layer before its heads.
-
-    They are over words, without the row and the column of `</s>`; NaN where a head is off.
-    """
-    maps = method.maps(model, tokenizer, pair.source, pair.target, stacks=["cross"]).by_words().stacks["cross"]
-    layers, heads = (1, 0) if method.whole else maps.weights.shape[:2]
-    for layer, head in product(range(layers), (None, *range(heads))):
-        key = (name, None if method.whole else layer + 1, None if head is None else head + 1)
-        yield key, np.array(maps.matrix(layer, head), dtype=np.float64)[:-1, :-1]
 
 
 def faithfulness_lines(found: Faithfulness, *, width: int) -> Iterator[str]:

@@ -250,8 +250,8 @@ def prune_run(
 ) -> Pruning:
     """Write to `path` a run like `source` whose head mask also has the `count` heads that matter least to the pairs.
 
-    The weights are those of `source`, the configuration is `config` but for the mask; none of the pairs is too long.
-    Raises `InputError` where something stands at the path, and for a model that cannot do without this many heads.
+    Its configuration is `config` but for the mask; none of the pairs is too long. Raises `InputError` where something
+    stands at the path, and for a model that cannot do without this many heads.
     """
     model, tokenizer = translator.model, translator.tokenizer
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):

@@ -85,10 +85,9 @@ class HeadFigures:
     """A head: where it looks, and what is lost without it; a figure that is not known is None.
 
     `entropy` in bits; `distance` in words, |column − row| over the weight on words; the share of weight on the word
-    before the row's, on the one at the same place, on the one after it and on those that are linked with it
-    (`aligned`), on punctuation marks, and on the `symbol` `</s>`, in the decoder `<s>`. `loss` is the rise of the loss
-    without the head, in nats a target token, and `bleu` the change of BLEU. `gradient` is the mean of |∂L/∂ξ| of the
-    head's number in the mask, normalised over its layer (Michel et al. 2019, §4.1).
+    before the row's, at the same place, after it, linked with it (`aligned`), on punctuation marks, and on the `symbol`
+    `</s>`, in the decoder `<s>`. `loss` is the rise of the loss without the head, in nats a target token, `bleu` the
+    change of BLEU, `gradient` the head's in `normalised_gradients`.
     """
 
     head: HeadName
@@ -125,10 +124,9 @@ class RelationFigures:
 
 @dataclass(frozen=True, slots=True)
 class HeadTable:
-    """The heads of a model over a number of sentence pairs, whose references it is given (teacher forcing).
+    """The heads of a model over sentence pairs, by Clark et al. 2019, §3 and §4, and Michel et al. 2019, §3.
 
-    `loss` is that of the whole model in nats a target token, `bleu` that of its translations, None where it was not
-    asked for. All intervals are over sentences. Clark et al. 2019, §3 and §4, and Michel et al. 2019, §3.
+    `loss` is the whole model's in nats a target token, given the references; `bleu` None where it was not asked for.
     """
 
     sentences: int
@@ -285,11 +283,7 @@ def _short(head: HeadName) -> str:
 def _look(look: str, figure: Estimate | None) -> str:
     if figure is None:
         return "–"
-    return figure.text(2) if look in ("entropy", "distance") else _percent(figure)
-
-
-def _percent(share: Estimate) -> str:
-    return share.text(0, factor=100.0)
+    return figure.text(2) if look in ("entropy", "distance") else figure.text(0, factor=100.0)
 
 
 def _relation_rows(relations: Sequence[RelationFigures]) -> list[list[str]]:
@@ -298,7 +292,7 @@ def _relation_rows(relations: Sequence[RelationFigures]) -> list[list[str]]:
     for name in dict.fromkeys(each.relation for each in relations):
         both = [each for each in relations if each.relation == name]
         best = max(both, key=lambda each: each.found[each.best].value - each.baseline.value)
-        shares = _percent(best.found[best.best]), _percent(best.baseline)
+        shares = (share.text(0, factor=100.0) for share in (best.found[best.best], best.baseline))
         title = f"{name} → its {best.looked_for}"
         rows.append([title, str(best.count), _short(best.best), *shares, f"at {best.offset:+d}"])
     return rows

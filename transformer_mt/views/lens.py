@@ -63,8 +63,7 @@ class Lens:
 def look_through(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> Lens:
     """The model's guesses after each decoder layer while it is given the target (teacher forcing).
 
-    They are those of `Seq2Seq.layer_logits`, in the last layer the model's own. Raises `InputError` for a text longer
-    than `max_length`.
+    They are those of `Seq2Seq.layer_logits`. Raises `InputError` for a text longer than `max_length`.
     """
     tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
     written = tokens.written

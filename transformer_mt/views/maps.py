@@ -17,7 +17,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_mt.attention.graphs import Graph
 from transformer_mt.attention.showing import Shown, watching
 from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import InputError
@@ -47,8 +46,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class PairTokens:
-    """A pair under teacher forcing: the source with `</s>`; the decoder's input, `<s>` and the target; and its output
-    at each of these positions, the target and `</s>`."""
+    """A pair under teacher forcing: the source with `</s>`; `<s>` and the target; and the target with `</s>`."""
 
     source: Tokens
     read: Tokens
@@ -62,7 +60,6 @@ class PairTokens:
         }[stack]
 
     def inputs(self, device: torch.device) -> tuple[Int[Tensor, "1 S"], Int[Tensor, "1 T"]]:
-        """The model's arguments: source and target tokens, a batch of one."""
         return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
 
 
@@ -78,10 +75,7 @@ def tokenize(tokenizer: Tokenizer, text: str, *, before: Sequence[int] = (), aft
 
 
 def tokenize_pair(tokenizer: Tokenizer, source: str, target: str, *, limit: int) -> PairTokens:
-    """The tokens of a pair, each text cut into its most probable pieces.
-
-    Raises `InputError` for a text of more than `limit` tokens, which counts the end symbol.
-    """
+    """The tokens of a pair. Raises `InputError` for a text of more than `limit` tokens, which counts the end symbol."""
     pair = PairTokens(
         source=tokenize(tokenizer, source, after=[EOS]),
         read=tokenize(tokenizer, target, before=[BOS]),
@@ -200,10 +194,7 @@ class StackMaps:
         return self.mean([(layer, present) for present in self.heads(layer) if head in (None, present)])
 
     def mean(self, heads: Sequence[tuple[int, int]]) -> list[list[float | None]]:
-        """The mean over heads, each a layer and a number from 0, as rows of numbers.
-
-        None stands where no query of theirs may attend, and everywhere without any head.
-        """
+        """The mean over heads, each a layer and a number from 0; None where no query of theirs may attend."""
         layers, numbers = [layer for layer, _ in heads], [number for _, number in heads]
         weights, allowed = self.weights[layers, numbers].mean(dim=0), self.mask[layers].any(dim=0)
         return [
@@ -222,10 +213,7 @@ class StackMaps:
 
 @dataclass(frozen=True, slots=True)
 class AttentionMaps:
-    """The maps of a sentence pair by a method of `methods.METHODS`, for the stacks `encoder`, `decoder` and `cross`.
-
-    Rows and columns are pieces, after `by_words` words.
-    """
+    """The maps of a sentence pair by a method of `METHODS` for each stack, over pieces or, after `by_words`, words."""
 
     source: str
     target: str
@@ -252,8 +240,7 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
 
     The decoder is given the target (teacher forcing): it reads `<s>` and the target's pieces, and each row of its maps
     is labelled with the piece *predicted* there, the last one `</s>`. So in `cross` the row of a piece says where the
-    model looked to write it, and in `decoder` the columns are one behind the rows: they start with `<s>`. Sources end
-    with `</s>`, which has a row and a column like any other piece.
+    model looked to write it, and in `decoder` the columns are one behind the rows: they start with `<s>`.
 
     A text is cut into its most probable pieces; a search can have found the same text in others. Raises `InputError`
     for a text longer than the model's `max_length`.
@@ -270,7 +257,9 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
     for name, modules in model.attention_stacks().items():
         if recording[name]:
             rows, columns = (side.pieces for side in tokens.sides(name))
-            mask = torch.stack([_edges(module, len(rows), len(columns)) for module in modules])
+            every = torch.ones(len(rows), len(columns), dtype=torch.bool)
+            graphs = [getattr(module, "graph", None) for module in modules]  # a single sentence has no padding
+            mask = torch.stack([graph.mask(*every.shape, device=every.device) if graph else every for graph in graphs])
             present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
             weights = torch.cat(recording[name]).float().cpu()  # one sentence: L 1 H Q K -> L H Q K
             if present.all() or not present.any():  # a stack that is switched off as a whole still shows its weights
@@ -278,11 +267,3 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
             else:
                 stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
     return stacks
-
-
-def _edges(module: nn.Module, queries: int, keys: int) -> Bool[Tensor, "Q K"]:
-    """Where the module's graph has an edge; everywhere for a module without one. A single sentence has no padding."""
-    graph = getattr(module, "graph", None)
-    if not isinstance(graph, Graph):
-        return torch.ones(queries, keys, dtype=torch.bool)
-    return graph.mask(queries, keys, device=torch.device("cpu"))

@@ -70,10 +70,7 @@ class Scale:
 
     @classmethod
     def of(cls, matrices: Iterable[Sequence[Row]]) -> "Scale":
-        """The scale of several matrices together, so that a shade means the same in each.
-
-        Shares of 1, such as attention weights, are shaded by themselves, other numbers relative to the largest.
-        """
+        """The scale of all together: shares of 1 are shaded by themselves, other numbers relative to the largest."""
         rows = [[x for x in row if x is not None and math.isfinite(x)] for matrix in matrices for row in matrix]
         if all(map(is_convex, filter(None, rows))):
             return cls()
@@ -87,10 +84,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Shades as characters in front of the numbers: plain text, for files and terminals without colour.
-
-    A shade is of the number's size, whatever its sign; without its number, it has another character below zero.
-    """
+    """Shades as characters in front of the numbers, for files and terminals without colour; alone they show signs."""
 
     scale: Scale = field(default_factory=Scale)
 
@@ -224,7 +218,6 @@ def _stairs(labels: Sequence[str], *, start: int, step: int, width: int) -> list
 def _panels(
     rows: Sequence[str], panels: Sequence[Sequence[Text]], captions: Sequence[str], *, gutter: int, width: int
 ) -> list[Text]:
-    """The rows of matrices beside each other with their labels, and below them their captions."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(justify="right", width=gutter)
     size = max(panels[0][0].cell_len, *map(cell_len, captions)) if panels[0] else 0

@@ -54,15 +54,12 @@ class Method(ABC):
     meaning: ClassVar[str]
 
     def applies_to(self, model: Seq2Seq) -> bool:
-        return True
+        return self.whole or bool(model.attention_stacks())
 
     def maps(
         self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
     ) -> AttentionMaps:
-        """The matrices of a pair under teacher forcing, over pieces, for the given stacks that the method covers.
-
-        Raises `InputError` for a text that is too long.
-        """
+        """The matrices over pieces of the stacks that the method covers. Raises `InputError` for a text too long."""
         tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
         return AttentionMaps(source, target, self.name, self.compute(model, tokens, stacks), tokens)
 
@@ -76,10 +73,6 @@ class Weights(Method):
     name = "weights"
     whole = False
     meaning = "the weight that the row's token gives to the column's; a row sums to 1"
-
-    @override
-    def applies_to(self, model: Seq2Seq) -> bool:
-        return bool(model.attention_stacks())
 
     @override
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
@@ -158,10 +151,9 @@ METHODS: dict[str, type[Method]] = {method.name: method for method in (Weights, 
 
 @torch.no_grad()
 def value_norms(module: MaskedHeads, weights: Scores, values: ValueVectors) -> Scores:
-    """‖α_ij v_j W_o,r‖, how long a vector key j adds to query i through head r (Kobayashi et al. 2020).
+    """‖α_ij v_j W_o,r‖ of key j, query i and head r (Kobayashi et al. 2020); in a recurrent decoder ‖α_ij h_j‖.
 
-    Where positions add to the values, v_j is the sum for the pair (i, j): v_j + a^V_c. The recurrent decoder projects
-    nothing: ‖α_ij h_j‖.
+    Where positions add to the values, v_j is the sum for the pair (i, j): v_j + a^V_c.
     """
     lengths = []
     for key in range(weights.shape[3]):

@@ -1,7 +1,6 @@
-"""`tmt plot`: curves of training, schedules and the encoding of positions, drawn with characters; and `--figure`.
+"""`tmt plot`: curves of training, schedules and the encoding of positions, drawn with characters.
 
-Figures, also of attention matrices, are made by matplotlib, which the extra `plot` installs; it is imported when one is
-drawn.
+And figures, also of matrices, by matplotlib, which the extra `plot` installs; it is imported when one is drawn.
 """
 
 import io
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-# Steps are whole numbers.
 Number = int | float
 Points = Sequence[tuple[Number, Number]]
 
@@ -50,7 +48,6 @@ CURVES = {
     "learning_rate": ("training", "learning_rate"),
     "bleu": ("validation", "bleu"),
 }
-# Losses in nats a target token, learning rate, BLEU, each by step.
 Curves = Mapping[str, Points]
 
 
@@ -115,8 +112,7 @@ _PANELS = {
 def plot_runs(runs: Mapping[str, Curves]) -> Plot:
     """Loss, learning rate and BLEU of runs by their names, as far as they were measured.
 
-    A curve is named after its run only where there are several. Arrays: `runs`, the names, and of run n, from 0,
-    `n.training_loss` and so on, pairs of step and value.
+    Arrays: `runs`, the names, and of run n, from 0, `n.training_loss` and so on, pairs of step and value.
     """
     panels = []
     for title, names in _PANELS.items():
@@ -156,9 +152,25 @@ def plot_positions(features: int) -> Plot:
 
 def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
     """The panels one above the other; every curve is drawn with a letter of its own."""
-    for number, panel in enumerate(panels):
-        yield from [""] * (number > 0)
-        yield from _panel(panel, width=max(width, NARROWEST))
+    for place, panel in enumerate(panels):
+        yield from [""] * (place > 0)
+        low, high = panel.extent(1)
+        labels = {min(ROWS - 1, int((high - tick) / (high - low) * ROWS)): tick for tick in ticks(low, high, most=4)}
+        numbers = [f"{labels[row]:,.6g}" if row in labels else "" for row in range(ROWS)]
+        gutter = max(map(len, numbers))
+        columns = max(width, NARROWEST) - gutter - 2
+        canvas = np.full((ROWS, columns), " ")
+        curves = list(zip(cycle(ascii_lowercase), panel.series, strict=False))
+        for letter, curve in curves:
+            _draw(canvas, panel, curve, letter)
+        yield escape_controls(panel.title)
+        for number, line in zip(numbers, canvas.tolist(), strict=True):
+            yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
+        yield f"{'':>{gutter}} └{'─' * columns}"
+        yield f"{'':>{gutter}}  {_horizontal_axis(panel, columns)}".rstrip()
+        if len(curves) > 1:
+            names = [Text(f"{letter} {escape_controls(curve.name)}") for letter, curve in curves]
+            yield from (f"{'':>{gutter}}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
 
 
 def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) -> Iterator[str]:
@@ -178,26 +190,6 @@ def ticks(low: Number, high: Number, *, most: int) -> list[float]:
         if last - first + 1 <= most:
             return [number * step for number in range(first, last + 1)]
     return []
-
-
-def _panel(panel: Panel, *, width: int) -> Iterator[str]:
-    low, high = panel.extent(1)
-    labels = {min(ROWS - 1, int((high - tick) / (high - low) * ROWS)): tick for tick in ticks(low, high, most=4)}
-    numbers = [f"{labels[row]:,.6g}" if row in labels else "" for row in range(ROWS)]
-    gutter = max(map(len, numbers))
-    columns = width - gutter - 2
-    canvas = np.full((ROWS, columns), " ")
-    curves = list(zip(cycle(ascii_lowercase), panel.series, strict=False))
-    for letter, curve in curves:
-        _draw(canvas, panel, curve, letter)
-    yield escape_controls(panel.title)
-    for number, line in zip(numbers, canvas.tolist(), strict=True):
-        yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
-    yield f"{'':>{gutter}} └{'─' * columns}"
-    yield f"{'':>{gutter}}  {_horizontal_axis(panel, columns)}".rstrip()
-    if len(curves) > 1:
-        names = [Text(f"{letter} {escape_controls(curve.name)}") for letter, curve in curves]
-        yield from (f"{'':>{gutter}}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
 
 
 def _draw(canvas: Shaped[np.ndarray, "N D"], panel: Panel, curve: Series, letter: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 from rich.tree import Tree
 
-from transformer_mt.translation.alternatives import Choice, ChosenAmong
+from transformer_mt.translation.alternatives import ChosenAmong
 from transformer_mt.translation.trace import ENDED, BeamTrace
 from transformer_mt.views.text import escape_controls, rendered, table
 
@@ -16,12 +16,9 @@ _ANY_WIDTH = 10_000
 
 def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:
     """A line for each subword of a translation: its probability, then the next best ones with theirs."""
-    rows = [[_cell(position.chosen), *map(_cell, position.others)] for position in positions]
+    choices = [(position.chosen, *position.others) for position in positions]
+    rows = [[f"{choice.probability:.3f} {choice.piece}" for choice in of_position] for of_position in choices]
     return [line.plain for line in rendered(table(rows), width=_ANY_WIDTH)] if rows else []
-
-
-def _cell(choice: Choice) -> str:
-    return f"{choice.probability:.3f} {choice.piece}"
 
 
 def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:

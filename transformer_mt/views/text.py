@@ -57,10 +57,7 @@ def format_weight(weight: float) -> str:
 def table(
     rows: Iterable[Sequence[str]], *, headings: Sequence[str] = (), right: Sequence[int] = (), gap: int = 2
 ) -> "Table":
-    """Columns without lines around them, for `rendered`; those of the numbers in `right` are aligned to the right.
-
-    Cells that are too long for the width are wrapped.
-    """
+    """Columns without lines around them, for `rendered`, which wraps cells; those in `right` are aligned so."""
     from rich.table import Table
     from rich.text import Text
 
@@ -75,10 +72,7 @@ def table(
 
 
 def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
-    """Anything that rich can print, such as a table, as lines of at most `width` cells, without spaces at their ends.
-
-    Plain text is wrapped between words. Strings are taken literally.
-    """
+    """Anything that rich can print as lines of at most `width` cells, without spaces at their ends; text is literal."""
     from rich.console import Console
     from rich.text import Text
 
