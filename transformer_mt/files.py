@@ -83,10 +83,7 @@ def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
 def bounded_lines(
     file: IO[bytes] | BufferedIOBase, *, name: str, limit: int = LONGEST_LINE
 ) -> Iterator[tuple[int, bytes | InputError]]:
-    """The lines of a file with their numbers from 1; an `InputError` in place of a line of more than `limit` bytes.
-
-    Raises `InputError` where no line break follows for `LONGEST_SKIPPED` bytes.
-    """
+    """The lines of a file with their numbers from 1; an `InputError` in place of a line of more than `limit` bytes."""
     try:
         for number in count(1):
             line = rest = file.readline(limit + 1)
@@ -135,10 +132,7 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def output_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that the user named for results. Pipes, devices and names of open files (/dev/stdout) are appended to.
-
-    The target of a link is replaced and keeps its permissions.
-    """
+    """A file that the user named for results; pipes and devices are appended to, the target of a link is replaced."""
     if path.is_dir():
         raise InputError(f"{path}: is a directory; give the name of a file")
     if not path.parent.is_dir():

@@ -457,9 +457,9 @@ def test_where_memory_runs_out_the_batch_and_the_remedy_are_named(
         trainer.step()
     pairs, source = batch.source.shape
     assert str(caught.value) == (
-        f"training: out of memory at step 1, in a batch of {pairs} pairs, {pairs}×{source} source and "
+        f"training: out of memory at step 1, in a batch of {pairs}×{source} source and "
         f"{pairs}×{batch.decoder_input.shape[1]} target tokens; lower training.batch_tokens and raise "
-        "training.accumulation_steps in proportion, or lower model.max_length or model.width"
+        "training.accumulation_steps, or lower model.width"
     )
 
 

@@ -35,10 +35,9 @@ from transformer_mt.files import (
     write_errors,
 )
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps, set_aside
-from transformer_mt.runs.weights import TensorSpecs, pack, require_specs, sha256, size_limit, specs_of, unpack
+from transformer_mt.runs.weights import pack, require_specs, sha256, size_limit, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
-
 PROGRESS, STATE, MANIFEST = "progress.json", "state.safetensors", "manifest.json"
 _PROGRESS_LIMIT, _MANIFEST_LIMIT = 2**24, 2**16
 _RANDOM_LIMIT = 2**26  # enough for more than ten thousand processes
@@ -96,11 +95,10 @@ class Checkpoint:
 class Checkpoints:
     """The checkpoints of a run. A checkpoint that is read fits `weights` and `state`, or nothing of it is used."""
 
-    def __init__(self, run: Run, *, weights: TensorSpecs, state: Mapping[str, TensorSpecs]) -> None:
-        """The tensors of the model, and those of each part of the state but `random`."""
-        self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, weights
-        parts = {**state, "random": specs_of({"cpu": torch.get_rng_state()})}
-        self.state = {f"{part}.{name}": spec for part, specs in parts.items() for name, spec in specs.items()}
+    def __init__(self, run: Run, weights: Mapping[str, Tensor], state: Mapping[str, Mapping[str, Tensor]]) -> None:
+        """Tensors like those of the model, and of each part of the state but `random`."""
+        self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, specs_of(weights)
+        self.state = specs_of(_flat({**state, "random": {"cpu": torch.get_rng_state()}}))
 
     def path(self, step: int) -> Path:
         return self.directory / f"step-{step}"
@@ -112,15 +110,14 @@ class Checkpoints:
     def save(self, checkpoint: Checkpoint, complete: int | None = None, *, weights: Collection[int] = ()) -> None:
         """Write a checkpoint; it is there whole or not at all. Then delete the others as far as nothing needs them.
 
-        The newest `complete` checkpoints stay as they are (all for None), other steps in `weights` without their state.
-        Those of later steps go: a resumption that started before them has found them damaged.
+        The newest `complete` stay as they are (all for None), other steps in `weights` without their state. Later steps
+        go: a resumption that started before them has found them damaged.
         """
         step = checkpoint.progress.step
-        tensors = {f"{part}.{name}": value for part, own in checkpoint.state.items() for name, value in own.items()}
         content = {
             MODEL: self.run.pack_model(checkpoint.weights),
             PROGRESS: checkpoint.progress.model_dump_json(indent=1).encode(),
-            STATE: pack(tensors),
+            STATE: pack(_flat(checkpoint.state)),
         }
         write_sealed(self.path(step), content)
         kept = [saved for saved in self.steps() if saved <= step][-(complete or 0) :]
@@ -152,6 +149,10 @@ class Checkpoints:
         return Run(self.run.path, step).read_weights(self.weights)
 
 
+def _flat(state: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    return {f"{part}.{name}": tensor for part, own in state.items() for name, tensor in own.items()}
+
+
 def newest_progress(run: Run) -> Progress:
     """The numbers of the last checkpoint, whose other files are not read; those of a start without any."""
     if not (steps := saved_steps(run.path / CHECKPOINTS)):
@@ -180,10 +181,7 @@ def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
 
 
 def write_sealed(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a directory beside its name, flush it to disk, and rename it into place.
-
-    After a crash at any moment, `Run.remove_leftovers` leaves the old content or the new one.
-    """
+    """Write a directory beside its name, flush it, and rename it; `Run.remove_leftovers` mends a crash at any time."""
     temporary, old = temporary_name(path), set_aside(path)
     sums = {name: sha256(content) for name, content in files.items()}
     with write_errors(path):
@@ -207,10 +205,7 @@ def write_sealed(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 def read_sealed(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:
-    """The files named in `limits`, which are all that a directory holds, each of at most this many bytes.
-
-    Raises `MachineError` naming the file that is missing, changed, too large, or not a regular file.
-    """
+    """The files of a directory, all named in `limits` with their most bytes. Raises `MachineError` that names one."""
     require_directory(path)
     try:
         sums = from_json(read_regular(path / MANIFEST, limit=_MANIFEST_LIMIT), allow_inf_nan=False)

@@ -77,7 +77,7 @@ _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """The result of a run, all of one moment."""
+    """The result of a run, all of one moment: `model` has the weights to use."""
 
     config: Config
     tokenizer: Tokenizer
@@ -87,8 +87,8 @@ class TrainedModel:
 class Run:
     """The files of one training run below `path`, each a regular file of bounded size and checked before it is used.
 
-    model.safetensors holds the SHA-256 sums of its tensors and of the configuration and the vocabulary that they belong
-    to: readers compare them, and so never mix files of different moments, also without a lock.
+    model.safetensors holds the SHA-256 sums of its tensors, the configuration and the vocabulary: readers compare them,
+    and so never mix files of different moments, also without a lock.
     """
 
     def __init__(self, path: Path, step: int | None = None) -> None:
@@ -155,10 +155,7 @@ class Run:
         write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
 
     def load(self) -> TrainedModel:
-        """The configuration, the vocabulary and the model with the weights to use, which belong together.
-
-        Raises `MachineError` for a damaged or exchanged file, `InputError` before the first validation of a training.
-        """
+        """Raises `MachineError` for a damaged or exchanged file, `InputError` before the first validation."""
         config, tokenizer = self.config(), self.tokenizer()
         if not self.has_model():
             raise InputError(f"{self.model_path}: missing; continue tmt train until its first validation")
@@ -282,10 +279,7 @@ def _names(directory: Path) -> list[str]:
 
 
 def find_run(path: Path) -> Run:
-    """The run in a directory, or at the checkpoint `…/checkpoints/step-N` of one.
-
-    Raises `InputError` for a directory that is neither, and for a step without a checkpoint.
-    """
+    """The run in a directory, or at the checkpoint `…/checkpoints/step-N` of one. Raises `InputError` for neither."""
     place = path.absolute()
     named = _CHECKPOINT.fullmatch(place.name)
     if not (named and place.parent.name == CHECKPOINTS):

@@ -16,7 +16,7 @@ _held: dict[Path, FileLock] = {}
 
 
 def acquire(directory: Path) -> bool:
-    """Hold the directory's lock until `release` or the end of the process; False where this process holds it already.
+    """Hold the lock until `release` or the end of the process; False where this process holds it already.
 
     Raises `InputError` when another process holds it. Readers need no lock.
     """

@@ -81,7 +81,6 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     @override
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        """The kept gradients times the upstream one."""
         return *(kept * upstream[0].to(kept.dtype) for kept in ctx.saved_tensors), None, None
 
 

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One optimizer step: the objective in nats a target token, and the step's own time in seconds.
-
-    On a GPU, loss and norm may be tensors that are still being computed: `float` waits for them.
-    """
+    """One optimizer step: loss in nats a target token, its time in seconds. `float` waits for a GPU's loss and norm."""
 
     step: int
     epoch: int
@@ -62,7 +59,7 @@ VALIDATION_METRICS: dict[str, Callable[[Validation], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """A validation after a step; `best` where no earlier one was as good, else the number in a row that were not."""
+    """A validation after a step; `best` where no earlier one was as good."""
 
     step: int
     epoch: int
@@ -97,10 +94,7 @@ class MetricsLog:
 
     @contextmanager
     def training_from(self, step: int) -> Iterator[None]:
-        """Keep TensorBoard's file open while training continues from this step, if it is asked for.
-
-        Points of later steps, which are repeated now, are purged, so that TensorBoard shows each of them once.
-        """
+        """Keep TensorBoard's file open, if asked for; points of later steps, which are repeated now, are purged."""
         with ExitStack() as training:
             if self.config.tensorboard and self.is_main:
                 from torch.utils.tensorboard import SummaryWriter

@@ -22,10 +22,7 @@ TIMED_STEPS, PAIRS_SHOWN = 5, 3
 
 
 def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]:
-    """Lines about the training to come; remarks go to `note`, nothing is written.
-
-    Raises `MachineError` when the model cannot learn a single batch.
-    """
+    """Lines about the training to come; remarks go to `note`. Raises `MachineError` if one batch cannot be learned."""
     corpora, config = open_corpora(config)
     session = build_session(config, Run(Path("unwritten")), corpora)
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
@@ -60,8 +57,7 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
         note(f"overfitting {len(batch.pairs)} pairs: step {step}, {100 * accuracy:.1f} % right")
     if accuracy < 1.0:
         raise MachineError(
-            f"--check: after {step} steps only {100 * accuracy:.1f} % of one batch are right; "
-            "the model is too small or something in it is broken; try a larger model.width"
+            f"--check: after {step} steps only {100 * accuracy:.1f} % of one batch are right; try a larger model.width"
         )
     yield f"learning    one batch of {len(batch.pairs)} pairs overfitted in {step} steps"
 
@@ -93,10 +89,7 @@ def seconds_per_step(trainer: Trainer) -> float:
 
 
 def try_largest(trainer: Trainer) -> Iterator[Batch]:
-    """Both passes over the batch with the most tokens and over that with the longest sentences, if it is another.
-
-    They take most of a step's memory. Raises `MachineError` where it is not enough.
-    """
+    """Both passes over the largest batch and over the longest one, the most memory that a step can take."""
     plan, pairs = trainer.stream.plan, trainer.stream.encoded
     widths = [(int(pairs.source_lengths[rows].max()), int(pairs.target_lengths[rows].max())) for rows in plan]
     largest = max(range(len(plan)), key=lambda index: len(plan[index]) * sum(widths[index]))

@@ -56,10 +56,7 @@ class TrainingSession:
     notes: tuple[str, ...]
 
     def train(self) -> Iterator[Report]:
-        """Train to the end, with a report after each step and validation; then release the directory's lock.
-
-        Before the last report the heads that link words are chosen.
-        """
+        """Train to the end, choose the heads that link words before the last report, and release the directory."""
         try:
             for report in self.trainer.train():
                 if isinstance(report, FinishReport):
@@ -89,8 +86,8 @@ def open_training(
     """Training in the run directory `path`: from its newest sound checkpoint, or from the start.
 
     A corpus made in Python takes the place of the configured one. With `overwrite`, a run that is there is deleted once
-    everything new has been built. Of several processes only the main one reads and writes the directory. Raises
-    `InputError` for a directory with something else, and with the differences for another configuration or other data.
+    everything new has been built. Raises `InputError` for a directory with something else, and with the differences for
+    another configuration or other data.
     """
     build_schedule(config)  # mistakes come before the corpus is read
     run = Run(Path(path))
@@ -118,19 +115,18 @@ def build_session(
     tokenizer: Tokenizer | None = None,
     distributed: Distributed | None = None,
 ) -> TrainingSession:
-    """A session at its first step; writes nothing.
+    """A session at its first step, whose weights depend on the configuration's seed alone; writes nothing.
 
-    Without a tokenizer, one is learned, or taken with the weights from the run that `init_from` names. Otherwise the
-    weights depend on the configuration's seed alone.
+    Without a tokenizer, one is learned, or taken with the weights from the run that `init_from` names.
     """
     distributed = distributed or Distributed()
     notes, pretrained = list(corpora.notes), None
     if "validation" not in corpora.main.splits:
         raise InputError(f"{corpora.main.name}: no validation split; give one")
     if tokenizer is None and config.init_from.run:
-        pretrained = distributed.broadcast_from_main(lambda: load_pretrained(config))
+        pretrained = distributed.broadcast_from_main(lambda: _load_pretrained(config))
         tokenizer = pretrained.tokenizer
-        notes += pretrained_notes(config, corpora.weighted, tokenizer)
+        notes += _pretrained_notes(config, corpora.weighted, tokenizer)
     elif tokenizer is None:
         tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
         notes += [tokenizer.note] if tokenizer.note else []
@@ -138,7 +134,7 @@ def build_session(
         notes.append("words: only those of the part of the stream that the vocabulary is learned from are remembered")
     is_alone, training = distributed.world_size == 1, config.training
     device = choose_device(training.device, local_rank=None if is_alone else distributed.local_rank)
-    model = initial_model(config, device, vocabulary_size=tokenizer.size)
+    model = _initial_model(config, device, vocabulary_size=tokenizer.size)
     if pretrained is not None:
         with torch.no_grad():
             load_weights(model, weights_of(pretrained.model))
@@ -155,7 +151,7 @@ def build_session(
     return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
 
 
-def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:
+def _initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:
     """The model with weights drawn from the configuration's seed, not yet on the device.
 
     Raises `InputError` where it, its gradient and Adam's two means cannot fit there, nor the logits of one batch.
@@ -174,11 +170,8 @@ def init_from_run(path: Path) -> InitFromConfig:
     return InitFromConfig(run=str(path.resolve()), weights=digest(weights_of(Run.open(path).load().model)))
 
 
-def load_pretrained(config: Config) -> TrainedModel:
-    """The run that `init_from` names, if its weights are still the ones meant.
-
-    Raises `InputError` where its weights have changed since, and for another model or vocabulary in the configuration.
-    """
+def _load_pretrained(config: Config) -> TrainedModel:
+    """The run that `init_from` names. Raises `InputError` if its weights have changed, or its model does not fit."""
     place = config.init_from.run
     parent = Run.open(Path(place)).load()
     if digest(weights_of(parent.model)) != config.init_from.weights:
@@ -194,7 +187,7 @@ def load_pretrained(config: Config) -> TrainedModel:
     return parent
 
 
-def pretrained_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
+def _pretrained_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
     """Remarks: the run that training begins with, and how many characters of the data its vocabulary lacks."""
     notes = [f"beginning with the weights and the vocabulary of {config.init_from.run}"]
     pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))

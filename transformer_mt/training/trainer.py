@@ -19,7 +19,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress, states_by_name, states_of
 from transformer_mt.runs.directory import Run
-from transformer_mt.runs.weights import specs_of, weights_of
+from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 from transformer_mt.training.averaging import build_averaging
 from transformer_mt.training.data import BatchStream
@@ -72,11 +72,7 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, model, build_schedule(config), self.scaler)
         self.averaging = build_averaging(config.training, model)
-        self.checkpoints = Checkpoints(
-            run,
-            weights=specs_of(weights_of(self.averaging.candidate())),
-            state={"averaging": specs_of(self.averaging.state()), "optimizer": specs_of(self.optimizer.state())},
-        )
+        self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()), self._state())
         self.log = MetricsLog(run, config.training, is_main=distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
         self.check_every = 1 if device.type == "cpu" else config.training.log_every
@@ -85,7 +81,7 @@ class Trainer:
 
     @property
     def can_interrupt(self) -> bool:
-        """True if an exception may end training now, such that `save` then writes a consistent state."""
+        """True if `save` writes a consistent state after an exception that ends training now."""
         return self._can_interrupt and self.distributed.can_interrupt
 
     def train(self) -> Iterator[Report]:
@@ -114,10 +110,9 @@ class Trainer:
         return min(1.0, (self.progress.epoch + self.progress.batch / len(self.stream.plan)) / self.config.epochs)
 
     def step(self) -> StepReport:
-        """Accumulate the gradient of the mean loss over several batches, then let the optimizer take a step.
+        """Accumulate the gradient over several batches, then let the optimizer take a step.
 
-        The sum over all batches' tokens, of all processes, is divided by their number, so the gradient is that of one
-        large batch however unequal the batches are.
+        The sum over all tokens of all processes is divided by their number, so the gradient is that of one large batch.
         """
         start = time.perf_counter()
         epoch, _ = self.stream.next_position()
@@ -142,7 +137,7 @@ class Trainer:
                     raise self._diverged("loss")
             learning_rate = self.optimizer.step()
         if is_looked_at:
-            self._check_weights()  # before an average takes them in, or a checkpoint
+            self._require_finite_weights()  # before an average takes them in, or a checkpoint
         self.averaging.update()
         seconds = time.perf_counter() - start
         self.progress.step += 1
@@ -177,7 +172,7 @@ class Trainer:
     def _validated(self) -> ValidationReport:
         """Validate the candidate weights, and store the weights to use if that changes them."""
         start, progress = time.perf_counter(), self.progress
-        self._check_weights()
+        self._require_finite_weights()
         with self._interruptible():
             validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
@@ -198,11 +193,10 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint of this moment; others are deleted, or reduced to their weights, as configured."""
-        self._check_weights()
+        self._require_finite_weights()
         states = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = self.machine
-        state = {"averaging": self.averaging.state(), "optimizer": self.optimizer.state()}
-        state["random"] = states_by_name(states)
+        state = {**self._state(), "random": states_by_name(states)}
         checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
         weights = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
         if self.config.keep_checkpoints == "weights":
@@ -210,15 +204,17 @@ class Trainer:
         complete = None if self.config.keep_checkpoints == "all" else 2
         self.distributed.broadcast_from_main(lambda: self.checkpoints.save(checkpoint, complete, weights=weights))
 
+    def _state(self) -> dict[str, dict[str, Tensor]]:
+        return {"averaging": self.averaging.state(), "optimizer": self.optimizer.state()}
+
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `MachineError` where it is damaged or another run's."""
-        rank = self.distributed.rank
         checkpoint = self.distributed.broadcast_from_main(lambda: self.checkpoints.load(step))
-        random = states_of(checkpoint.state["random"], rank)
+        random = states_of(checkpoint.state["random"], self.distributed.rank)
 
         def restore() -> None:
             if not random:  # fewer processes have saved theirs
-                torch.manual_seed(derive_seed(self.config.seed, rank, step))
+                torch.manual_seed(derive_seed(self.config.seed, self.distributed.rank, step))
                 return
             try:
                 restore_random_states(random, self.device)
@@ -252,36 +248,31 @@ class Trainer:
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            (pairs, source), target = batch.source.shape, batch.decoder_input.shape[1]
+            source, target = ("×".join(map(str, each.shape)) for each in (batch.source, batch.decoder_input))
             raise MachineError(
-                f"training: out of memory at step {self.progress.step + 1}, in a batch of {pairs} pairs, {pairs}×"
-                f"{source} source and {pairs}×{target} target tokens; lower training.batch_tokens and raise "
-                "training.accumulation_steps in proportion, or lower model.max_length or model.width"
+                f"training: out of memory at step {self.progress.step + 1}, in a batch of {source} source and {target} "
+                "target tokens; lower training.batch_tokens and raise training.accumulation_steps, or lower model.width"
             ) from None
 
-    def _check_weights(self) -> None:
-        """Raise `Diverged` for weights that are not finite."""
+    def _require_finite_weights(self) -> None:
         ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]
         if not torch.stack(ends).isfinite().all():
             raise self._diverged("weights")
 
     def _diverged(self, what: str) -> Diverged:
         step = self.optimizer.steps + (what == "loss")  # which the optimizer has not taken
-        when = "at" if self.check_every == 1 else "by"
-        saved = self.checkpoints.steps()
+        when, rate = "at" if self.check_every == 1 else "by", self.optimizer.schedule(step)
+        saved = [f"; the checkpoint of step {earlier} is sound and stays" for earlier in self.checkpoints.steps()]
         return Diverged(
-            f"training: the {what} diverged {when} step {step}, at a learning rate of "
-            f"{self.optimizer.schedule(step):.1e}; lower schedule.factor or schedule.learning_rate, or raise "
-            "schedule.warmup, and start anew; "
-            + (f"the checkpoint of step {saved[-1]} is sound and stays" if saved else "there is no checkpoint yet")
+            f"training: the {what} diverged {when} step {step}, at a learning rate of {rate:.1e}; lower "
+            f"schedule.factor or schedule.learning_rate, or raise schedule.warmup, and start anew{''.join(saved[-1:])}"
         )
 
 
 def mask_tokens(source: Int[Tensor, "B S"], *, share: float) -> Int[Tensor, "B S"]:
     """The sentences with each subword replaced by `MASK` with probability `share`, never `EOS` or padding.
 
-    As in BERT (Devlin et al. 2019, §3.1), but without a loss of its own: the decoder's is enough. Random numbers come
-    from torch's default generator.
+    As in BERT (Devlin et al. 2019, §3.1), but without a loss of its own: the decoder's is enough.
     """
     if share == 0.0:
         return source

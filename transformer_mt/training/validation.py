@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,9 +20,6 @@ from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.reports import Validation
 from transformer_mt.translation.translator import Translator
-
-Item = TypeVar("Item")
-Measured = TypeVar("Measured", str, float)
 
 SAMPLES = 3
 # Subwords by which a translation may be longer than the longest reference.
@@ -54,19 +51,13 @@ class Validator:
         self.search = SearchConfig(beam=1, batch_size=128, max_length_margin=margin, max_length=longest)
 
     def __call__(self, model: Seq2Seq) -> Validation:
-        """The scores of a model, and the translations of the first few pairs. Draws no random number.
-
-        Where the loss is not finite, nothing is translated, and the other scores are zero.
-        """
+        """The scores of a model, zero where the loss is not finite, and a few translations. Draws no random number."""
         loss = self.loss(model)
         if not math.isfinite(loss):
             return Validation(loss, 0.0, 0.0, ())
         translator = Translator(model, self.tokenizer, search=self.search, device=self.device, precision=torch.float32)
-
-        def translate(pairs: Sequence[SentencePair]) -> list[str]:
-            return [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
-
-        texts = self._shared(self.kept, translate)
+        ranked = self._shared([pair.source for pair in self.kept], translator.translate)
+        texts = [best.text for best, *_ in ranked]
         scores = score_texts(texts, [pair.translations for pair in self.kept])
         shown = zip(self.kept[:SAMPLES], texts, strict=False)
         samples = tuple((pair.source, pair.target, text) for pair, text in shown)
@@ -89,7 +80,7 @@ class Validator:
             losses.append(F.cross_entropy(logits, batch.labels.flatten(), ignore_index=PAD, reduction="sum"))
         return [float(loss) for loss in losses]
 
-    def _shared(self, items: Sequence[Item], measure: Callable[[Sequence[Item]], list[Measured]]) -> list[Measured]:
+    def _shared(self, items: Sequence[Any], measure: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
         """A measurement of each item, several processes taking turns."""
         rank, count = self.distributed.rank, self.distributed.world_size
         shares = self.distributed.all_gather(lambda: measure(items[rank::count]))
