@@ -22,10 +22,8 @@ from transformer_mt.errors import InputError, MachineError, TmtError
 T = TypeVar("T")
 Number = TypeVar("Number", int, float, Tensor)
 
-# How long the others wait for a process within a step or a validation before they give it up.
-TIMEOUT = timedelta(minutes=15)
-# How long the others wait while one loads, encodes or writes for all.
-LONG_TIMEOUT = timedelta(hours=24)
+# Before a process is given up: within a step or a validation, and while it loads, encodes or writes for all.
+TIMEOUT, LONG_TIMEOUT = timedelta(minutes=15), timedelta(hours=24)
 
 # Messages of gloo, NCCL and torch's store when another process is gone or silent; they have no common class.
 _LOST = re.compile(r"gloo|NCCL|[Cc]onnection (closed|reset|refused)|Broken pipe|[Tt]imed out|ProcessGroup|TCPStore")
@@ -38,7 +36,7 @@ class Distributed:
     """
 
     rank, world_size, local_rank = 0, 1, 0
-    # Whether an exception may end the present work: no other process waits for anything but its outcome.
+    # An exception may end the present work: no other process waits for anything but its outcome.
     can_interrupt = True
 
     @property

@@ -41,10 +41,12 @@ class Batch:
 
 
 class BatchPlan:
-    """The pairs of every batch, in training order. Takes four bytes a pair, no Python object."""
+    """The pairs of every batch, in training order. Takes four bytes a pair, no Python object.
+
+    `rows` are sorted by length; a batch holds the rows up to its end in `ends`; `order` permutes the batches.
+    """
 
     def __init__(self, rows: Indices, ends: Sequence[int], order: Sequence[int]) -> None:
-        """`rows` are sorted by length; batch b holds those up to `ends[b]` of them; `order` permutes the batches."""
         self._rows, self._bounds, self._order = rows, [0, *ends], order
 
     def __len__(self) -> int:
@@ -101,10 +103,7 @@ def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int
     turns, spare = divmod(batches, processes)
     if batches and not turns:
         raise InputError(f"training.batch_tokens: {batches} batches an epoch for {processes} processes; lower it")
-    kept = torch.arange(batches)
-    if spare:
-        left_out = torch.randperm(batches, generator=generator)[:spare]
-        kept = kept[~torch.isin(kept, left_out)]
+    kept = torch.randperm(batches, generator=generator)[spare:].sort().values if spare else torch.arange(batches)
     order = torch.randperm(turns, generator=generator)
     return kept.view(turns, processes)[order].flatten().tolist()
 
@@ -116,34 +115,32 @@ def _cut_by_length(
     ends: list[int] = []
     for first in range(0, len(rows), SORTED_TOGETHER):
         part = rows[first : first + SORTED_TOGETHER]
-        part.copy_(_by_length(part, source_lengths, target_lengths))
-        ends += (first + end for end in _cut(part, source_lengths, target_lengths, batch_tokens))
+        source, target = source_lengths[part].long(), target_lengths[part].long()
+        order = _by_length(source, target)
+        part.copy_(part[order])
+        ends += (first + end for end in _cut(torch.maximum(source, target)[order].numpy(), batch_tokens))
     return ends
 
 
-def _by_length(rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengths) -> Int[Tensor, " R"]:
-    """Sort by the longer side, which the budget counts, then by how much longer the target is.
+def _by_length(source: Lengths, target: Lengths) -> Indices:
+    """The order by the longer side, which the budget counts, then by how much longer the target is.
 
     The second key runs back and forth, so that a batch across two lengths does not jump from one end to the other.
-    Pairs with equal lengths keep their order.
     """
-    source, target = source_lengths[rows].long(), target_lengths[rows].long()
     longer = torch.maximum(source, target)
-    key = longer * (2 * int(longer.max()) + 1) if len(rows) else longer
-    key += torch.where(longer % 2 == 0, target - source, source - target)
-    return rows[torch.from_numpy(np.argsort(key.numpy(), kind="stable"))]
+    key = longer * (2 * int(longer.max()) + 1) + torch.where(longer % 2 == 0, target - source, source - target)
+    return torch.from_numpy(np.argsort(key.numpy(), kind="stable"))
 
 
-def _cut(rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int) -> list[int]:
-    """The end of each batch of rows sorted by length, each as large as the budget admits."""
-    longer = torch.maximum(source_lengths[rows], target_lengths[rows]).numpy()
-    if len(longer) and longer[-1] > batch_tokens:
+def _cut(longer: np.ndarray, batch_tokens: int) -> list[int]:
+    """The end of each batch, as large as the budget admits, of pairs sorted by their longer sides."""
+    if longer[-1] > batch_tokens:
         raise InputError(f"training.batch_tokens: less than the {longer[-1]} tokens of a sentence; raise it")
     ends: list[int] = []
     start = 0
     while start < len(longer):
         widths = longer[start : start + batch_tokens // int(longer[start])]
-        cells = widths * np.arange(1, len(widths) + 1, dtype=np.int64)
+        cells = widths * np.arange(1, len(widths) + 1)
         start += int(np.searchsorted(cells, batch_tokens, side="right"))
         ends.append(start)
     return ends

@@ -20,8 +20,7 @@ FORMAT = 2
 # Every number has a range, so that typing errors and foreign files get one line. The bounds lie far beyond what anyone
 # trains; whether the machine has the memory is checked where it is needed.
 Steps = Annotated[int, Field(gt=0, le=10**9)]
-Pairs = Annotated[int, Field(gt=0, le=10**6)]
-Tokens = Annotated[int, Field(gt=0, le=10**6)]  # of a sentence; attention is quadratic in them
+Count = Annotated[int, Field(gt=0, le=10**6)]  # of pairs, subwords, or tokens of a sentence
 Width = Annotated[int, Field(gt=0, le=2**16)]
 Layers = Annotated[int, Field(gt=0, le=1_000)]
 Hypotheses = Annotated[int, Field(gt=0, le=1_000)]  # the decoder runs all of them for every sentence
@@ -69,11 +68,11 @@ class ChosenBy:
 class BuiltinConfig(Section):
     """The part of the built-in corpus to use: the first pairs of every split."""
 
-    train: Pairs = 40_000
+    train: Count = 40_000
     """Sentence pairs for training; there are 40,000."""
-    validation: Pairs = 500
+    validation: Count = 500
     """Sentence pairs in the validation split; there are 500."""
-    test: Pairs = 1_000
+    test: Count = 1_000
     """Sentence pairs in each test split but `test_everyday`, which is always whole."""
 
 
@@ -85,8 +84,7 @@ class DataConfig(Section):
     """The corpus, the direction of translation, and the pairs to keep."""
 
     corpus: str = "builtin"
-    """`builtin`, a hub data set `owner/name[:configuration][@revision]`, a folder, a file, or a pair
-    `train.de,train.en`, as `--data` gives it."""
+    """`builtin`, a hub's `owner/name[:configuration][@revision]`, a folder, a file, or a pair `train.de,train.en`."""
     mixture: dict[str, Annotated[float, Field(gt=0.0, le=1e6)]] = {}
     """Further corpora to train on, named as `corpus` is, each with its weight; that of `corpus` is 1."""
     streaming: bool = False
@@ -108,7 +106,7 @@ class DataConfig(Section):
     remove: tuple[Problem, ...] = ("empty", "long")
     """Problems that remove a pair from training: `empty`, `long`, `ratio`, `copy`, `control`, `script`, `duplicate`,
     `overlap`. Other splits only lose `empty` and `long` ones. `tmt data` counts them all."""
-    max_words: Tokens = 100
+    max_words: Count = 100
     """A pair with more words than this on either side is `long`."""
     max_ratio: Annotated[float, Field(ge=1.0, le=1e3)] = 9.0
     """Pairs whose lengths in words differ by more than this factor count as `ratio`."""
@@ -120,7 +118,7 @@ class TokenizerConfig(Section):
 
     kind: Literal["unigram", "bpe"] = "unigram"
     """Kind of vocabulary: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
-    vocabulary_size: Annotated[int, Field(gt=0, le=10**6)] = 2_800
+    vocabulary_size: Count = 2_800
     """Subwords, special symbols and 256 bytes included."""
     whole_words: Annotated[int, Field(ge=0, le=10**5)] = 150
     """Number of the commonest words per language that are one subword each; at most half of the subwords."""
@@ -170,7 +168,7 @@ class _Model(Section):
     """Dropout probability of embeddings and layer outputs."""
     tied: Literal["all", "target", "none"] = "all"
     """Vocabulary matrices that share weights: source, target and output; target and output; or none."""
-    max_length: Tokens = 256
+    max_length: Count = 256
     """Maximum length of a sentence in subwords, end symbol included."""
 
 
@@ -355,7 +353,7 @@ class SearchConfig(Section):
     """Number of different translations per sentence."""
     max_length_margin: Annotated[int, Field(ge=0, le=10**5)] = 50
     """Maximum number of subwords by which a translation may be longer than its source, or than a given prefix."""
-    max_length: Tokens = 128
+    max_length: Count = 128
     """Maximum length of a translation in subwords, end symbol included."""
     batch_size: Annotated[int, Field(gt=0, le=10**5)] = 64
     """Sentences translated at a time."""

@@ -64,11 +64,10 @@ def is_unigram(processor: SentencePieceProcessor) -> bool:
 
 
 def with_whole_words(model: bytes, words: Mapping[str, float], *, kind: str, size: int) -> tuple[bytes, int]:
-    """A model in which these words, each after a blank, are one piece, and how many of them are.
+    """A model in which the first of these words, each after a blank, are one piece, and their number.
 
-    The first words come first; each has its share of all words. The model becomes no larger than it was, or than
-    `size`: added pieces replace the rarest ones, but no single characters. Words take at most half of the pieces of
-    several characters.
+    Each word has its share of all words. The model becomes no larger than it was, or than `size`: words replace the
+    rarest pieces of several characters, at most half of these.
     """
     if not words:
         return model, 0

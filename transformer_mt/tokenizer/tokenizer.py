@@ -151,22 +151,19 @@ class Tokenizer:
     def _sample_bpe(self, text: str, alpha: float, draw: random.Random) -> list[int]:
         """BPE in which each possible merge is skipped with probability α at every step (Provilkov et al. 2020)."""
         assert self._merges is not None
-        pieces = [piece for word in text.split() for piece in merged("▁" + word, self._merges, alpha, draw)]
-        return [index for piece in pieces for index in self._ids_of_piece(piece)]
+        ids: list[int] = []
+        for piece in chain.from_iterable(merged(f"▁{word}", self._merges, alpha, draw) for word in text.split()):
+            ids += self.ids([piece] if piece in self._merges else [f"<0x{byte:02X}>" for byte in piece.encode()])
+        return ids
 
     @cached_property
     def _scores(self) -> list[float]:
-        return [self._processor.GetScore(index) for index in range(self.size)]
+        return list(map(self._processor.GetScore, range(self.size)))
 
     @cached_property
     def _merges(self) -> dict[str, float] | None:
         """The results of BPE merges, each with its score: minus the number of the merge. None for unigram."""
         return None if is_unigram(self._processor) else learned_scores(self._processor)
-
-    def _ids_of_piece(self, piece: str) -> list[int]:
-        """The id of a piece, or those of its bytes when the vocabulary does not have it."""
-        index = self._processor.PieceToId(piece)
-        return [index] if index != UNK else [self._processor.PieceToId(f"<0x{byte:02X}>") for byte in piece.encode()]
 
 
 def _encodable(text: str) -> str:
