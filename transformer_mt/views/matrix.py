@@ -221,12 +221,10 @@ def _panels(
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(justify="right", width=gutter)
     size = max(panels[0][0].cell_len, *map(cell_len, captions)) if panels[0] else 0
+    for number in range(2 * len(panels) - 1):  # a line stands between every two
+        grid.add_column(no_wrap=True, overflow="ignore", width=None if number % 2 else size)
     below = [("", *map(Text, captions))] if any(captions) else []
     for label, first, *others in [*zip(rows, *panels, strict=True), *below]:
         beside = (part for cell in others for part in (LEADER, cell))
         grid.add_row(Text("\n".join(chop_cells(label, gutter)) if label else ""), first, *beside)
-    for column in grid.columns[1:]:
-        column.no_wrap, column.overflow = True, "ignore"
-    for column in grid.columns[1::2]:
-        column.width = size
     return rendered(grid, width=width)

@@ -221,7 +221,6 @@ def _horizontal_axis(panel: Panel, columns: int) -> str:
 _FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 # Text is text and no formula, and the names inside an SVG are the same every time.
 _SETTINGS: Any = {"text.parse_math": False, "text.usetex": False, "svg.hashsalt": "tmt", "svg.fonttype": "none"}
-
 # Inches of a cell, and of the labels and the title around a matrix.
 _CELL, _AROUND = 0.42, 1.6
 _PANEL = (7.0, 2.6)
