@@ -89,7 +89,7 @@ GERMAN = (
     Node("ADP", "compound:prt", 7),
     Node("PUNCT", "punct", 7),
 )
-ENGLISH = (Node("PRON", "nsubj", 1), Node("VERB", "root", -1), Node("PUNCT", "punct", 1))
+ENGLISH = (Node("PRON", "nsubj", 1), Node("VERB", "root", -1), Node("PUNCT", "punct", 0))
 PARSED = SentencePair(
     "Der Bahnhofsvorsteher, dem ich vertraue, kommt an.",
     "He arrives.",
@@ -129,7 +129,7 @@ def test_structure_is_shown_in_aligned_columns_the_source_first(tmt: Tmt) -> Non
         "  |",
         "  |   1  He       PRON   nsubj  2  arrives",
         "  |   2  arrives  VERB   root   0",
-        "  |   3  .        PUNCT  punct  2  arrives",
+        "  |   3  .        PUNCT  punct  1  He",
         "",
     ]
     assert max(map(len, outcome.lines)) <= 80
