@@ -19,10 +19,7 @@ BASELINE = "baseline"
 def plan(
     folder: Path, variants: Sequence[str], *, steps: int, seeds: int, runs: Path, overrides: Sequence[str]
 ) -> list[Experiment]:
-    """The experiments in the order of the table, seed by seed; every TOML file of the folder where none is named.
-
-    Raises `InputError` for a wrong configuration.
-    """
+    """The experiments, seed by seed; all of the folder if no variant is named. Raises `InputError` for a wrong one."""
     files = {path.stem: path for path in folder.glob("*.toml")}
     for variant in variants:
         lookup(files, variant, key="VARIANT")
@@ -95,10 +92,8 @@ def require_equal_tokens(measurements: Sequence[Measurement]) -> None:
     for other in measurements:
         first = firsts.setdefault(other.seed, other)
         if first.trained.target_tokens != other.trained.target_tokens:
-            raise InputError(
-                f"seed {first.seed}: {first.variant} was trained on {first.trained.target_tokens:,} target tokens, "
-                f"{other.variant} on {other.trained.target_tokens:,}; let them share data and batches"
-            )
+            variants = f"{first.variant} and {other.variant}"
+            raise InputError(f"seed {other.seed}: {variants} differ in target tokens; let them share data and batches")
 
 
 def ordered(variants: Iterable[str]) -> list[str]:
@@ -106,8 +101,7 @@ def ordered(variants: Iterable[str]) -> list[str]:
     return sorted(set(variants), key=lambda variant: (variant != BASELINE, variant))
 
 
-def score(split: str, name: str) -> Callable[[Measurement], float | None]:
-    """A score of a split."""
+def _score(split: str, name: str) -> Callable[[Measurement], float | None]:
     return lambda measurement: measurement.scores[split][name]
 
 
@@ -133,15 +127,15 @@ class Column:
 # Kept short for the table's width; C and L are explained below it.
 COLUMNS = (
     Column("params", lambda measurement: measurement.trained.parameters),
-    Column("BLEU", score("test", "bleu"), digits=1),
-    Column("exact", score("test", "exact"), factor=100.0),
-    Column("C BLEU", score("test_composition", "bleu"), digits=1),
-    Column("C ex.", score("test_composition", "exact"), factor=100.0),
-    Column("L BLEU", score("test_length", "bleu"), digits=1),
-    Column("L ex.", score("test_length", "exact"), factor=100.0),
-    Column("AER", score("test", "aer"), digits=1, factor=100.0),
+    Column("BLEU", _score("test", "bleu"), digits=1),
+    Column("exact", _score("test", "exact"), factor=100.0),
+    Column("C BLEU", _score("test_composition", "bleu"), digits=1),
+    Column("C ex.", _score("test_composition", "exact"), factor=100.0),
+    Column("L BLEU", _score("test_length", "bleu"), digits=1),
+    Column("L ex.", _score("test_length", "exact"), factor=100.0),
+    Column("AER", _score("test", "aer"), digits=1, factor=100.0),
     Column("tok./s", lambda measurement: measurement.trained.tokens_per_second, with_range=False),
-    Column("sent./s", score("test", "sentences_per_second"), with_range=False),
+    Column("sent./s", _score("test", "sentences_per_second"), with_range=False),
 )
 
 

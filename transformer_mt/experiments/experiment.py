@@ -100,7 +100,6 @@ class Runner:
 
     def evaluate(self, experiment: Experiment, split: str) -> dict[str, Any]:
         """The output of `tmt evaluate --json` for a split, on the device of the training."""
-        print(f"{experiment.name}: evaluating on {split}", file=sys.stderr, flush=True)
         device = ("--device", experiment.config().training.device)
         printed = self._tmt(experiment, "evaluate", "--model", str(experiment.run), "--split", split, *device, "--json")
         return json.loads(printed)

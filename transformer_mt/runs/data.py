@@ -1,10 +1,8 @@
 """The data that a run remembers: its fingerprints, the report of cleaning, its words, and the heads that link them.
 
-data.json           rows and digest of each split, and the report of cleaning with its examples
-data.safetensors    four bytes of every pair's digest, to find the first that differs
-words.tsv           side, count and word a line, the commonest of a side first; the first line says whether these are
-                    all words (`complete`), or rare ones are missing (`common`)
-alignment.json      the cross-attention heads whose mean links the words of a sentence and its translation
+data.safetensors has four bytes of every pair's digest, to find the first that differs. words.tsv has side, count and
+word a line, the commonest of a side first; its first line says whether all words are there (`complete`) or rare ones
+are missing (`common`).
 """
 
 import json

@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import lookup
 from transformer_mt.runs.weights import load_weights, weights_of
 
 # The validated steps with their scores (higher is better), the present one last.
@@ -115,11 +114,6 @@ AVERAGING: dict[str, type[Averaging]] = {
     "last": LastCheckpoints,
     "best": BestCheckpoints,
 }
-
-
-def build_averaging(config: TrainingConfig, model: Seq2Seq) -> Averaging:
-    """The averaging that the configuration names, of the weights of this model."""
-    return lookup(AVERAGING, config.averaging, key="training.averaging")(model, config)
 
 
 def mean_weights(several: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -18,8 +18,7 @@ from transformer_mt.tokenizer.symbols import PAD
 
 # Rows for an efficient product; a GPU is busy only with more.
 CPU_ROWS, GPU_ROWS = 512, 8192
-# exp(60) times any size of vocabulary is finite in float32, and exp(−60) not yet zero.
-LARGEST = 60.0
+LARGEST = 60.0  # exp(60) times any size of vocabulary is finite in float32, and exp(−60) not yet zero
 
 
 def chunked_linear_cross_entropy(
@@ -47,7 +46,6 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     @override
     def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-        """The summed loss; keeps the gradients in place of the inputs."""
         precise = torch.promote_types(states.dtype, torch.float32)  # in which sums are made
         means = weight.mean(dim=0, dtype=precise), bias.mean(dtype=precise)
         loss = torch.zeros((), dtype=precise, device=states.device)

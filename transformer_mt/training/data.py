@@ -51,11 +51,6 @@ class TrainingCorpora:
         ]
 
     @property
-    def notes(self) -> list[str]:
-        """Notes about files, splits and languages."""
-        return [line for corpus in (self.main, *(other for other, _ in self.others)) for line in corpus.notes]
-
-    @property
     def record(self) -> DataRecord:
         return DataRecord.of(self.main, [corpus for corpus, _ in self.others])
 
@@ -71,7 +66,6 @@ class BatchStream:
     def __init__(
         self, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer, config: Config, *, distributed: Distributed
     ) -> None:
-        """The first is the main corpus, whose weight is ignored."""
         self._corpora, self._tokenizer, self._config, self._distributed = corpora, tokenizer, config, distributed
         self._parts: list[EncodedPairs] = []
         self.seek(0, 0)
@@ -142,10 +136,7 @@ def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
 
 
 def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
-    """A joint vocabulary of both sides, learned from `config.sample` pairs of each corpus at the most.
-
-    The vocabulary of a large corpus is kept in the cache folder.
-    """
+    """A joint vocabulary of both sides, from `config.sample` pairs of each corpus at most; cached for large ones."""
 
     def learn() -> Tokenizer:
         pairs = [pair for corpus in corpora for pair in sample(corpus.pairs, config.sample)]
@@ -165,10 +156,7 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
 
 
 def training_words(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> TrainingWords:
-    """The words of all corpora together; of a streamed one, only of the part that the vocabulary is learned from.
-
-    The words of a large corpus are kept in the cache folder.
-    """
+    """The words of all corpora, cached for large ones; of a stream, of the part that the vocabulary is learned from."""
     return reduce(add, (_words_of(corpus, config) for corpus in corpora))
 
 

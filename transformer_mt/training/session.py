@@ -120,7 +120,7 @@ def build_session(
     Without a tokenizer, one is learned, or taken with the weights from the run that `init_from` names.
     """
     distributed = distributed or Distributed()
-    notes, pretrained = list(corpora.notes), None
+    notes, pretrained = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)], None
     if "validation" not in corpora.main.splits:
         raise InputError(f"{corpora.main.name}: no validation split; give one")
     if tokenizer is None and config.init_from.run:

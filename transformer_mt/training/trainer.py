@@ -21,7 +21,7 @@ from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress, s
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
-from transformer_mt.training.averaging import build_averaging
+from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.data import BatchStream
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import build_optimizer
@@ -71,7 +71,7 @@ class Trainer:
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, model, build_schedule(config), self.scaler)
-        self.averaging = build_averaging(config.training, model)
+        self.averaging = lookup(AVERAGING, config.training.averaging, key="training.averaging")(model, config.training)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()), self._state())
         self.log = MetricsLog(run, config.training, is_main=distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.

@@ -22,8 +22,7 @@ from transformer_mt.training.reports import Validation
 from transformer_mt.translation.translator import Translator
 
 SAMPLES = 3
-# Subwords by which a translation may be longer than the longest reference.
-SPARE_LENGTH = 10
+SPARE_LENGTH = 10  # subwords by which a translation may be longer than the longest reference
 
 
 class Validator:
