@@ -6,7 +6,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from transformer_mt.cli.options import Head, Layer, LookedAt, Model, Target
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 
 _PAIRS_AT_A_TIME = 1_000
 
-Input = Annotated[
-    Path | None, typer.Option("--input", metavar="FILE", help="Link the lines of a file; needs --target-file.")
-]
-TargetFile = Annotated[
-    Path | None, typer.Option("--target-file", metavar="FILE", help="Their translations, line by line.")
-]
+Input = Annotated[Path | None, Option(metavar="FILE", help="Link the lines of a file; needs --target-file.")]
+TargetFile = Annotated[Path | None, Option(metavar="FILE", help="Their translations, line by line.")]
 
 
 @with_sentence_options

@@ -5,6 +5,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.main import get_command
 
 from transformer_mt.cli.align import align
@@ -54,7 +55,7 @@ def _print_version(asked: bool) -> bool:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+        bool, Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """What `tmt` takes before a command."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from transformer_mt.cli.options import Figure, Head, Layer, LookedAt, Stack, Target, Without, Words
 from transformer_mt.cli.search_options import with_options
@@ -33,16 +33,13 @@ class MatrixOptions:
     stack: Stack = None
     layer: Layer = None
     head: Head = None
-    method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="weights, values, gradient or erasure. [weights]")
-    ] = DEFAULT_METHOD
+    method: Annotated[str, Option(metavar="NAME", help="weights, values, gradient or erasure.")] = DEFAULT_METHOD
     words: Words = True
-    compact: Annotated[bool, typer.Option("--compact", help="Shades without numbers: more fits on a screen.")] = False
-    graph: Annotated[bool, typer.Option("--graph", help="The matrix as a graph: edges and degrees.")] = False
-    threshold: Annotated[
-        float,
-        typer.Option("--threshold", metavar="X", min=0.0, max=1.0, help="The least share of its row for an edge."),
-    ] = 0.1
+    compact: Annotated[bool, Option("--compact", help="Shades without numbers: more fits on a screen.")] = False
+    graph: Annotated[bool, Option("--graph", help="The matrix as a graph: edges and degrees.")] = False
+    threshold: Annotated[float, Option(metavar="X", min=0.0, max=1.0, help="The least share of a row for an edge.")] = (
+        0.1
+    )
     figure: Figure = None
 
     @property
@@ -57,16 +54,13 @@ class MatrixOptions:
 def attend(
     sentence: LookedAt = None,
     model: Annotated[
-        list[Path] | None,
-        typer.Option("--model", metavar="DIR", help="The run to use, or several. [the newest one under runs/]"),
+        list[Path] | None, Option(metavar="DIR", help="The run to use, or several. [the newest one under runs/]")
     ] = None,
     target: Target = None,
     *,
     shown: MatrixOptions,
     without: Without = None,
-    history: Annotated[
-        bool, typer.Option("--history", help="How it developed: the attention by the weights of every validation.")
-    ] = False,
+    history: Annotated[bool, Option("--history", help="The attention by the weights of every validation.")] = False,
     options: SentenceOptions,
 ) -> None:
     """Translate a sentence and print where the model looked: target words down the side, source words across.

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any
 
-import typer
+from typer import Argument
 
 from transformer_mt.cli.options import Data, Set, resolve_config
 from transformer_mt.cli.terminal import result
@@ -16,8 +16,7 @@ from transformer_mt.config.toml import dump_config, explanation, find_key, secti
 
 def config(
     subject: Annotated[
-        str | None,
-        typer.Argument(metavar="[CONFIG | KEY]", help="A TOML file, or a key to explain.", show_default=False),
+        str | None, Argument(metavar="[CONFIG | KEY]", help="A TOML file, or a key to explain.", show_default=False)
     ] = None,
     data: Data = None,
     set: Set = None,

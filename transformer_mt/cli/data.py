@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from transformer_mt.cli.options import ConfigFile, Data, Json, Set, resolve_config
 from transformer_mt.cli.terminal import note, result
@@ -13,13 +13,9 @@ from transformer_mt.views.text import escaped_json
 def data(
     config: ConfigFile = None,
     data: Data = None,
-    sample: Annotated[
-        int, typer.Option("--sample", metavar="N", min=0, help="How many pairs of each split to show.")
-    ] = 3,
-    structure: Annotated[
-        bool, typer.Option("--structure", help="Show the dependency trees of those pairs, where the corpus has them.")
-    ] = False,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Which pairs --sample draws.")] = 1,
+    sample: Annotated[int, Option(metavar="N", min=0, help="How many pairs of each split to show.")] = 3,
+    structure: Annotated[bool, Option("--structure", help="Show their dependency trees, where there are any.")] = False,
+    seed: Annotated[int, Option(metavar="N", min=0, help="Which pairs --sample draws.")] = 1,
     set: Set = None,
     as_json: Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model
 from transformer_mt.cli.search_options import OF_DRAWS, SearchOptions, with_options
@@ -23,18 +23,11 @@ if TYPE_CHECKING:
 def evaluate(
     model: Model = None,
     data: DataToMeasure = None,
-    split: Annotated[
-        str, typer.Option("--split", metavar="NAME", help="The part of the corpus to translate.")
-    ] = "test",
+    split: Annotated[str, Option(metavar="NAME", help="The part of the corpus to translate.")] = "test",
     *,
     search: SearchOptions,
-    by_length: Annotated[
-        bool, typer.Option("--by-length", help="Also score by the number of words of the source.")
-    ] = False,
-    links: Annotated[
-        Path | None,
-        typer.Option("--links", metavar="FILE", help="The right word links of the split, in Pharaoh format."),
-    ] = None,
+    by_length: Annotated[bool, Option("--by-length", help="Also score by the number of words of the source.")] = False,
+    links: Annotated[Path | None, Option(metavar="FILE", help="The split's word links, in Pharaoh format.")] = None,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
 ) -> None:

@@ -3,25 +3,16 @@
 from collections.abc import Iterable
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from transformer_mt.cli.options import LookedAt, Model, Target
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 
-Word = Annotated[
-    str | None,
-    typer.Option("--word", metavar="WORD", help="A word of either text, or its number. [the first long one]"),
-]
-Piece = Annotated[int, typer.Option("--piece", metavar="N", help="Which piece of the word, from 1.")]
-OneStack = Annotated[
-    str | None, typer.Option("--stack", metavar="NAME", help="cross, decoder or encoder. [one that has the word]")
-]
-OneLayer = Annotated[
-    int | None, typer.Option("--layer", metavar="N", help="A layer counted from 1. [that of the head]")
-]
-OneHead = Annotated[
-    int | None, typer.Option("--head", metavar="N", help="A head counted from 1. [the one that matters most]")
-]
+Word = Annotated[str | None, Option(metavar="WORD", help="A word of either text, or its number. [the first long one]")]
+Piece = Annotated[int, Option(metavar="N", help="Which piece of the word, from 1.")]
+OneStack = Annotated[str | None, Option(metavar="NAME", help="cross, decoder or encoder. [one that has the word]")]
+OneLayer = Annotated[int | None, Option(metavar="N", help="A layer counted from 1. [that of the head]")]
+OneHead = Annotated[int | None, Option(metavar="N", help="A head counted from 1. [the one that matters most]")]
 
 
 @with_sentence_options

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Npz, Quiet
 from transformer_mt.cli.search_options import SearchOptions
@@ -17,27 +17,13 @@ if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.views.head_importance import Pruning
 
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="The part of the corpus to measure on.")]
-Sentences = Annotated[
-    int | None, typer.Option("--sentences", metavar="N", min=1, help="Only the first N sentences of it.")
-]
-Bleu = Annotated[
-    bool, typer.Option("--bleu", help="Also the change of BLEU without each head: translates once a head.")
-]
-Faithful = Annotated[
-    bool,
-    typer.Option("--faithful", help="How far attention, and each method of tmt attend, agrees with erasing words."),
-]
-Prune = Annotated[
-    str | None,
-    typer.Option("--prune", metavar="N", help="How many heads to remove: a count (12) or a share (0.33, 33%)."),
-]
-RunDir = Annotated[
-    Path | None, typer.Option("--run-dir", metavar="DIR", help="Where --prune writes the run without them.")
-]
-Importance = Annotated[
-    str, typer.Option("--importance", metavar="NAME", help="How --prune ranks heads: unnormalised, gradient or exact.")
-]
+Split = Annotated[str, Option(metavar="NAME", help="The part of the corpus to measure on.")]
+Sentences = Annotated[int | None, Option(metavar="N", min=1, help="Only the first N sentences of it.")]
+Bleu = Annotated[bool, Option("--bleu", help="Also the change of BLEU without each head: translates once a head.")]
+Faithful = Annotated[bool, Option("--faithful", help="How far each method of tmt attend agrees with erasing words.")]
+Prune = Annotated[str | None, Option(metavar="N", help="How many heads to mask: a count (12) or a share (0.33, 33%).")]
+RunDir = Annotated[Path | None, Option("--run-dir", metavar="DIR", help="Where --prune writes the run without them.")]
+Importance = Annotated[str, Option(metavar="NAME", help="How --prune ranks heads: unnormalised, gradient or exact.")]
 
 
 def heads(

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from transformer_mt.cli.options import RUNS, Figure, Json, Npz, Quiet, Set
 from transformer_mt.cli.terminal import literal_console, note, result
@@ -22,14 +22,10 @@ STEPS = 300
 def plot(
     subjects: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN", help="The runs to plot. [the newest one under runs/]", show_default=False),
+        Argument(metavar="RUN", help="The runs to plot. [the newest one under runs/]", show_default=False),
     ] = None,
-    schedule: Annotated[
-        bool, typer.Option("--schedule", help="Plot the learning rates of configurations, given in place of runs.")
-    ] = False,
-    positions: Annotated[
-        bool, typer.Option("--positions", help="Plot the sinusoidal encoding of a configuration's width.")
-    ] = False,
+    schedule: Annotated[bool, Option("--schedule", help="Plot the learning rates of configurations instead.")] = False,
+    positions: Annotated[bool, Option("--positions", help="Plot a configuration's sinusoidal encoding.")] = False,
     set: Set = None,
     figure: Figure = None,
     npz: Npz = None,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument
 
 from transformer_mt.cli.options import RUNS, Json
 from transformer_mt.cli.terminal import note, result
@@ -24,7 +24,7 @@ AGES = {"days": 86_400, "h": 3_600, "min": 60, "s": 1}
 
 def runs(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where the runs are, or one run.", show_default=str(RUNS))
+        Path, Argument(metavar="DIR", help="A folder of runs, or a run.", show_default=str(RUNS))
     ] = RUNS,
     as_json: Json = False,
 ) -> None:

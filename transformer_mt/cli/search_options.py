@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
+from typer import Option
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
@@ -31,12 +32,8 @@ class SearchOptions:
 
     beam: Annotated[int | None, _option("--beam", "N", "Beam size; 1 is greedy.")] = None
     length_penalty: Annotated[float | None, _option("--length-penalty", "X", "Larger favours longer.")] = None
-    sample: Annotated[
-        bool | None, typer.Option("--sample", help="Draw translations instead of searching for the best.")
-    ] = None
-    temperature: Annotated[
-        float | None, _option("--temperature", "X", "Below 1, likely words become likelier; above 1, unlikely ones.")
-    ] = None
+    sample: Annotated[bool | None, Option("--sample", help="Draw translations instead of searching the best.")] = None
+    temperature: Annotated[float | None, _option("--temperature", "X", "Below 1, likely words become likelier.")] = None
     top_k: Annotated[int | None, _option("--top-k", "K", "Draw from the k likeliest subwords; 0: all.")] = None
     top_p: Annotated[float | None, _option("--top-p", "P", "Draw from the likeliest with this much together.")] = None
     seed: Annotated[int | None, _option("--seed", "N", "For --sample.")] = None

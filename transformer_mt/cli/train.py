@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
 from transformer_mt.cli.terminal import literal_console, note, result
@@ -24,30 +25,19 @@ def train(
     data: Data = None,
     run: Annotated[
         Path | None,
-        typer.Option("--run-dir", metavar="DIR", help="Where everything goes. [runs/ and the configuration's name]"),
+        Option("--run-dir", metavar="DIR", help="Where everything goes. [runs/NAME]"),
     ] = None,
     init_from: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="RUN", help="Begin with the weights and the vocabulary of this run."),
+        Path | None, Option("--from", metavar="RUN", help="Begin with this run's weights and vocabulary.")
     ] = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option("--epochs", metavar="N", min=1, help="Passes over the training data. [training.epochs]"),
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option("--steps", metavar="N", min=1, help="Optimizer steps in all. [training.steps]")
-    ] = None,
+    epochs: Annotated[int | None, Option(metavar="N", min=1, help="Passes over the data. [training.epochs]")] = None,
+    steps: Annotated[int | None, Option(metavar="N", min=1, help="Optimizer steps in all. [training.steps]")] = None,
     learning_rate: Annotated[
-        float | None,
-        typer.Option("--learning-rate", metavar="X", min=1e-12, help="At the peak. [schedule.learning_rate]"),
+        float | None, Option(metavar="X", min=1e-12, help="The peak. [schedule.learning_rate]")
     ] = None,
     set: Set = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Delete the run that is there and start anew.")
-    ] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Build everything, show it, overfit one batch, write nothing.")
-    ] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Delete the run that is there and start anew.")] = False,
+    check: Annotated[bool, Option("--check", help="Build it, show it, overfit one batch, write nothing.")] = False,
 ) -> None:
     """Train a model: on the built-in German–English corpus, on your own files, or on a data set of the hub.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Prefix, Quiet
 from transformer_mt.cli.search_options import SearchOptions, with_options
@@ -25,26 +25,16 @@ DOUBTFUL = -1.0
 
 @with_options("search", SearchOptions)
 def translate(
-    sentences: Annotated[
-        list[str] | None, typer.Argument(metavar="SENTENCE", help="What to translate.", show_default=False)
-    ] = None,
+    sentences: Annotated[list[str] | None, Argument(metavar="SENTENCE", show_default=False)] = None,
     model: Model = None,
-    input: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE", help="Translate the lines of a file; - is stdin.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write there; a file appears once it is complete.")
-    ] = None,
+    input: Annotated[Path | None, Option(metavar="FILE", help="Translate the lines of a file; - is stdin.")] = None,
+    output: Annotated[Path | None, Option(metavar="FILE", help="Write there, once all is complete.")] = None,
     *,
     search: SearchOptions,
     prefix: Prefix = "",
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Put the score before each translation, with a tab.")
-    ] = False,
-    alternatives: Annotated[
-        bool, typer.Option("--alternatives", help="Show what might have stood at each subword instead.")
-    ] = False,
-    trace: Annotated[bool, typer.Option("--trace", help="Show what the beam kept at every step, as a tree.")] = False,
+    scores: Annotated[bool, Option("--scores", help="Put the score before each translation, with a tab.")] = False,
+    alternatives: Annotated[bool, Option("--alternatives", help="Show the likeliest others at each subword.")] = False,
+    trace: Annotated[bool, Option("--trace", help="Show what the beam kept at every step, as a tree.")] = False,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
     quiet: Quiet = False,
