@@ -65,7 +65,7 @@ MISTAKES = [
     (f"{TRAIN} --epochs 3 --steps 5", "--epochs"),
     (f"{TRAIN} --steps 0", "--steps"),
     (f"{TRAIN} --learning-rate 0.01 --set schedule.factor=0.5", "schedule.learning_rate"),
-    (f"{TRAIN} --epochs 3 --set schedule.name=cosine", "training.epochs"),
+    (f"{TRAIN} --epochs 3 --set schedule.name=cosine", "schedule.name"),
     (f"{TRAIN} --data ./nowhere", "./nowhere"),
     (f"{TRAIN} --data bultin", "bultin"),
     (f"{TRAIN} --run-dir data/train.de-en.tsv", "data/train.de-en.tsv"),
@@ -99,6 +99,7 @@ WRONG_FILES = [
     (f"{TRAIN} --data empty", "HERE/empty", Path("empty").mkdir),
     (f"{TRAIN} --run-dir photos --overwrite", "photos", photos),
     (f"{TRANSLATE} Ja", "run/model.safetensors", Path("run/model.safetensors").unlink),
+    (f"{TRANSLATE} Ja", "run/config.toml", text("run/config.toml", "[data\n")),
 ]
 # Problems of the machine, and files that something has damaged.
 PROBLEMS = [
@@ -107,7 +108,6 @@ PROBLEMS = [
     (f"{TRANSLATE} --output /dev/full Ja", "/dev/full", None),
     (f"{TRANSLATE} Ja", "run/model.safetensors", cut("run/model.safetensors")),
     (f"{TRANSLATE} Ja", "run/tokenizer.model", cut("run/tokenizer.model")),
-    (f"{TRANSLATE} Ja", "run/config.toml", text("run/config.toml", "[data\n")),
 ]
 ALL = [(command, place, 2, None) for command, place in MISTAKES]
 ALL += [(command, place, 2, before) for command, place, before in WRONG_FILES]

@@ -107,12 +107,10 @@ def test_on_a_terminal_progress_is_live(
     assert code == 0
     assert "\x1b[" in screen  # the cursor moves
     assert not re.search(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8])[0-9;]*m", screen)  # but nothing is coloured
-    last = screen[screen.rindex("step 6/6") :]
-    assert " 100 % " in last
+    assert " 100 % " in screen[screen.rindex("step 6 ") :]
     assert "[progress" not in screen
-    assert "BLEU" in last
-    assert " → " in last
-    assert "finished at step 6" in last
+    assert "BLEU" in screen
+    assert "finished at step 6" in screen
     assert "Traceback" not in screen
 
 

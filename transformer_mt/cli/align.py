@@ -10,12 +10,12 @@ from typer import Option
 
 from transformer_mt.cli.options import Head, Layer, LookedAt, Model, Target
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
-from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.cli.load import OpenedRun
+    from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.translation.translator import Translator
 
@@ -51,6 +51,7 @@ def align(
     The heads that are averaged are those that validation chose when training ended; --layer and --head take others.
     """
     from transformer_mt.cli.load import open_run
+    from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.views import align as view
 
     if (input is None) != (target_file is None):
@@ -115,9 +116,10 @@ def _chosen(run: "OpenedRun", layer: str | None, head: str | None, *, quiet: boo
     return AlignmentHeads(heads=tuple(chosen), chosen_by="given")
 
 
-def _pairs(source: Path, target: Path, translator: "Translator") -> Generator[SentencePair, None, None]:
+def _pairs(source: Path, target: Path, translator: "Translator") -> "Generator[SentencePair, None, None]":
     """The pairs of two files, each checked before it is linked."""
     from transformer_mt.cli.lines import read_lines
+    from transformer_mt.corpus.pairs import SentencePair
 
     for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
         for path, line in zip((source, target), lines, strict=True):
