@@ -228,6 +228,12 @@ def test_several_runs_stand_beside_each_other_each_with_its_translation(trained:
         assert f"cross-attention, {heads}" in outcome.out.replace("\n", " ")
 
 
+def test_runs_of_different_depth_stand_in_one_picture(trained: str, deeper: str, tmt: Tmt) -> None:
+    outcome = tmt("attend", "--model", trained, "--model", deeper, SOURCE, "--layer", "all", "--figure", "a.svg")
+    assert outcome.code == 0
+    assert Path("a.svg").read_text().count("cross-attention, layer") == 4
+
+
 def test_several_runs_as_data(trained: str, deeper: str, tmt: Tmt) -> None:
     pair = (SOURCE, "--target", TARGET)
     outcome = tmt("attend", "--model", trained, "--model", deeper, *pair, "--json", "--npz", "maps.npz")

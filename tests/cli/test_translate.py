@@ -252,6 +252,7 @@ def test_lines_come_out_as_soon_as_they_are_there(trained: str) -> None:
         assert process.stdout.readline() == b"\n"
         process.stdin.close()
         assert len(process.stdout.readlines()) == 1_999
+        assert process.wait() == 0
 
 
 def test_alternatives_follow_each_translation(trained: str, tmt: Tmt) -> None:

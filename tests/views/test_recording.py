@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from support.tiny import tiny_model
 
 from transformer_mt.attention.showing import is_watched
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -134,6 +135,17 @@ def test_two_passes_in_one_recording_are_refused(model: Seq2Seq, source: torch.T
     for stack in maps:
         with pytest.raises(ValueError, match="open one for each forward pass"):
             maps[stack]
+
+
+def test_two_passes_of_a_recurrent_model_over_other_sources_are_refused(
+    source: torch.Tensor, target: torch.Tensor
+) -> None:
+    recurrent = tiny_model("model.kind=recurrent")
+    with record_attention(recurrent) as maps:
+        recurrent(source % 9 + 4, target % 9 + 4)
+        recurrent(source[:, :4] % 9 + 4, target % 9 + 4)
+    with pytest.raises(ValueError, match="open one for each forward pass"):
+        maps["cross"]
 
 
 def test_a_search_that_drops_sentences_is_refused(model: Seq2Seq, source: torch.Tensor) -> None:

@@ -43,7 +43,7 @@ def runs(
 
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory; give one that holds runs")
-    places = [path for path in (directory, *sorted(directory.iterdir())) if path.is_dir() and Run(path).exists()]
+    places = [path for path in (directory, *sorted(directory.iterdir())) if Run(path).exists()]
     records = sorted(map(_record, places), key=lambda record: record["seconds_since"])
     if not records:
         note(f"{directory}: no runs here; train one with: tmt train")

@@ -58,6 +58,8 @@ def train(
     """
     from transformer_mt.corpus.source import short_name
 
+    if check and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise InputError("--check: looks at a single process; start it without torchrun")
     if epochs is not None and steps is not None:
         raise InputError("--epochs: --steps says when training ends too; give one of them")
     epochs = 0 if steps is not None else epochs
