@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.cli.attend import DEFAULT_THRESHOLD
+from transformer_mt.cli.attend import MatrixOptions
 from transformer_mt.errors import InputError
 from transformer_mt.models.recurrent import SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -66,7 +66,7 @@ def test_numbers_are_below_zero_where_the_method_is_signed_alone(
 def test_the_graph_of_every_method_has_edges_by_default(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = METHODS[name]().maps(model, tokenizer, SOURCE, TARGET)
     for matrix in layer_matrices(maps):
-        assert all(adjacency(matrix, threshold=DEFAULT_THRESHOLD).out_degrees)
+        assert all(adjacency(matrix, threshold=MatrixOptions().threshold).out_degrees)
 
 
 @every_method

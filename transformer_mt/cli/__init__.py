@@ -2,7 +2,7 @@
 
 A command is one file with its name: it parses and prints, and imports torch only when it runs.
 
-    options, search_options, sentence    options that several commands share
+    options, sentence                    options that several commands share
     load                                 the run that a command works with
     lines                                lines in and out of `tmt translate`
     training_display                     the lines and the progress bar of training

@@ -43,7 +43,6 @@ def align(
     Examples:
       tmt align
       tmt align "Der Hund schläft." --target "The dog sleeps."
-      tmt align --layer 2 --json
       tmt align --input letters.de --target-file letters.en > links.txt
 
     First come the links in Pharaoh format, source word and target word counted from 0; then both sentences with the

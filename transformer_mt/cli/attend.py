@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from transformer_mt.cli.options import Figure, Head, Layer, LookedAt, Stack, Target, Without, Words
-from transformer_mt.cli.search_options import with_options
+from transformer_mt.cli.options import Figure, Head, Layer, LookedAt, Stack, Target, Without, Words, with_options
 from transformer_mt.cli.sentence import LoadedSentence, SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.errors import InputError
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from transformer_mt.views.matrix import Matrix
 
 DEFAULT_METHOD, REFERENCE = "weights", "erasure"
-DEFAULT_THRESHOLD = 0.1
 
 
 @dataclass(frozen=True)
@@ -68,11 +66,9 @@ def attend(
     \b
     Examples:
       tmt attend
-      tmt attend "Kannst du mir helfen?" --layer 2 --head all
       tmt attend "Der Hund schläft." --target "The dog sleeps." --stack decoder
       tmt attend --layer all --head all --compact
       tmt attend --model runs/one --model runs/other
-      tmt attend --without cross.2.1,cross.2.2
       tmt attend --figure attention.pdf
       tmt attend "Der Hund schläft." --history --compact
 

@@ -28,7 +28,6 @@ def config(
       tmt config > mine.toml
       tmt config configs/multi30k.toml --set model.width=128
       tmt config model.attention.score
-      tmt config schedule.name
 
     What it prints can be saved, edited, and given to tmt train.
     """

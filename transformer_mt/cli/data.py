@@ -24,9 +24,7 @@ def data(
     \b
     Examples:
       tmt data
-      tmt data --sample 20
       tmt data --sample 1 --structure
-      tmt data --data path/to/folder --json
       tmt data --data train.de,train.en
 
     --structure shows every word with its number, part of speech, relation and head (0 for the root), after Universal

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model
-from transformer_mt.cli.search_options import OF_DRAWS, SearchOptions, with_options
+from transformer_mt.cli.options import (
+    DEFAULT_DEVICE,
+    OF_DRAWS,
+    DataToMeasure,
+    Device,
+    Json,
+    Model,
+    SearchOptions,
+    with_options,
+)
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.registry import lookup
 
@@ -38,7 +46,6 @@ def evaluate(
       tmt evaluate
       tmt evaluate --split test_composition
       tmt evaluate --split test_length --by-length
-      tmt evaluate --data test.de,test.en
       tmt evaluate --model runs/multi30k --beam 4 --json
       tmt evaluate --data test.de,test.en --links test.links
 

@@ -35,7 +35,6 @@ def explain(
       tmt explain
       tmt explain "Kannst du mir helfen?" --word help
       tmt explain "Der Hund schläft." --word Hund --stack encoder --layer 2
-      tmt explain "Der Hund schläft." --target "The dog sleeps." --word 2 --head 1
 
     Each step has a line of words, its formula and its numbers; the end says in words which columns gave most. A word of
     the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder. Of the heads

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Npz, Quiet
-from transformer_mt.cli.search_options import SearchOptions
+from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Npz, Quiet, SearchOptions
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
@@ -47,7 +46,6 @@ def heads(
     Examples:
       tmt heads
       tmt heads --sentences 100 --bleu
-      tmt heads --data test.de,test.en --split test
       tmt heads --faithful --sentences 100
       tmt heads --prune 33% --run-dir runs/pruned
       tmt heads --prune 12 --importance exact --run-dir runs/pruned

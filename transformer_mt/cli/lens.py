@@ -21,7 +21,6 @@ def lens(
       tmt lens
       tmt lens "Kannst du mir helfen?"
       tmt lens "Der Hund schläft." --target "The dog sleeps."
-      tmt lens --json
 
     A row stands for a subword of the translation. In each column is what would be likeliest there if the model ended
     after that layer: its last norm and its output matrix are applied early (the logit lens). A * stands from the layer

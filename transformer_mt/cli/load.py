@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_mt.cli.options import RUNS
-from transformer_mt.cli.search_options import SearchOptions
+from transformer_mt.cli.options import RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import Config, DataConfig
 from transformer_mt.device import choose_device

@@ -1,11 +1,16 @@
-"""Options that several commands share, and what they mean together."""
+"""Options that several commands share, those of search among them, and how a command gets a dataclass of options."""
 
+import inspect
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+from pydantic import ValidationError
 from typer import Argument, Option
 
-from transformer_mt.config.sections import Config, DataConfig, TrainingConfig
+from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 
@@ -61,3 +66,86 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
 def _require_utf8(text: str, *, option: str) -> None:
     if text != text.encode(errors="replace").decode():
         raise InputError(f"{option} {text}: not UTF-8, as a configuration is; rename or rewrite it")
+
+
+_CONFIGURED = SearchConfig()
+
+
+def _option(option: str, metavar: str, sentence: str) -> Any:
+    """A number of the search section, with its default."""
+    name = option.removeprefix("--").replace("-", "_")
+    default = f"[the run's, {getattr(_CONFIGURED, name)} unless configured]"
+    return Option(option, metavar=metavar, help=f"{sentence} {default}")
+
+
+OF_DRAWS = ("temperature", "top_k", "top_p", "seed")
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Options by key of the search section, in the order of the help; None where one was not given."""
+
+    beam: Annotated[int | None, _option("--beam", "N", "Beam size; 1 is greedy.")] = None
+    length_penalty: Annotated[float | None, _option("--length-penalty", "X", "Larger favours longer.")] = None
+    sample: Annotated[bool | None, Option("--sample", help="Draw translations instead of searching the best.")] = None
+    temperature: Annotated[float | None, _option("--temperature", "X", "Below 1, likely words become likelier.")] = None
+    top_k: Annotated[int | None, _option("--top-k", "K", "Draw from the k likeliest subwords; 0: all.")] = None
+    top_p: Annotated[float | None, _option("--top-p", "P", "Draw from the likeliest with this much together.")] = None
+    seed: Annotated[int | None, _option("--seed", "N", "For --sample.")] = None
+    n_best: Annotated[int | None, _option("--n-best", "N", "How many different translations.")] = None
+
+    def applied_to(self, configured: SearchConfig) -> SearchConfig:
+        """The run's search, changed by the options. Raises `InputError` for a wrong value, or one without effect."""
+        try:
+            chosen = SearchConfig.model_validate(configured.model_dump() | self._given())
+        except ValidationError as error:
+            first = error.errors()[0]
+            option, reason = _option_of(str(first["loc"][0])), first["msg"][0].lower() + first["msg"][1:]
+            raise InputError(f"{option}: {reason}, not {first['input']}; correct it") from None
+        if not chosen.sample:
+            self.refuse("acts on random draws alone; give --sample too, or leave it out", only=OF_DRAWS)
+            least = 2 * chosen.n_best
+            if chosen.n_best > 1 and chosen.beam < least:
+                self.refuse(f"--n-best {chosen.n_best} takes {least} or more; raise it, or leave it out", only=["beam"])
+        return chosen
+
+    def refuse(self, reason: str, *, only: Collection[str] | None = None) -> None:
+        """Raise `InputError` for the first of these options that was given."""
+        for name in self._given():
+            if only is None or name in only:
+                raise InputError(f"{_option_of(name)}: {reason}")
+
+    def _given(self) -> dict[str, Any]:
+        values = {field.name: getattr(self, field.name) for field in fields(SearchOptions)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def _option_of(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
+
+
+def with_options(
+    name: str, kind: Callable[..., Any], *, but: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass, `but` some, as options in place of its parameter `name`, which gets an
+    instance."""
+    own = inspect.signature(kind).parameters.values()
+    added = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in own if field.name not in but]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def wrapper(**arguments: Any) -> None:
+            values = {field.name: arguments.pop(field.name) for field in added}
+            command(**{name: kind(**values)}, **arguments)
+
+        parameters = [
+            one
+            for given in inspect.signature(command).parameters.values()
+            for one in (added if given.name == name else [given.replace(kind=inspect.Parameter.KEYWORD_ONLY)])
+        ]
+        # Typer reads both.
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return wrapper
+
+    return decorate

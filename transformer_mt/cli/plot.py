@@ -38,7 +38,6 @@ def plot(
     Examples:
       tmt plot
       tmt plot runs/builtin runs/small --figure training.pdf
-      tmt plot --schedule
       tmt plot --schedule configs/multi30k.toml --set schedule.name=cosine
       tmt plot --positions --figure positions.png
     """

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Npz, Quiet
-from transformer_mt.cli.search_options import SearchOptions, with_options
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Npz, Quiet, SearchOptions, with_options
 from transformer_mt.cli.terminal import literal_console, result
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.errors import InputError

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Prefix, Quiet
-from transformer_mt.cli.search_options import SearchOptions, with_options
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Model, Prefix, Quiet, SearchOptions, with_options
 from transformer_mt.cli.terminal import note
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
     from transformer_mt.cli.lines import Line
 
-# Mean ln p of a subword below which a translation is doubted. Measured with the model of `tmt train`: none of 650
-# validation and test sentences was below -0.4; 9 of 10 strings of random letters or punctuation were below -1.0, and
-# 6 of 10 sentences of the other language. A model that has learned little doubts more: of its own validation sentences
-# one in four after 500 steps on Multi30k.
+# Mean ln p of a subword below which a translation is doubted. By the model of `tmt train` none of 650 validation and
+# test sentences was below -0.4; 9 of 10 strings of random letters and 6 of 10 English sentences were below -1.0.
 DOUBTFUL = -1.0
 
 

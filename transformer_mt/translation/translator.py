@@ -129,13 +129,8 @@ class Translator:
         waiting = [number for number, tokens in encoded.items() if len(tokens) > 1]
         waiting.sort(key=lambda number: len(encoded[number]), reverse=True)
         # The logits and log-probabilities of a batch alone.
-        hypotheses = min(search.batch_size, len(waiting)) * max(search.beam, search.n_best)
-        require_memory(
-            8 * hypotheses * self.tokenizer.size,
-            self.device,
-            what="search.beam, search.n_best, search.batch_size",
-            remedy="lower them",
-        )
+        needed = 8 * self.tokenizer.size * min(search.batch_size, len(waiting)) * max(search.beam, search.n_best)
+        require_memory(needed, self.device, what="search.beam, n_best and batch_size", remedy="lower them")
         with evaluating(self.model), compute_in(self.precision, self.device):
             for first in range(0, len(waiting), search.batch_size):
                 batch = {number: encoded[number] for number in waiting[first : first + search.batch_size]}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.command_line import Tmt
 
-from transformer_mt.cli.search_options import SearchOptions, with_options
+from transformer_mt.cli.options import SearchOptions, with_options
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 
