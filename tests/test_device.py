@@ -100,7 +100,7 @@ def test_what_fits_is_let_pass_and_what_never_would_is_one_line() -> None:
     require_memory(1_000, CPU, what="model", remedy="lower it")
     with pytest.raises(InputError) as caught:
         require_memory(10**15, CPU, what="model", remedy="lower it")
-    expected = r"model: at least 1000000\.0 GB of memory, and \d+\.\d GB are free; lower it"
+    expected = r"model: needs 1000000\.0 GB of memory, \d+\.\d GB are free; lower it"
     assert re.fullmatch(expected, str(caught.value))
 
 

@@ -50,9 +50,7 @@ def require_memory(needed: int, device: torch.device, *, what: str, remedy: str)
     """Raise `InputError` where `needed` bytes, a lower bound, are more than the device has free."""
     free = _free_memory(device)
     if free is not None and needed > free:
-        raise InputError(
-            f"{what}: at least {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free; {remedy}"
-        )
+        raise InputError(f"{what}: needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free; {remedy}")
 
 
 def _free_memory(device: torch.device) -> int | None:

@@ -229,8 +229,8 @@ def test_scores_without_a_product_of_projections_cannot_mix_them(name: str) -> N
     with pytest.raises(InputError) as raised:
         build(name, "collaborative(4)")
     assert str(raised.value) == (
-        "model.attention.qk_projection: collaborative(4) mixes the features of a product of queries and keys, which "
-        f"the score {name} does not have; set model.attention.score to scaled_dot, dot or cosine"
+        f"model.attention.qk_projection: collaborative(4) needs products q·k, which {name} has not; "
+        "set model.attention.score to scaled_dot, dot or cosine"
     )
 
 

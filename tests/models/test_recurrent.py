@@ -202,7 +202,7 @@ def test_gradients_reach_every_parameter_whatever_the_number_of_layers(score: st
 
 
 def test_an_odd_width_is_answered_with_one_that_fits() -> None:
-    expected = "model.width: 7 is odd, and each direction of the encoder has half of it; set model.width to 8"
+    expected = "model.width: 7 is odd, and the encoder halves it; set it to 8"
     assert message("model.width=7") == expected
 
 

@@ -242,7 +242,7 @@ def test_a_search_that_this_machine_cannot_hold_is_refused_before_it_is_tried(
     monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**6)
     translator.translate(SENTENCES, GREEDY)
     expected = (
-        r"^search\.beam, search\.n_best, search\.batch_size: at least 0\.0 GB of memory, and 0\.0 GB are free; lower"
+        r"^search\.beam, n_best and batch_size: needs 0\.0 GB of memory, 0\.0 GB are free; lower"
     )
     with pytest.raises(InputError, match=expected):
         translator.translate(SENTENCES, search)

@@ -68,10 +68,8 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
     table = {name: partial(entry, width, config.heads) for name, entry in QK_PROJECTIONS.items()}
     chosen = spelled(config.qk_projection, table, key=key)
     if score.prescribed is not None and not isinstance(chosen, Independent):
-        raise InputError(
-            f"{key}: {config.qk_projection} mixes the features of a product of queries and keys, which the score "
-            f"{config.score} does not have; set model.attention.score to scaled_dot, dot or cosine"
-        )
+        remedy = "set model.attention.score to scaled_dot, dot or cosine"
+        raise InputError(f"{key}: {config.qk_projection} needs products q·k, which {config.score} has not; {remedy}")
     return with_projections(score, chosen)
 
 

@@ -56,9 +56,8 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     for step, accuracy in overfit(trainer, batch):
         note(f"overfitting {len(batch.pairs)} pairs: step {step}, {100 * accuracy:.1f} % right")
     if accuracy < 1.0:
-        raise MachineError(
-            f"--check: after {step} steps only {100 * accuracy:.1f} % of one batch are right; try a larger model.width"
-        )
+        right = f"only {100 * accuracy:.1f} % of one batch are right"
+        raise MachineError(f"--check: after {step} steps {right}; try a larger model.width")
     yield f"learning    one batch of {len(batch.pairs)} pairs overfitted in {step} steps"
 
 
