@@ -60,6 +60,13 @@ def test_a_mixture_holds_the_main_corpus_whole_and_the_other_by_its_weight() -> 
     assert seen[:8] != seen[23:31]
 
 
+def test_each_of_several_other_corpora_gives_its_own_share() -> None:
+    others = [WeightedCorpus(OLD, weight=0.25), WeightedCorpus(OLD[:7], weight=0.1)]
+    positions = taken(stream(WeightedCorpus(TRAIN), *others), 0)[31:]
+    assert sum(position < 31 + 23 for position in positions) == 8
+    assert sum(31 + 23 <= position < 31 + 23 + 7 for position in positions) == len(positions) - 8 == 3
+
+
 def test_an_epoch_of_a_mixture_is_a_function_of_its_number() -> None:
     walking = mixed(0.5)
     walked = [taken(walking, epoch) for epoch in range(4)]
