@@ -21,8 +21,8 @@ from transformer_mt.training.schedules import (
 
 STEPS = 83
 FALLS = (
-    "schedule.name: {name} falls from step {warmup}, schedule.warmup, to the last; give more training.steps than that "
-    "and no training.epochs, or choose another schedule"
+    "schedule.name: {name} falls after the warm-up, step {warmup}; give more training.steps than that and no "
+    "training.epochs, or choose another schedule"
 )
 
 every_schedule = pytest.mark.parametrize("name", SCHEDULES)

@@ -84,9 +84,7 @@ def test_a_model_that_this_machine_cannot_hold_is_refused_before_it_is_built(
 ) -> None:
     monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**7)
     opened(tmp_path / "small")
-    with pytest.raises(
-        InputError, match=r"^model, training\.batch_tokens: needs .* GB of memory, 0\.0 GB are free"
-    ):
+    with pytest.raises(InputError, match=r"^model, training\.batch_tokens: needs .* GB of memory, 0\.0 GB are free"):
         opened(tmp_path / "large", override)
     assert not (tmp_path / "large").exists()
 

@@ -199,7 +199,9 @@ def test_a_training_by_steps_may_go_on_by_epochs_unless_its_schedule_counts_step
     assert opened(tmp_path / "noam", "training.steps=3", "training.epochs=1").trainer.progress.step == 3
     cosine = ("training.steps=7", "schedule.name=cosine")
     finish_of(opened(tmp_path / "cosine", *cosine).trainer)
-    with pytest.raises(InputError, match=r"^schedule\.name: cosine falls from step .* and no training.epochs"):
+    with pytest.raises(
+        InputError, match=r"^schedule\.name: cosine falls after the warm-up, step .* and no training.epochs"
+    ):
         opened(tmp_path / "cosine", *cosine, "training.epochs=1")
 
 

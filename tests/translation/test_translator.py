@@ -241,8 +241,6 @@ def test_a_search_that_this_machine_cannot_hold_is_refused_before_it_is_tried(
 ) -> None:
     monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**6)
     translator.translate(SENTENCES, GREEDY)
-    expected = (
-        r"^search\.beam, n_best and batch_size: needs 0\.0 GB of memory, 0\.0 GB are free; lower"
-    )
+    expected = r"^search\.beam, n_best and batch_size: needs 0\.0 GB of memory, 0\.0 GB are free; lower"
     with pytest.raises(InputError, match=expected):
         translator.translate(SENTENCES, search)

@@ -102,7 +102,7 @@ class LinearAttention(Attention):
         sums, products = key_values.sums, []
         for start in range(0, queries.shape[2], _CHUNK):
             q, k, v = (x[:, :, start : start + _CHUNK] for x in (queries, key_values.keys, key_values.values))
-            product = (q @ k.transpose(-1, -2)).tril() @ with_ones(v)
+            product = (q @ k.transpose(-1, -2)).tril() @ F.pad(v, (0, 1), value=1.0)
             products.append(product if sums is None else product + q @ sums)
             sums = summed(k, v) if sums is None else sums + summed(k, v)
         return torch.cat(products, dim=2)
@@ -115,12 +115,7 @@ def feature_map(x: Float[Tensor, "*N d"]) -> Float[Tensor, "*N d"]:
 
 def summed(keys: Float[Tensor, "B H K d"], values: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H d d1"]:
     """Σ_j φ(k_j)ᵀ [v_j, 1]: numerators, and in the last column the denominators."""
-    return keys.transpose(-1, -2) @ with_ones(values)
-
-
-def with_ones(values: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H K d1"]:
-    """[v_j, 1]."""
-    return F.pad(values, (0, 1), value=1.0)
+    return keys.transpose(-1, -2) @ F.pad(values, (0, 1), value=1.0)
 
 
 def normalized(products: Float[Tensor, "B H Q d1"]) -> Float[Tensor, "B H Q d"]:

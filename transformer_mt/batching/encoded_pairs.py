@@ -109,7 +109,9 @@ def encode_pairs(
         vocabulary = hashlib.sha256(tokenizer.serialized).hexdigest()
         table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts, lambda table: table)
     if not len(table):
-        raise InputError(f"model.max_length: all pairs have over {max_length} tokens; raise it or training.batch_tokens")
+        raise InputError(
+            f"model.max_length: all pairs have over {max_length} tokens; raise it or training.batch_tokens"
+        )
     return EncodedPairs(table, too_long=len(pairs) - len(table))
 
 

@@ -7,9 +7,7 @@ from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, wi
 
 
 @with_sentence_options
-def lens(
-    sentence: LookedAt = None, model: Model = None, target: Target = None, *, options: SentenceOptions
-) -> None:
+def lens(sentence: LookedAt = None, model: Model = None, target: Target = None, *, options: SentenceOptions) -> None:
     """Translate a sentence and print what the decoder would say after each of its layers, with probabilities.
 
     \b

@@ -100,7 +100,6 @@ def _initialised(run: Path, config: Path | None, *, data: str | None, overrides:
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal, with the other processes that torchrun has started; the exit code."""
-
     from transformer_mt.distributed import join_processes
 
     with join_processes() as distributed, ExitStack() as silence:

@@ -71,10 +71,8 @@ def build_schedule(config: Config) -> Schedule:
     if isinstance(chosen, NoamConfig) and chosen.learning_rate and chosen.factor != NoamConfig().factor:
         raise InputError("schedule.learning_rate: schedule.factor sets another peak; leave one of them out")
     if depends_on_steps(chosen) and (config.training.epochs or steps <= chosen.warmup):
-        raise InputError(
-            f"schedule.name: {chosen.name} falls from step {chosen.warmup}, schedule.warmup, to the last; give more "
-            "training.steps than that and no training.epochs, or choose another schedule"
-        )
+        remedy = "give more training.steps than that and no training.epochs, or choose another schedule"
+        raise InputError(f"schedule.name: {chosen.name} falls after the warm-up, step {chosen.warmup}; {remedy}")
     known = chosen.model_dump() | {"width": config.model.width, "steps": steps}
     wanted = inspect.signature(function).parameters
     return partial(function, **{name: number for name, number in known.items() if name in wanted})

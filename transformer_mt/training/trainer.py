@@ -249,10 +249,9 @@ class Trainer:
             if not is_out_of_memory(error):
                 raise
             source, target = ("×".join(map(str, each.shape)) for each in (batch.source, batch.decoder_input))
-            raise MachineError(
-                f"training: out of memory at step {self.progress.step + 1}, in a batch of {source} source and {target} "
-                "target tokens; lower training.batch_tokens and raise training.accumulation_steps, or lower model.width"
-            ) from None
+            where = f"step {self.progress.step + 1}, in a batch of {source} source and {target} target tokens"
+            remedy = "lower training.batch_tokens and raise training.accumulation_steps, or lower model.width"
+            raise MachineError(f"training: out of memory at {where}; {remedy}") from None
 
     def _require_finite_weights(self) -> None:
         ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]

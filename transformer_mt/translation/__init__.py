@@ -1,10 +1,8 @@
-"""From sentences to translations, with any model.
+"""From sentences to translations, with any model. Read in this order:
 
-Read in this order:
-
-- `search`: beam search and sampling, token ids in, token ids out.
-- `sampling`: temperature, top-k, top-p and the draw.
-- `translator`: `Translator`, sentences in, translations out.
-- `alternatives`: the likeliest other subwords at each position of a translation.
-- `trace`: the tree of hypotheses that a beam search kept.
+search        beam search and sampling, token ids in, token ids out
+sampling      temperature, top-k, top-p and the draw
+translator    sentences in, translations out
+alternatives  the likeliest other subwords at each position of a translation
+trace         the tree of hypotheses that a beam search kept
 """
