@@ -22,12 +22,10 @@ from transformer_mt.views.search import alternatives_lines, trace_lines
 from transformer_mt.views.text import escape_controls, escaped_json
 
 STDIN = Path("-")
-# Bytes of a line to translate; a model takes some hundred subwords. A thousand lines are read ahead.
-LONGEST_SENTENCE = 100_000
+LONGEST_SENTENCE = 100_000  # bytes; a model takes some hundred subwords, and a thousand lines are read ahead
 # Ends the prompt; lines of it that are remembered from one session to the next.
 QUIT, REMEMBERED = ":quit", 1_000
-# Other subwords that are shown at each position.
-ALTERNATIVES = 4
+ALTERNATIVES = 4  # other subwords that are shown at each position
 
 # The place of a line in messages, and its text without the line's end, or its error.
 Line = tuple[str, str | InputError]
