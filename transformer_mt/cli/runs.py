@@ -34,6 +34,7 @@ def runs(
     Examples:
       tmt runs
       tmt runs path/to/runs
+      tmt runs --json
 
     The newest comes first. State is training, stopped, finished, or pruned: made by tmt heads --prune, and not trained
     since. --json prints an object a line.
