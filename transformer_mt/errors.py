@@ -33,6 +33,6 @@ class Diverged(TmtError):  # noqa: N818 - said as it is
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the machine, or its GPU, has refused memory."""
+    """True where the machine, or its GPU, has refused memory."""
     refused = isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
     return refused or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)

@@ -58,7 +58,7 @@ def main(
         bool, Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """What `tmt` takes before a command."""
+    """Options before a command."""
 
 
 # What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.

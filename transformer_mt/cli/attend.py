@@ -35,9 +35,7 @@ class MatrixOptions:
     words: Words = True
     compact: Annotated[bool, Option("--compact", help="Shades without numbers: more fits on a screen.")] = False
     graph: Annotated[bool, Option("--graph", help="The matrix as a graph: edges and degrees.")] = False
-    threshold: Annotated[float, Option(metavar="X", min=0.0, max=1.0, help="The least share of a row for an edge.")] = (
-        0.1
-    )
+    threshold: Annotated[float, Option(metavar="X", min=0.0, max=1.0, help="An edge's least share of its row.")] = 0.1
     figure: Figure = None
 
     @property

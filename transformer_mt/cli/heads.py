@@ -1,4 +1,4 @@
-"""`tmt heads`: what each attention head does, whether it matters, and a run without those that do not."""
+"""`tmt heads`: what each attention head does, whether it matters, and a run without the heads that do not."""
 
 import json
 import re

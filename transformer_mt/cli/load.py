@@ -54,7 +54,7 @@ class NeverSeen:
         self._gathered: dict[str, None] = {}
 
     def look_at(self, text: str) -> list[str] | None:
-        """Those words of a sentence, each once; None where the run does not know its training words."""
+        """The unseen words of a sentence, each once; None where the run does not know its training words."""
         if self._known is None:
             return None
         words = self._known.never_seen(text)

@@ -1,4 +1,4 @@
-"""Where the commands write: results to stdout, everything else to stderr."""
+"""The output of commands: results on stdout, everything else on stderr."""
 
 import sys
 from contextlib import suppress

@@ -155,7 +155,7 @@ class Run:
         write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
 
     def load(self) -> TrainedModel:
-        """Raises `MachineError` for a damaged or exchanged file, `InputError` before the first validation."""
+        """Everything to translate with. Raises `MachineError` for damage, `InputError` before the first validation."""
         config, tokenizer = self.config(), self.tokenizer()
         if not self.has_model():
             raise InputError(f"{self.model_path}: missing; continue tmt train until its first validation")
@@ -167,7 +167,7 @@ class Run:
         return TrainedModel(config, tokenizer, model.eval())
 
     def read_weights(self, specs: TensorSpecs) -> dict[str, Tensor]:
-        """The weights alone. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
+        """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
         path = self.model_path
         content = read_regular(path, limit=size_limit(specs))
         sums = saved_sums(content)

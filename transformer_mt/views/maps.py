@@ -88,7 +88,7 @@ def tokenize_pair(tokenizer: Tokenizer, source: str, target: str, *, limit: int)
 
 
 def is_word(text: str) -> bool:
-    """Whether it is a word, and no punctuation mark."""
+    """True for a word, false for a punctuation mark."""
     return any(letter.isalnum() for letter in text)
 
 
