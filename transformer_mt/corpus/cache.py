@@ -1,24 +1,28 @@
 """The cache folder: Arrow tables that take long to make, mapped into memory instead of read.
 
-Everything in it can be deleted while no `tmt` runs; it is made again.
+A table stands behind the BLAKE2b of its content, which is compared whenever it is opened. Everything in the folder can
+be deleted while no `tmt` runs; it is made again.
 """
 
 import hashlib
 import logging
+import mmap
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from transformer_mt.errors import MachineError
+from transformer_mt.files import OPEN_FLAGS, remove
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema, Table
 
 VARIABLE = "TMT_CACHE"
+_DIGEST = 64  # bytes, a multiple of which Arrow aligns its columns to
 
 Content = TypeVar("Content")
 
@@ -28,8 +32,11 @@ _LOG = logging.getLogger(__name__)
 @contextmanager
 def cache_folder() -> Iterator[Path]:
     """`$TMT_CACHE`, or `tmt` in the user's folder for caches. Raises `MachineError` where it cannot be written."""
-    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tmt")
-    folder = Path(os.environ.get(VARIABLE) or default).expanduser()
+    try:
+        default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tmt")
+        folder = Path(os.environ.get(VARIABLE) or default).expanduser()
+    except RuntimeError as error:
+        raise MachineError(f"{VARIABLE}: no folder for the cache ({error}); set it to a folder") from None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
@@ -38,54 +45,109 @@ def cache_folder() -> Iterator[Path]:
         raise MachineError(f"{folder}: cannot be written ({reason}); free some space or set {VARIABLE}") from None
 
 
+@contextmanager
+def temporary_file(folder: Path) -> Iterator[IO[bytes]]:
+    """A new file in the cache folder, deleted at the end unless it was renamed; so are those of killed processes."""
+    for path in folder.glob("*.part"):
+        if path.is_file() and path.stat().st_size:  # an empty one may not be locked yet
+            with suppress(ImportError, OSError), path.open("rb") as left:
+                _lock(left)
+                path.unlink()
+    name = folder / f"{secrets.token_hex(8)}.part"
+    try:
+        with name.open("x+b") as file:
+            with suppress(ImportError, OSError):
+                _lock(file)
+            yield file
+    finally:
+        name.unlink(missing_ok=True)
+
+
 def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
     """The table under this key as `read` returns it, made from these batches where it is missing.
 
-    One that is cut off, or has another schema, or that `read` refuses is made anew, with a warning. One of several
+    One that is damaged, or has another schema, or that `read` refuses is made anew, with a warning. One of several
     processes makes the table, the others wait for it.
     """
-    from filelock import FileLock
-
     with cache_folder() as folder:
         path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
-        with FileLock(path.with_suffix(".lock")):
+        with _alone(path.with_suffix(".lock")):
             try:
-                return read(_mapped(path, schema))
+                with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
+                    return read(_mapped(file, schema))
             except FileNotFoundError:
                 pass
-            except (AttributeError, KeyError, TypeError, ValueError):  # Arrow's own errors are ValueErrors
+            except (OSError, ValueError):  # Arrow's own errors are ValueErrors
                 _LOG.warning("tmt: %s: damaged, and made anew", path)
-            part = path.with_suffix(".part")  # the lock makes it ours; what a crash left there is overwritten
-            _write(part, schema, batches)
-            part.replace(path)
-            return read(_mapped(path, schema))
+                remove(path)
+            with temporary_file(folder) as file:
+                _write(file, schema, batches)
+                content = read(_mapped(file, schema))
+                os.replace(file.name, path)
+                return content
 
 
 def temporary_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Table":
     """The table of these batches, in a file that is deleted at once; the mapping keeps its content."""
-    with cache_folder() as folder, tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as file:
-        _write(Path(file.name), schema, batches)
-        return _mapped(Path(file.name), schema)
+    with cache_folder() as folder, temporary_file(folder) as file:
+        _write(file, schema, batches)
+        return _mapped(file, schema)
 
 
-def _write(path: Path, schema: "Schema", batches: "Iterable[RecordBatch]") -> None:
+def _write(file: IO[bytes], schema: "Schema", batches: "Iterable[RecordBatch]") -> None:
     import pyarrow as pa
 
     batches = iter(batches)
     first = next(batches, pa.record_batch([[]] * len(schema), schema=schema))  # its schema may have metadata
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
+    file.write(bytes(_DIGEST))
+    with pa.ipc.new_file(file, first.schema) as writer:
         for batch in chain([first], batches):
             writer.write_batch(batch)
     pa.default_memory_pool().release_unused()  # Arrow would keep the memory of the batches for the next ones
+    file.flush()
+    digest = hashlib.blake2b(_view(file)[_DIGEST:]).digest()
+    file.seek(0)
+    file.write(digest)
+    file.flush()
 
 
-def _mapped(path: Path, schema: "Schema") -> "Table":
+def _mapped(file: IO[bytes], schema: "Schema") -> "Table":
     """The table of a file, whose pages are read when they are needed. Raises `ValueError` for a damaged one."""
     import pyarrow as pa
 
-    with pa.ipc.open_file(pa.memory_map(str(path))) as reader:
+    view = _view(file)
+    if view[:_DIGEST] != hashlib.blake2b(view[_DIGEST:]).digest():
+        raise ValueError("another content")
+    with pa.ipc.open_file(pa.py_buffer(view[_DIGEST:])) as reader:
         table = reader.read_all()
-    table.validate()
     if not table.schema.equals(schema):
         raise ValueError("another schema")
     return table
+
+
+def _view(file: IO[bytes]) -> memoryview:
+    return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Lock a file until it is closed. Raises `OSError` where another process has, `ImportError` where none can."""
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait for other processes that make the same table; without locks they all do, which takes only time."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, timeout=1, fallback_to_soft=False)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock)
+        except Timeout:
+            _LOG.warning("tmt: waiting for another process, which makes %s", path.with_suffix(".arrow"))
+            stack.enter_context(lock.acquire(timeout=-1))
+        except OSError:
+            pass
+        yield

@@ -4,18 +4,17 @@ import hashlib
 import lzma
 import os
 import re
-import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.corpus.cache import cache_folder
+from transformer_mt.corpus.cache import cache_folder, temporary_file
 from transformer_mt.errors import InputError, MachineError
 
 TABLES = ("tsv", "csv", "json", "jsonl", "parquet")
@@ -94,9 +93,11 @@ class DataFile:
                 raise InputError(f"{self.path}: {kind} by its first bytes; decompress it, or give it its right name")
             if not compression:
                 return self.path
-            with cache_folder() as folder, tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-                weakref.finalize(self, Path(file.name).unlink, missing_ok=True)
+            with cache_folder() as folder, ExitStack() as stack:
+                file = stack.enter_context(temporary_file(folder))
                 file.writelines(self._decompressed(raw))
+                file.flush()
+                weakref.finalize(self, stack.pop_all().close)
                 return Path(file.name)
 
     def _decompressed(self, raw: BufferedReader) -> Iterator[bytes]:
