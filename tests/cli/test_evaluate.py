@@ -13,8 +13,8 @@ from transformer_mt.evaluation import Scores
 KEYS = {field.name for field in dataclasses.fields(Scores)}
 
 
-def test_json_has_the_documented_keys(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("evaluate", "--model", trained, "--json")
+def test_json_has_the_documented_keys(trained: str, data: str, tmt: Tmt) -> None:
+    outcome = tmt("evaluate", "--model", trained, "--data", data, "--json")
     assert outcome.code == 0
     scores = json.loads(outcome.out)
     assert scores.keys() == KEYS
@@ -29,23 +29,32 @@ def test_json_has_the_documented_keys(trained: str, tmt: Tmt) -> None:
     assert scores["by_length"] is None
 
 
+def test_a_run_does_not_open_its_corpus_by_itself(trained: str, data: str, tmt: Tmt) -> None:
+    for command in ("evaluate", "heads"):
+        outcome = tmt(command, "--model", trained)
+        message = f"--data: missing; a run never opens its corpus by itself; this one's was {data}"
+        assert (outcome.code, outcome.err) == (2, f"tmt: error: {message}\n")
+
+
 def test_lines_say_the_scores_and_stderr_what_is_done(trained: str, data: str, tmt: Tmt) -> None:
-    outcome = tmt("evaluate", "--model", trained, "--split", "validation", "--beam", "1")
-    assert outcome.err == f"tmt: translating {len(PAIRS)} sentences of {data}, split validation, beam 1\n"
+    outcome = tmt("evaluate", "--model", trained, "--data", data, "--split", "validation", "--beam", "1")
+    assert (
+        outcome.err.splitlines()[-1] == f"tmt: translating {len(PAIRS)} sentences of {data}, split validation, beam 1"
+    )
     names = [re.split(r"  +", line)[0] for line in outcome.lines]
     assert names == ["BLEU", "BLEU, lowercase", "chrF", "exact", "sentences"]
     assert re.search(r"^BLEU +\d+\.\d\d +nrefs:1", outcome.out, re.MULTILINE)
     assert re.search(rf"^sentences +{len(PAIRS)} +\d+\.\d s, \d+\.\d a second$", outcome.out, re.MULTILINE)
 
 
-def test_several_references_are_said(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_references_are_said(trained: str, data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [SentencePair("Der Hund schläft.", "The dog sleeps.", None, ("The hound sleeps.", "It sleeps."))] * 3
     corpus = Corpus.from_pairs({"train": pairs, "test": [*pairs, ("Ja.", "Yes.")]})
     monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", lambda *_, **__: corpus)
-    outcome = tmt("evaluate", "--model", trained)
+    outcome = tmt("evaluate", "--model", trained, "--data", data)
     assert outcome.lines[-1] == "references           10   2.5 a sentence; each counts"
     assert "nrefs:var" in outcome.lines[0]
-    assert json.loads(tmt("evaluate", "--model", trained, "--json").out)["references"] == 10
+    assert json.loads(tmt("evaluate", "--model", trained, "--data", data, "--json").out)["references"] == 10
 
 
 def test_short_and_long_sentences_are_scored_apart_when_asked_for(trained: str, tmt: Tmt) -> None:

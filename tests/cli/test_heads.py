@@ -18,10 +18,10 @@ TRANSFORMER_KEYS = {"model.feed_forward_width", "model.attention.heads"}
 HEADS = [f"{stack}.1.{head}" for stack in ("encoder", "decoder", "cross") for head in (1, 2)]
 
 
-def test_the_table_names_every_head_and_what_it_was_measured_on(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("heads", "--model", trained)
+def test_the_table_names_every_head_and_what_it_was_measured_on(trained: str, data: str, tmt: Tmt) -> None:
+    outcome = tmt("heads", "--data", data, "--model", trained)
     assert outcome.code == 0, outcome.err
-    assert outcome.err.startswith("tmt: measuring on 15 sentences of ")
+    assert "tmt: measuring on 15 sentences of " in outcome.err
     assert outcome.err.endswith(", split validation\n")
     assert outcome.lines[0].startswith("15 sentences, loss ")
     assert all(any(line.startswith(f"{head} ") for line in outcome.lines) for head in HEADS)
@@ -40,8 +40,8 @@ def test_json_and_npz_have_the_same_numbers(trained: str, data: str, tmt: Tmt) -
     assert found["relations"] == []
 
 
-def test_faithful_shows_how_far_each_method_agrees_with_erasure(trained: str, tmt: Tmt) -> None:
-    options = ("heads", "--model", trained, "--faithful", "--sentences", "2", "--quiet")
+def test_faithful_shows_how_far_each_method_agrees_with_erasure(trained: str, data: str, tmt: Tmt) -> None:
+    options = ("heads", "--data", data, "--model", trained, "--faithful", "--sentences", "2", "--quiet")
     shown, plain = tmt(*options), tmt(*options, "--json", "--npz", "faithful.npz")
     assert (shown.code, plain.code) == (0, 0), shown.err + plain.err
     assert shown.lines[0].startswith("Agreement with erasure in 2 sentences")
@@ -53,7 +53,20 @@ def test_faithful_shows_how_far_each_method_agrees_with_erasure(trained: str, tm
 
 
 def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: str, tmt: Tmt) -> None:
-    outcome = tmt("heads", "--model", trained, "--prune", "50%", "--run-dir", "pruned", "--quiet", "--npz", "heads.npz")
+    outcome = tmt(
+        "heads",
+        "--data",
+        data,
+        "--model",
+        trained,
+        "--prune",
+        "50%",
+        "--run-dir",
+        "pruned",
+        "--quiet",
+        "--npz",
+        "heads.npz",
+    )
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.lines[0] == "pruned: a run without 3 of 6 heads"
     config = Run(Path("pruned")).config()
@@ -66,10 +79,10 @@ def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: 
     assert translated == f"{escape_controls(json.loads(without.out)['target'])}\n"
     for command in (
         ("translate", SOURCE),
-        ("evaluate",),
+        ("evaluate", "--data", data),
         ("attend", SOURCE, "--stack", "decoder", "--head", "all"),
-        ("heads", "--sentences", "2"),
-        ("heads", "--prune", "1", "--run-dir", "again"),
+        ("heads", "--data", data, "--sentences", "2"),
+        ("heads", "--data", data, "--prune", "1", "--run-dir", "again"),
     ):
         assert tmt(*command, "--model", "pruned").code == 0, command
     assert set(left_out) < set(Run(Path("again")).config().model.attention.head_mask)
@@ -89,16 +102,16 @@ def test_a_training_can_begin_without_some_of_its_parents_heads(trained: str, da
     )
 
 
-def test_losses_before_and_after_are_those_of_both_runs(trained: str, tmt: Tmt) -> None:
+def test_losses_before_and_after_are_those_of_both_runs(trained: str, data: str, tmt: Tmt) -> None:
     options = ("--prune", "2", "--importance", "exact", "--run-dir", "pruned", "--json")
-    found = json.loads(tmt("heads", "--model", trained, *options).out)
+    found = json.loads(tmt("heads", "--data", data, "--model", trained, *options).out)
     for run, when in ((trained, "before"), ("pruned", "after")):
-        table = json.loads(tmt("heads", "--model", run, "--bleu", "--json").out)
+        table = json.loads(tmt("heads", "--data", data, "--model", run, "--bleu", "--json").out)
         for score in ("loss", "bleu"):
             assert found[when][score]["value"] == pytest.approx(table[score]["value"], abs=1e-4)
     losses = {
         head["head"]: head["loss"]["value"]
-        for head in json.loads(tmt("heads", "--model", trained, "--json").out)["heads"]
+        for head in json.loads(tmt("heads", "--data", data, "--model", trained, "--json").out)["heads"]
     }
     assert found["importance"] == pytest.approx(losses, abs=1e-5)
     assert set(found["pruned"]) == set(sorted(losses, key=lambda head: found["importance"][head])[:2])
@@ -120,9 +133,11 @@ def test_losses_before_and_after_are_those_of_both_runs(trained: str, tmt: Tmt) 
         (("--split", "dev"), "--split: there is no 'dev'"),
     ],
 )
-def test_what_cannot_be_meant_is_one_line(options: tuple[str, ...], message: str, trained: str, tmt: Tmt) -> None:
+def test_what_cannot_be_meant_is_one_line(
+    options: tuple[str, ...], message: str, trained: str, data: str, tmt: Tmt
+) -> None:
     Path("something").touch()
-    outcome = tmt("heads", "--model", trained, "--quiet", *options)
+    outcome = tmt("heads", "--data", data, "--model", trained, "--quiet", *options)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(f"tmt: error: {message}")
     assert not Path("x").exists()
@@ -148,13 +163,13 @@ def test_a_recurrent_model_has_one_head_or_none(score: str, code: int, data: str
     chosen = ["model.kind=recurrent", f"model.score={score}", *sizes]
     trained = tmt("train", "--data", data, "--run-dir", "gru", *(part for one in chosen for part in ("--set", one)))
     assert trained.code == 0, trained.err
-    outcome = tmt("heads", "--model", "gru", "--sentences", "3", "--quiet")
+    outcome = tmt("heads", "--data", data, "--model", "gru", "--sentences", "3", "--quiet")
     assert outcome.code == code
     if code:
         assert outcome.err == "tmt: error: gru: this model has no attention to show; give one that has with --model\n"
         return
     assert any(line.startswith("cross.1.1 ") for line in outcome.lines)
-    outcome = tmt("heads", "--model", "gru", "--prune", "1", "--run-dir", "x", "--quiet")
+    outcome = tmt("heads", "--data", data, "--model", "gru", "--prune", "1", "--run-dir", "x", "--quiet")
     assert outcome.err == "tmt: error: --prune: the heads of a recurrent model cannot be masked; give another run\n"
 
 

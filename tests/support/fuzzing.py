@@ -193,7 +193,7 @@ READERS: tuple[tuple[str, ...], ...] = LISTERS + tuple(
         ("explain", ("--json", *PAIR)),
         ("lens", PAIR),
         ("align", PAIR),
-        ("heads", ("--split", "validation")),
+        ("heads", ("--data", "data", "--split", "validation")),
         ("evaluate", ("--data", "data")),
     )
 )

@@ -19,6 +19,7 @@ from transformer_mt.cli.options import (
     with_options,
 )
 from transformer_mt.cli.terminal import note, result
+from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def evaluate(
       tmt evaluate
       tmt evaluate --split test_composition
       tmt evaluate --split test_length --by-length
-      tmt evaluate --model runs/multi30k --beam 4 --json
+      tmt evaluate --model runs/multi30k --data bentrevett/multi30k --beam 4 --json
       tmt evaluate --data test.de,test.en --links test.links
 
     Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the built-in
@@ -72,12 +73,20 @@ def evaluate(
 def corpus_to_measure(
     own: "DataConfig", data: str | None, *, split: str, structure: bool = False, quiet: bool = False
 ) -> "Corpus":
-    """The run's corpus, or the one that `--data` names, described on stderr."""
-    from transformer_mt.corpus.load import load_corpus
+    """The corpus that `--data` names, described on stderr, else the built-in one of a run that was trained on it.
 
+    Raises `InputError` for another run without `--data`: it may be a stranger's, and name a file that is none of its
+    business, or a data set to be asked for.
+    """
+    from transformer_mt.corpus.load import load_corpus
+    from transformer_mt.corpus.source import BUILTIN, absolute
+
+    if data is None and own.corpus != BUILTIN:
+        raise InputError(f"--data: missing; a run never opens its corpus by itself; this one's was {own.corpus}")
     # The run's own names for splits are not those of other data.
     usual = {"train_split": "", "validation_split": "", "test_split": ""}
-    source = own.model_copy(update={"corpus": data, **usual}) if data else own
+    others = data is not None and absolute(data) != own.corpus
+    source = own.model_copy(update={"corpus": data, **usual}) if others else own
     corpus = load_corpus(source, need=split, structure=structure)
     if data and not quiet:
         note(*corpus.notes)

@@ -23,7 +23,7 @@ Quiet = Annotated[bool, Option("--quiet", help="Nothing on stderr but what went 
 _SOURCES = "builtin, a folder, one file or two, a hub id."
 Data = Annotated[str | None, Option(metavar="SOURCE", help=f"{_SOURCES} [{DataConfig().corpus}]")]
 DataToMeasure = Annotated[
-    str | None, Option(metavar="SOURCE", help=f"{_SOURCES} [the run's corpus]", show_default=False)
+    str | None, Option(metavar="SOURCE", help=f"{_SOURCES} [builtin, for a run on it]", show_default=False)
 ]
 Stack = Annotated[str | None, Option(metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")]
 Layer = Annotated[str | None, Option(metavar="N", help="A layer counted from 1, or all.")]

@@ -100,9 +100,9 @@ class Runner:
 
     def evaluate(self, experiment: Experiment, split: str) -> dict[str, Any]:
         """The output of `tmt evaluate --json` for a split, on the device of the training."""
-        device = ("--device", experiment.config().training.device)
-        printed = self._tmt(experiment, "evaluate", "--model", str(experiment.run), "--split", split, *device, "--json")
-        return json.loads(printed)
+        config = experiment.config()
+        options = ("--data", config.data.corpus, "--split", split, "--device", config.training.device, "--json")
+        return json.loads(self._tmt(experiment, "evaluate", "--model", str(experiment.run), *options))
 
     def stop(self, *_: object) -> None:
         """A handler of SIGTERM: end as after Ctrl-C, which a terminal, unlike SIGTERM, sends to the processes too."""
