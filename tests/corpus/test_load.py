@@ -12,12 +12,16 @@ from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from datasets import Dataset
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus import tables
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import Node, SentencePair
+from transformer_mt.corpus.source import ColumnChoice
 from transformer_mt.corpus.tables import quiet_datasets
 from transformer_mt.errors import InputError, TmtError
 
@@ -396,6 +400,14 @@ def test_what_the_hub_library_raises_is_one_line(
 
     reachable.setattr("datasets.load_dataset", load_dataset)
     assert f"owner/name: {message}" in problem("owner/name")
+
+
+def test_a_damaged_copy_of_a_hub_data_set_is_one_line_and_no_signal() -> None:
+    pointing_elsewhere = pa.py_buffer(np.array([0, 2**30, 2], np.int32).tobytes())
+    text = pa.Array.from_buffers(pa.string(), 2, [None, pointing_elsewhere, pa.py_buffer(b"ab")])
+    source = tables.TableSource("hub", [], lambda: Dataset(pa.table({"de": text, "en": text}), fingerprint="x"), ())
+    with pytest.raises(InputError, match=r"^hub: cannot be read "):
+        list(source.pairs(ColumnChoice(("de", "en"))))
 
 
 @pytest.mark.usefixtures("reachable")

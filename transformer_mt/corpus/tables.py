@@ -78,6 +78,7 @@ class TableSource(SplitSource):
             with library_problems(self.name):
                 if (table := next(tables, None)) is None:
                     return
+                table.validate(full=True)  # a damaged copy of a hub data set would end the process
             yield table.flatten()
 
     def _texts(self, table: "Table", name: str) -> list[str]:
