@@ -17,10 +17,11 @@ import signal
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
@@ -28,11 +29,14 @@ from torch import Tensor
 from support.command_line import PAIRS, settings
 from support.forked import start, tmt
 from support.hostile import bless, tensors
+from transformer_mt.batching import encoded_pairs
 from transformer_mt.cli.main import run
+from transformer_mt.training import data
 
 SECONDS = 30
 MORE_MEMORY = 2**30
 CODES = {0, 2, 3, 4}
+CACHE, MODEL = "cache", "model.safetensors"
 
 NASTY_TEXTS = (
     "",
@@ -80,6 +84,20 @@ def damage_bytes(content: bytes, chance: random.Random) -> bytes:
             chance.choice(others),
         )
     )
+
+
+def flip(content: bytes, chance: random.Random) -> bytes:
+    """The content with another bit."""
+    flipped = bytearray(content)
+    flipped[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    return bytes(flipped)
+
+
+@contextlib.contextmanager
+def everything_cached() -> Iterator[None]:
+    """The least corpus has its tokens, vocabulary and words in the cache."""
+    with patch.object(encoded_pairs, "IN_MEMORY", 0), patch.object(data, "IN_MEMORY", 0):
+        yield
 
 
 def damage_tree(tree: Any, chance: random.Random) -> Any:
@@ -211,6 +229,7 @@ class Fuzzer:
         self.training = tuple(settings(training__steps="8", training__checkpoint_every="2"))
         place.mkdir()
         (place / "outside").write_text("not ours")
+        os.environ["TMT_CACHE"] = str(place / "cache")
         silence = io.StringIO()
         with contextlib.chdir(place), contextlib.redirect_stderr(silence), contextlib.redirect_stdout(silence):
             Path("data").mkdir()
@@ -220,6 +239,9 @@ class Fuzzer:
             shorter = settings(training__checkpoint_every="2")
             for command in (("train", "--data", "data", "--run-dir", "run", *shorter), *READERS):
                 assert run([*command]) == 0  # so that children find everything imported
+            with everything_cached():
+                assert run(["train", "--data", "data", "--run-dir", "other", *shorter]) == 0
+        self.weights = (place / "other" / MODEL).read_bytes()
         self.memory = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         shutil.copytree(place, self.home)
 
@@ -228,7 +250,8 @@ class Fuzzer:
         shutil.rmtree(self.place)
         shutil.copytree(self.home, self.place)
         on_run = (self._run_file, self._run_with_right_sums, self._checkpoint, self._kinds)
-        return chance.choice((*on_run, self._corpus, self._lines, self._configuration))(self.place, chance)
+        others = (self._corpus, self._lines, self._configuration, self._cache)
+        return chance.choice((*on_run, *others))(self.place, chance)
 
     def _run_file(self, place: Path, chance: random.Random) -> Case:
         name = chance.choice(list(RUN_FILES))
@@ -258,6 +281,21 @@ class Fuzzer:
         """Something else stands where a file or a directory should."""
         parts = [path for path in (place / "run").rglob("*") if path.name != "training.lock"]
         part = chance.choice(parts)
+        self._exchange(part, chance)
+        return Case("another kind of file", self._command(chance))
+
+    def _cache(self, place: Path, chance: random.Random) -> Case:
+        """Damaged tables in the cache: training must end as with an empty one."""
+        shutil.rmtree(place / "other")
+        for path in chance.sample(sorted((place / "cache").iterdir()), chance.choice((1, 1, 2, 5))):
+            if path.suffix == ".lock" or chance.random() < 0.2:
+                self._exchange(path, chance)
+            else:
+                self._damage(path, chance.choice((damage_bytes, flip)), chance)
+        return Case(CACHE, ("train", "--data", "data", "--run-dir", "other", *settings(training__checkpoint_every="2")))
+
+    def _exchange(self, part: Path, chance: random.Random) -> None:
+        """Something else in place of a file or directory, or nothing."""
         shutil.rmtree(part) if part.is_dir() else part.unlink()
         match chance.randrange(6):
             case 0:
@@ -273,7 +311,6 @@ class Fuzzer:
                     file.truncate(10**10)  # sparse
             case _:
                 pass
-        return Case("another kind of file", self._command(chance))
 
     def _corpus(self, place: Path, chance: random.Random) -> Case:
         name = chance.choice(("train.jsonl", "validation.jsonl", "test.jsonl"))
@@ -332,7 +369,10 @@ class Fuzzer:
             code, err = os.waitstatus_to_exitcode(ended[1]), errors.read().decode("utf-8", "replace")
         after = contents(self.place)
         changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-        return code, err, _problem(case, code, err, changed)
+        problem = _problem(case, code, err, changed)
+        if case.kind == CACHE and not problem and (code or after[f"other/{MODEL}"] != self.weights):
+            problem = "another model than with an empty cache"
+        return code, err, problem
 
     def _limited(self, case: Case) -> int:
         """In the child: the command, with limits."""
@@ -340,7 +380,8 @@ class Fuzzer:
         resource.setrlimit(resource.RLIMIT_AS, (self.memory + MORE_MEMORY,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.alarm(SECONDS)
-        return tmt(*case.arguments)()
+        with everything_cached() if case.kind == CACHE else contextlib.nullcontext():
+            return tmt(*case.arguments)()
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -362,5 +403,6 @@ def _problem(case: Case, code: int, err: str, changed: set[str]) -> str | None:
         return "a foreign line on stderr"
     if any((character < " " and character != "\n") or character == "\x9b" for character in err):
         return "a control character on stderr"
-    outside = {name for name in changed if not (case.arguments[0] == "train" and name.startswith("run/"))}
+    own = ("cache/", f"{case.arguments[4]}/") if case.arguments[0] == "train" else ("cache/",)
+    outside = {name for name in changed if not name.startswith(own)}
     return f"changed {sorted(outside)[:3]}" if outside else None
