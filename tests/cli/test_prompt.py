@@ -118,6 +118,16 @@ def test_off_a_terminal_nothing_is_remembered(
     assert not remembered.exists()
 
 
+def test_a_user_without_a_home_types_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = iter(["ja", ":quit"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: Path("~nosuchperson").expanduser())
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    assert [*prompted("> ")] == ["ja"]
+
+
 def test_the_history_is_where_programs_keep_their_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("XDG_STATE_HOME", "/elsewhere")

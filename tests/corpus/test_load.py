@@ -135,6 +135,11 @@ def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["~nosuchperson/x", "~nosuchperson/a,~nosuchperson/b"])
+def test_the_home_of_nobody_is_one_line(name: str) -> None:
+    assert problem(name).startswith("InputError ~nosuchperson/")
+
+
 def test_a_misspelt_builtin_is_recognised() -> None:
     assert problem("bultin") == "InputError bultin: no such file or folder; did you mean builtin?"
 

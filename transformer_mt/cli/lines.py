@@ -204,13 +204,14 @@ def _line_editing() -> Iterator[Callable[[], None]]:
     try:
         import readline
         import termios
-    except ImportError:  # Windows, and Pythons built without it
+
+        path = history_path()
+    except (ImportError, RuntimeError):  # Windows, and Pythons built without it; a user without a home
         yield lambda: None
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         yield lambda: None
         return
-    path = history_path()
 
     def remember() -> None:
         with suppress(OSError):

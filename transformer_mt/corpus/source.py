@@ -1,5 +1,6 @@
 """The meaning of `--data`, the interface of everything a split is read from, and the choice of its languages."""
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -80,27 +81,34 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
 
     Raises `InputError` that lists the forms for anything else.
     """
-    path = Path(corpus).expanduser()
+    path = Path(os.path.expanduser(corpus))
     if corpus == BUILTIN:
         return BUILTIN
     if path.exists():
         return path if path.is_dir() else (path,)
-    files = tuple(Path(part.strip()).expanduser() for part in corpus.split(","))
+    files = _files(corpus)
     if len(files) > 2:
         raise InputError(f"{corpus}: {len(files)} files, where one or two are expected; {FORMS}")
     if len(files) == 2:
         if missing := [file for file in files if not file.exists()]:
             raise InputError(f"{missing[0]}: no such file; {FORMS}")
-        return files
+        return tuple(files)
     if (match := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
         return Hub(**match.groupdict())
     near = suggest(corpus, [BUILTIN])
     raise InputError(f"{corpus}: no such file or folder; {near if near.startswith('did you') else FORMS}")
 
 
+def _files(corpus: str) -> list[Path]:
+    # `Path.expanduser` raises for somebody without a home.
+    return [Path(os.path.expanduser(part.strip())) for part in corpus.split(",")]
+
+
 def absolute(corpus: str) -> str:
     """The corpus's name with absolute paths."""
-    paths = [Path(part.strip()).expanduser() for part in ([corpus] if Path(corpus).exists() else corpus.split(","))]
+    paths = [
+        Path(os.path.expanduser(part.strip())) for part in ([corpus] if Path(corpus).exists() else corpus.split(","))
+    ]
     if corpus == BUILTIN or not all(path.exists() for path in paths):
         return corpus
     return ",".join(str(path.resolve()) for path in paths)
