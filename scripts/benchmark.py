@@ -20,7 +20,7 @@ import typer
 
 
 class Part(StrEnum):
-    """What can be measured."""
+    """The measurements by name."""
 
     TRAINING = "training"
     TRANSLATION = "translation"

@@ -1,4 +1,4 @@
-"""How large the house is: lines and statements room by room, modules with one importer, and the reading path.
+"""The size of the house: lines and statements room by room, modules with one importer, and the reading path.
 
 python scripts/count_lines.py [CHECKOUT]
 """

@@ -68,7 +68,7 @@ def change(copy: Path, fault: Fault) -> None:
 
 
 def notices(copy: Path, *arguments: str) -> bool:
-    """Whether a test fails, or the tests last too long."""
+    """True if a test fails, or the tests last too long."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     try:
@@ -79,7 +79,7 @@ def notices(copy: Path, *arguments: str) -> bool:
 
 
 def tried(fault: Fault) -> str:
-    """Which tests notice the fault: those of its room, all, or none."""
+    """The tests that notice the fault: its room's, all, or none."""
     module = fault[0].relative_to(ROOT / PACKAGE)
     room = [ROOT / "tests" / module.parts[0], ROOT / "tests" / f"test_{module.stem}.py"]
     own = [str(path.relative_to(ROOT)) for path in room if path.exists()]

@@ -89,7 +89,7 @@ def sentences() -> Iterator[tuple[str, str]]:
 
 
 def corpus_of(run: Path) -> str:
-    """What the run was trained on."""
+    """The data that the run was trained on."""
     from transformer_mt.config.toml import load_config
 
     return load_config(run / "config.toml").data.corpus
@@ -106,7 +106,7 @@ def fine_tune(parent: Path, data: Path, run: Path, *, epochs: int, rate: float, 
 
 
 def scores(run: Path, *options: str) -> dict[str, float]:
-    """What `tmt evaluate` measures on the test split."""
+    """The scores of `tmt evaluate` on the test split."""
     found: dict[str, float] = json.loads(tmt("evaluate", "--model", str(run), "--json", *options))
     return found
 

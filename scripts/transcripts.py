@@ -37,7 +37,7 @@ def transcript(block: str, *, width: int) -> str:
 
 
 def run(command: str, *, width: int) -> list[str]:
-    """What a command prints, as off a terminal."""
+    """The output of a command off a terminal."""
     print(f"$ {command}", flush=True)
     environment = {**os.environ, "COLUMNS": str(width), "PYTHONUNBUFFERED": "1"}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What `scripts/benchmark.py` measures: a module for each part, and one for each program that takes part."""
+"""The measurements of `scripts/benchmark.py`: a module for each part, and one for each program that takes part."""
 
 import os
 

@@ -42,7 +42,7 @@ class Contestant:
         )
 
     def turn(self, **arguments: Any) -> dict[str, Any]:
-        """What it measures in a turn. Raises `MachineError` where it has ended instead."""
+        """The measurement of a turn. Raises `MachineError` where it has ended instead."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
@@ -75,7 +75,7 @@ def environment() -> dict[str, str]:
 
 
 def in_turn(turns: Sequence[Callable[[], T]], *, rounds: int, warmups: int = 1, pause: float = PAUSE) -> list[list[T]]:
-    """What each of them gives in every round, a list for each; the first rounds warm up and do not count."""
+    """The measurements of every round, a list for each contestant; the first rounds warm up and do not count."""
     found: list[list[T]] = [[] for _ in turns]
     for number in range(warmups + rounds):
         for place, turn in enumerate(turns):
@@ -105,9 +105,9 @@ class Spread:
         return f"{self.median:,.{digits}f} ({self.low:,.{digits}f}–{self.high:,.{digits}f})"
 
 
-def ratio(ones: Sequence[float], others: Sequence[float]) -> Spread:
-    """How many times the others the ones are, round by round."""
-    return Spread.of([one / other for one, other in zip(ones, others, strict=True)])
+def ratio(dividends: Sequence[float], divisors: Sequence[float]) -> Spread:
+    """The quotients, round by round."""
+    return Spread.of([dividend / divisor for dividend, divisor in zip(dividends, divisors, strict=True)])
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

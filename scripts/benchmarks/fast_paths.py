@@ -1,4 +1,4 @@
-"""What each fast path gains over the readable form beside it, in milliseconds."""
+"""The gain of each fast path over the readable form beside it, in milliseconds."""
 
 import statistics
 from collections.abc import Callable, Iterator

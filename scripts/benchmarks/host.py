@@ -22,7 +22,7 @@ class Host:
         return map(json.loads, iter(sys.stdin.readline, ""))
 
     def answer(self, **measured: Any) -> None:
-        """What the turn has measured."""
+        """The measurement of the turn."""
         print(json.dumps(measured), file=self._answers, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""What a training step needs at the least, its matrix products, and how fast the machine multiplies.
+"""The least that a training step needs, its matrix products, and the speed of the machine at them.
 
 As a program: takes part in a contest with products of square matrices. Arguments: the number format, the device, the
 length of a side.

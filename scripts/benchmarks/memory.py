@@ -1,4 +1,4 @@
-"""How much memory training and translation take at the most, each in a process of its own; needs Linux."""
+"""The peak memory of training and of translation, each in a process of its own; needs Linux."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def row(name: str, found: Sequence[Peak], base: Sequence[Peak] | None) -> list[s
 
 
 def said(sizes: Sizes, task: Task, *, steps: int, rounds: int) -> str:
-    """What was measured."""
+    """The measurements of a round."""
     return (
         f"training: {steps} steps, {sizes.words}; translation: {task.description}, beam 4, batches of 64; whole "
         f"processes, looked at every {1000 * INTERVAL:.0f} ms; median (quartiles) of {rounds} processes each; ratios "

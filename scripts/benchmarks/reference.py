@@ -30,7 +30,7 @@ SHORTEST, LONGEST = 4, 60
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is trained on what: the reference, or something beside it.
+    """A model and its data: the reference, or something beside it.
 
     `length` is that of every sentence in tokens, `EOS` included; 0 means lengths as in Multi30k.
     """
@@ -103,7 +103,7 @@ def generated_text(sizes: Sizes) -> list[tuple[str, str]]:
 
 
 def lengths(sizes: Sizes, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """How many tokens each source and each target has, `EOS` included."""
+    """The number of tokens of each source and each target, `EOS` included."""
     if sizes.length:
         same = np.full(sizes.pairs, sizes.length)
         return same, same
@@ -114,7 +114,7 @@ def lengths(sizes: Sizes, draw: np.random.Generator) -> tuple[np.ndarray, np.nda
 
 
 def generated_corpora(sizes: Sizes) -> TrainingCorpora:
-    """The same as a corpus to train on."""
+    """The pairs as a corpus to train on."""
     pairs = generated_text(sizes)
     splits = {"train": pairs, "validation": pairs[:8]}
     return TrainingCorpora(Corpus.from_pairs(splits, max_words=10**6))

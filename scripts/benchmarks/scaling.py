@@ -1,4 +1,4 @@
-"""How the cost of training and of translation grows with length, width, vocabulary and batch.
+"""The growth of the cost of training and of translation with length, width, vocabulary and batch.
 
 Each is varied alone around the reference. On a log–log scale the cost over a size is a curve whose slope says what
 the time goes to: where it is a sum of powers of the size, the slope is their mean, weighted with their shares of the
@@ -183,7 +183,7 @@ def varied(reference: Sizes, name: str, value: int) -> Sizes:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long a call takes, the GPU's queue included."""
+    """The time of a call, the GPU's queue included."""
     start = time.perf_counter()
     work()
     if torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""How long `tmt translate` takes from cold, against importing torch, which it cannot do without."""
+"""The time of `tmt translate` from cold, against importing torch, which it cannot do without."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""How fast training is: ours, the plain loop, JoeyNMT, and what the machine's matrix products would allow."""
+"""The speed of training: ours, the plain loop, JoeyNMT, and what the machine's matrix products would allow."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ def format_of(name: str, speeds: Speeds) -> str:
 
 
 def words(sizes: Sizes, speeds: Speeds) -> str:
-    """What was trained, and what the peak is."""
+    """The trained model, and the machine's peak."""
     cells = [tokens.numel() for batch in speeds.batches for tokens in (batch.source, batch.decoder_input)]
     real = sum(batch.source_tokens + batch.target_tokens for batch in speeds.batches)
     peaks = ", ".join(f"{Spread.of(rates).median / 1e9:,.0f} in {name}" for name, rates in speeds.products.items())
@@ -101,7 +101,7 @@ def save(batches: Sequence[Batch], path: Path) -> Path:
 
 
 def write_joeynmt(sizes: Sizes, folder: Path, *, device: torch.device) -> Path:
-    """The same text and an equal configuration for JoeyNMT, which makes batches of its own."""
+    """Text and an equal configuration for JoeyNMT, which makes batches of its own."""
     folder.mkdir()
     pairs = generated_text(sizes)
     for language, side in (("de", 0), ("en", 1)):

@@ -1,4 +1,4 @@
-"""How fast translation is: ours against CTranslate2 on the same weights."""
+"""The speed of translation: ours against CTranslate2 on the same weights."""
 
 import importlib.util
 import sys
@@ -30,7 +30,7 @@ CTRANSLATE2 = ("float32", "int8")
 
 @dataclass(frozen=True)
 class Task:
-    """What is translated: by which run, which sentences, and how long a translation may, and must, become."""
+    """A run, the sentences that it translates, and the least and greatest length of a translation."""
 
     run: Run
     sentences: Sequence[str]
@@ -107,7 +107,7 @@ def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
 
 
 def every(setting: Setting, task: Task) -> int:
-    """Which of the sentences: one at a time, only some of them, from all lengths."""
+    """The sentences of a setting: one at a time, only some of them, from all lengths."""
     return max(1, len(task.sentences) // ALONE) if setting.batch == 1 else 1
 
 
@@ -117,7 +117,7 @@ def ours(task: Task) -> Contestant:
 
 
 def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) -> dict[str, Callable[[], Contestant]]:
-    """What starts CTranslate2 with the run's weights, by number format; none, and a note, where it is not installed."""
+    """Starters of CTranslate2 with the run's weights, by number format; none, and a note, where it is not installed."""
     if importlib.util.find_spec("ctranslate2") is None:
         note = "ctranslate2 is not installed, and its numbers are left out; pip install ctranslate2"
         print(f"benchmark: {note}", file=sys.stderr)

@@ -26,7 +26,7 @@ _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
 
 class Row(SimpleNamespace):
-    """What a construction asks of its sentence; constructions.toml explains the keys and has their defaults."""
+    """The demands of a construction on its sentence; constructions.toml explains the keys and has their defaults."""
 
     def __init__(self, **keys: Any) -> None:
         assert keys.keys() <= _DEFAULTS.keys(), f"unknown key in {keys}"
@@ -80,7 +80,7 @@ def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nomina
 
 
 def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
-    """What somebody tries, hopes, helps to do; its subject is not said, but reflexives agree with it."""
+    """An infinitive after tries, hopes, helps; its subject is not said, but reflexives agree with it."""
     who = node.object if row.form == "bare" else node.subject
     sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
     sampler.actor = m.entity_of(who)
@@ -108,7 +108,7 @@ def _unfit(verb: Verb) -> frozenset[str]:
 
 
 def fits(verb: Verb, name: str) -> bool:
-    """Whether a tense, a modal verb, a small word, a kind of time makes sense with the verb."""
+    """True if a tense, a modal verb, a small word, a kind of time makes sense with the verb."""
     return name not in FITS or verb.key in FITS[name]
 
 
@@ -199,7 +199,7 @@ def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) 
 
 
 def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:
-    """What something is said to be: mein Bruder, ein Buch; one thing in both languages."""
+    """A predicate noun: mein Bruder, ein Buch; one thing in both languages."""
     while noun.in_english or noun.plural_only:
         noun = sampler.noun("thing small relative")
     phrase = sampler.noun_phrase(noun, "definite", plurals=0)
@@ -335,7 +335,7 @@ def _says_how_many(node: m.Clause) -> bool:
 
 
 def _bears_negation(node: m.Clause, when: str) -> bool:
-    """Whether a clause makes sense when it is negated, by the rows of fits.toml."""
+    """True if a clause makes sense when it is negated, by the rows of fits.toml."""
     told = {
         "counted": _says_how_many(node),
         "dated": any(isinstance(part, m.Prepositional) for part in node.in_slot("time")),

@@ -35,7 +35,7 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
 
 
 def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
-    """What stands first if it is not the subject; where nothing else may, an adverb of the sentence."""
+    """The part that stands first if it is not the subject; where nothing else may, an adverb of the sentence."""
     if row.asks:
         return _part(node, row.asks)
     if not row.first:
@@ -52,7 +52,7 @@ def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
 
 
 def _part(node: m.Clause, role: str) -> object:
-    """What has this role in the clause, or else its last adverbial."""
+    """The part with this role in the clause, or else its last adverbial."""
     return getattr(node, role, None) or node.adverbials[-1]
 
 
@@ -93,7 +93,7 @@ _LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
 
 
 def _seen(sampler: Sampler, row: Row) -> m.Clause:
-    """What one sees somebody do: most of it is new."""
+    """An action that one sees somebody do: most of it is new."""
     verb = sampler.verb(row.verb)
     figure = _figure(sampler, sampler.noun(verb.seen))
     node = clause(sampler, row, verb=verb, subject=sampler.as_subject(figure))
@@ -138,12 +138,12 @@ def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
 
 
 def _may_wear(noun: Noun) -> bool:
-    """Whether one says what somebody has on: of people whose work does not say it."""
+    """True if one says what somebody wears: of people whose work does not say it."""
     return "figure" in noun.kind_set and not noun.kind_set & {"profession", "player"}
 
 
 def _clothes(sampler: Sampler) -> m.Prepositional:
-    """What somebody has on: in einem blauen Hemd, mit einem Hut."""
+    """The clothes that somebody wears: in einem blauen Hemd, mit einem Hut."""
     noun = sampler.noun("clothing glasses luggage", "worn")
     german, _, english = noun.worn.partition(" ")
     determiner = "" if noun.plural_only or noun.mass else "ein"

@@ -26,14 +26,14 @@ CLOSED = table("closed")
 
 
 def wishes(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """What a text such as "animal -Hund" asks for, and what it bars with a minus."""
+    """The words that a text such as "animal -Hund" asks for, and those that it bars with a minus."""
     items = text.split()
     barred = frozenset(item[1:] for item in items if item.startswith("-"))
     return frozenset(item for item in items if not item.startswith("-")), barred
 
 
 def matches(wanted: str, has: Set[str]) -> bool:
-    """Whether all that is wanted is there, and nothing that is barred."""
+    """True if all that is wanted is there, and nothing that is barred."""
     asked, barred = wishes(wanted)
     return asked <= has and barred.isdisjoint(has)
 
@@ -96,7 +96,7 @@ class ProperName(Entry):
 
     @cached_property
     def kind_set(self) -> frozenset[str]:
-        """What it names."""
+        """The things that it names."""
         return frozenset((*self.kind.split(), "name"))
 
 
@@ -112,7 +112,7 @@ class Adverb(Entry):
 
     @cached_property
     def facts(self) -> frozenset[str]:
-        """What parts.toml may ask of a clause in which it stands."""
+        """The keys of parts.toml for a clause in which it stands."""
         ahead, repeated = self.tenses == {"future"}, bool(self.tenses & {"habit", "repeated"})
         told = {"so_far": self.perfect, "ahead": ahead, "repeated": repeated, "middle": self.middle, self.key: True}
         return frozenset(name for name, value in told.items() if value)
@@ -163,7 +163,7 @@ class Verb(Entry):
 
     @cached_property
     def facts(self) -> frozenset[str]:
-        """What parts.toml may ask of a clause of it."""
+        """The keys of parts.toml for a clause of it."""
         told = {f"verb.{name}" for name, value in vars(self).items() if value} | {f"to_{self.english.split()[0]}"}
         return frozenset(told | {self.case, self.aspect, f"verb.{self.infinitive}", f"reflexive_{self.reflexive}"})
 

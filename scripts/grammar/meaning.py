@@ -99,7 +99,7 @@ class Adverbial(Node):
 
     @property
     def facts(self) -> Set[str]:
-        """What parts.toml may ask of its clause."""
+        """The keys of parts.toml for its clause."""
         return self.adverb.facts
 
 
@@ -122,7 +122,7 @@ class Prepositional(Node):
 
     @property
     def facts(self) -> Set[str]:
-        """What parts.toml may ask of its clause."""
+        """The keys of parts.toml for its clause."""
         return {"since"} if "perfect" in PREPOSITIONS[self.preposition] else {type(self.object).__name__}
 
 
@@ -164,7 +164,7 @@ class Clause(Node):
 
     @property
     def small_word(self) -> dict[str, Any]:
-        """What the closed classes say of its particle."""
+        """The entry of its particle in the closed classes."""
         return PARTICLES.get(self.particle, {})
 
     @property
@@ -201,7 +201,7 @@ class Joined(Node):
 
     @property
     def row(self) -> dict[str, Any]:
-        """What the closed classes say of the joiner; question words join as ob does."""
+        """The entry of the joiner in the closed classes; question words join as ob does."""
         row, english = JOINERS.get(self.joiner), self.english
         if row is None:
             row, english = JOINERS["ob"], lexicon().adverbs["question"][self.joiner].english
@@ -235,7 +235,7 @@ def parts(node: Node) -> Iterator[Node]:
 
 
 def facts(node: Clause, order: str, *, english: bool) -> Set[str]:
-    """What the choices of parts.toml may ask of a clause that is said in an order."""
+    """The keys of parts.toml for a clause in an order."""
     thing = node.english_object if english else node.object
     found = {
         order,
@@ -312,7 +312,7 @@ def person(nominal: Nominal, language: str) -> Person:
 
 
 def english_plural(node: NounPhrase) -> bool:
-    """Whether the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
+    """True if the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
     return {"plural": True, "pair": True, "mass": False}.get(node.noun.in_english, node.plural)
 
 
@@ -327,7 +327,7 @@ def taken_up(nominal: Nominal) -> Pronoun:
 
 
 def traits(nominal: object) -> frozenset[str]:
-    """What the lexicon and the closed classes say of it: person, pet … of a noun; light, new, indefinite of its words.
+    """Its properties in lexicon and closed classes: person, pet … of a noun; light, new, indefinite of its words.
 
     Light pronouns stand at the front of the German middle field; what is new stands behind manner and place: Er hat in
     der Stadt drei Bücher gekauft. What is indefinite is negated by kein.

@@ -154,7 +154,7 @@ def _of_sense(word: str, noun: Noun) -> Adjective:
 
 
 def _leads(verb: Verb, preposition: str, governed: m.Nominal) -> bool:
-    """Whether the preposition says where to: nach Berlin; ins Kino, where the verb takes a goal."""
+    """True if the preposition says where to: nach Berlin; ins Kino, where the verb takes a goal."""
     match governed:
         case m.NounPhrase(noun):
             goal = (noun.spot if verb.onto else noun.goal).partition(" ")[0]

@@ -29,7 +29,7 @@ ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
 
 @cache
 def traits(verb: Verb) -> frozenset[str]:
-    """What may be asked of a verb: the keys that it sets, the values of some, and what follows from several."""
+    """The choices of a verb: the keys that it sets, the values of some, and what follows from several."""
     anybody = "person" in verb.subject.split()
     subjects = lexicon().select(verb.subject) if verb.subject else ()
     derived = {
@@ -191,7 +191,7 @@ class Sampler:
 
     @property
     def _girl(self) -> bool:
-        """Whether the subject is das Mädchen, whose sein is her."""
+        """True if the subject is das Mädchen, whose sein is her."""
         return self.owner == "es" and self.actor is not None and self.actor.key == "Mädchen"
 
     def pronoun(self, place: str = "first") -> m.Pronoun:
@@ -347,7 +347,7 @@ class Sampler:
         return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
 
     def _generic(self, noun: Noun) -> m.NounPhrase:
-        """What one likes or hates: Kaffee, Hunde, das Buch."""
+        """A thing to like or hate: Kaffee, Hunde, das Buch."""
         general = noun.mass or noun.kind_set & {"animal", "food", "drink", "fruit", "vegetable"}
         if general:
             return m.NounPhrase(noun, "", plural=not (noun.mass or noun.both))

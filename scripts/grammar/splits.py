@@ -141,7 +141,7 @@ class _Corpus:
         return not self.held_out.isdisjoint(pairings(sentence))
 
     def ordinary(self, sentence: Sentence, pair: SentencePair) -> bool:
-        """What training may show."""
+        """The sentences that training may show."""
         return _is_short(pair) and not self.shows_held_out(sentence)
 
     def training(self, size: int) -> list[SentencePair]:

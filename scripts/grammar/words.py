@@ -86,7 +86,7 @@ def capital(text: str) -> str:
 
 
 def links(german: Said, english: Said) -> tuple[tuple[int, int], ...]:
-    """Which words share an origin. Marks have none."""
+    """The words that share an origin. Marks have none."""
     places: dict[Origin, list[int]] = {}
     for place, word in enumerate(english):
         for origin in word.origins:

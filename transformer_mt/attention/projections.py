@@ -43,7 +43,7 @@ class Projections(nn.Module, ABC):
 
     @abstractmethod
     def keys(self, states: Float[Tensor, "B K D"]) -> Keys:
-        """Every head's keys, or those that all share."""
+        """Every head's keys, or the ones that all share."""
 
 
 class Independent(Projections):

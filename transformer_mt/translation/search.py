@@ -146,7 +146,7 @@ class _Candidates:
 class _Live:
     """The live hypotheses, in order of the searches (sentences or samples) they belong to.
 
-    `tokens` begin with `BOS`; `following` has ln p of every token after them, −∞ for those that are never chosen.
+    `tokens` begin with `BOS`; `following` has ln p of every token after them, −∞ where a token is never chosen.
     """
 
     origin: Int[Tensor, " N"]

@@ -49,7 +49,7 @@ class Node:
 
     `log_probability` and `score` are those of the hypothesis up to here. `end` says how it ended, if nothing follows:
     `ended` with the end symbol, `beaten` when it could not win any more, `dropped` when none of its continuations was
-    among those that the beam keeps.
+    among the ones that the beam keeps.
     """
 
     step: int

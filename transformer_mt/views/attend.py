@@ -110,7 +110,7 @@ def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:
 
 
 def agreement(matrix: Matrix, erased: AttentionMaps) -> Scores | None:
-    """How far a matrix agrees with erasure, `</s>` aside; None for self-attention, and for a single column."""
+    """The agreement of a matrix with erasure, `</s>` aside; None for self-attention, and for a single column."""
     if not matrix.key.startswith("cross"):
         return None
     both = (matrix.numbers, erased.stacks["cross"].matrix(0, None))
@@ -125,7 +125,7 @@ def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
 
 
 def agreement_lines(matrices: Sequence[Matrix], erased: AttentionMaps) -> Iterator[str]:
-    """How far each matrix agrees with erasure, where that is known."""
+    """The agreement of each matrix with erasure, where it is known."""
     for matrix in matrices:
         if (scores := agreement(matrix, erased)) is not None:
             of_several = f"{matrix.key}: " if len(matrices) > 1 else ""

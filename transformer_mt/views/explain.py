@@ -117,7 +117,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How an attention head computed one row, from 0: that of the piece written there, or read there in an encoder.
+    """One row of an attention head, from 0: that of the piece written there, or read there in an encoder.
 
     `read` is the piece that the model reads there in any case. `heads` are the numbers of the layer's heads. `choice`
     is None where the head was given.

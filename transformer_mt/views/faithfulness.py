@@ -32,7 +32,7 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far a method agrees with erasure, in the `sentences` in which a τ_b is defined.
+    """The agreement of a method with erasure, in the `sentences` in which a τ_b is defined.
 
     `correlation` is Kendall's τ_b, from −1 over 0, chance, to 1; `first` the share of target words that have the same
     source word first. Without a layer the matrix is of the whole model, without a head the mean over the layer's.
@@ -57,7 +57,7 @@ class Faithfulness:
 def faithfulness(
     model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, methods: Iterable[str] = METHODS
 ) -> Faithfulness:
-    """How far each method's cross-attention matrix agrees with erasure, over pairs of which the target is given.
+    """The agreement of each method's cross-attention matrix with erasure, over pairs with given targets.
 
     Each target word's row over the source's words, without `</s>`, is compared with that of erasure by Kendall's τ_b,
     as Jain and Wallace (2019, §4.1) compare attention weights with the effect of leaving a word out. Their change of

@@ -1,4 +1,4 @@
-"""How much each head matters to the loss and to BLEU of a set of sentences, and a run without the least important.
+"""The importance of each head for loss and BLEU on a set of sentences, and a run without the least important ones.
 
 Michel et al. 2019, "Are Sixteen Heads Really Better than One?" Figures have 95 % intervals over sentences.
 """

@@ -121,7 +121,7 @@ class Gradient(Method):
 
 
 class Erasure(Method):
-    """How far ln p of the row falls without the column (Li et al. 2016); see `erase`.
+    """The fall of the row's ln p without the column (Li et al. 2016); see `erase`.
 
     Over words all pieces of a column's word are taken out at once, and the rows of a word are summed.
     """

@@ -345,7 +345,7 @@ _SIMPLE = re.compile(
 
 
 def _possessive_of(pair: SentencePair, possessive: str, subjects: Callable[[str], bool]) -> bool:
-    """Whether the main clause has such a subject and such a possessive that German has too."""
+    """True if the main clause has such a subject and such a possessive that German has too."""
     if pair.structure is None:
         return False
     english, tree = words(pair.target), pair.structure[1]

@@ -1,4 +1,4 @@
-"""What holds for every sentence of the built-in corpus, checked on thousands of them."""
+"""Rules that hold for every sentence of the built-in corpus, checked on thousands of them."""
 
 import re
 from collections import Counter
@@ -683,7 +683,7 @@ def test_a_verb_stands_with_what_its_lists_say(name: str, verb: str, fits: bool)
 
 
 def said_by(name: str, size: int = 1500) -> list[tuple[Sentence, SentencePair]]:
-    """What one construction says."""
+    """The sentences of one construction."""
     construction = next(function for function in CONSTRUCTIONS if function.__name__ == name)
     sampler = Sampler(Random(23), lambda verb, noun: True)
     made = []
