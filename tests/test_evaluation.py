@@ -190,6 +190,11 @@ def test_pairs_without_links_have_no_error_rate(translator: Translator) -> None:
     assert {scores.aer, scores.aer_precision, scores.aer_recall, scores.aer_heads, scores.aer_chosen_by} == {None}
 
 
+def test_a_clock_that_stands_still_is_no_fault(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.perf_counter", lambda: 1.0)
+    assert evaluate(translator, PAIRS, SEARCH).sentences_per_second > 0
+
+
 def test_no_pairs_are_an_input_error(translator: Translator) -> None:
     with pytest.raises(InputError, match=r"^evaluation: there are no sentence pairs; give at least one$"):
         evaluate(translator, [], SEARCH)

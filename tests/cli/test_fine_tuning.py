@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_what_cannot_be_meant_is_one_line(
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(f"tmt: error: {message.replace('RUN', trained)}")
     assert not Path("runs/own").exists()
+
+
+def test_a_name_that_is_not_utf8_is_one_line(trained: str, own: str, tmt: Tmt) -> None:
+    shutil.copytree(trained, "run\udcff")
+    outcome = tmt("train", "--from", "run\udcff", "--data", own)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"tmt: error: {Path.cwd()}/run⟨U+DCFF⟩: not UTF-8, ")
+    assert not Path("runs").exists()
 
 
 def test_check_shows_a_fine_tuning_too(trained: str, own: str, tmt: Tmt) -> None:

@@ -89,6 +89,15 @@ def test_a_real_process_ends_with_the_code_and_without_a_traceback() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("value", ["+all", "no such log"])
+def test_the_logs_of_torch_do_not_stand_among_our_lines(value: str) -> None:
+    ended = subprocess.run(
+        [*PROGRAM, "plot", "--positions"], env=os.environ | {"TORCH_LOGS": value}, capture_output=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.slow
 def test_help_for_nobody_is_quiet() -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -24,7 +24,7 @@ def test_a_run_is_plotted_as_text_picture_and_numbers(trained: str, tmt: Tmt) ->
     assert max(map(len, outcome.lines)) <= 100
     ET.parse("run.svg")
     (found,) = json.loads(tmt("plot", trained, "--json").out)["runs"]
-    measured = Run(Path(trained)).metrics()
+    measured = [*Run(Path(trained)).metrics()]
     assert found["run"] == trained
     assert found["bleu"] == [[line["step"], line["bleu"]] for line in measured if line["kind"] == "validation"]
     assert found["training_loss"] == [[line["step"], line["loss"]] for line in measured if line["kind"] == "training"]

@@ -272,6 +272,8 @@ def test_an_unknown_name_of_a_section_is_answered_with_the_nearest(field: str) -
         b"# " + b"x" * 2**20,
         b"\x00",
         b"[" + b"a]" * 9,
+        b"format = 0x" + b"f" * 5_000,
+        b"x = { " + b"a." * 400_000 + b"b = 1 }",
     ],
 )
 def test_a_file_beyond_all_bounds_is_one_line(tmp_path: Path, content: bytes) -> None:

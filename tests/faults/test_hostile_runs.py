@@ -55,6 +55,11 @@ def other(name: str) -> Damage:
     return lambda run: shutil.copy(run.parent / "other" / name, run / name)
 
 
+def stretched(name: str, size: int) -> Damage:
+    """Zeros up to this size, which take no room on the disk."""
+    return lambda run: os.truncate(run / name, size)
+
+
 def flip(name: str) -> Damage:
     return rewritten(name, lambda whole: whole[:-1] + bytes([whole[-1] ^ 1]))
 
@@ -116,6 +121,21 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         f"a flipped bit of {name}": (TRANSLATE, flip(name), rf"{name}: (not|damaged)")
         for name in ("config.toml", "tokenizer.model", WEIGHTS)
     },
+    **{
+        f"{name} of {size} bytes": (command, stretched(name, size), rf"{name}: ({says})")
+        for command, name, size, says in (
+            (TRANSLATE, "words.tsv", 2**28, "damaged"),
+            (TRANSLATE, "words.tsv", 2**30, "1073741824 bytes, where at most 268435456"),
+            (TRANSLATE, "tokenizer.model", 2**21, "2097152 bytes, where at most 1088256"),
+            (TRAIN, "data.safetensors", 2**28, "damaged"),
+            (TRAIN, "data.safetensors", 2**30, "1073741824 bytes, where at most 268500992"),
+        )
+    },
+    "metrics without end": (
+        TRAIN,
+        rewritten("metrics.jsonl", lambda _: b"{}\n" * 2_000_001),
+        "more than 2,000,000 lines",
+    ),
     "words that are noise": (TRANSLATE, rewritten("words.tsv", lambda _: bytes(range(256))), "words.tsv: damaged"),
     "a header that lies": (
         TRANSLATE,
@@ -143,7 +163,8 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             ("width = 16", "width = 65536", DO_NOT_FIT),
             ("width = 16", f"width = {'9' * 5_000}", "config.toml: "),
             ("dropout = 0.05", "dropout = nan", "dropout"),
-            ('"sinusoidal"', '"relative(2147483647)"', DO_NOT_FIT),
+            ('"sinusoidal"', '"relative(9999)"', DO_NOT_FIT),
+            ('"sinusoidal"', '"relative(10000)"', "whole numbers from 0 to 9999"),
             ('"complete"', f'"{"band(1) | " * 10_000}band(1)"', "graph: "),
             ('kind = "transformer"', f'kind = "{COMMAND}"', "model.kind"),
             ('score = "scaled_dot"', f'score = "{COMMAND}"', "model.attention.score"),
@@ -295,6 +316,14 @@ def test_a_hostile_run_is_one_line_and_nothing_changes(
     assert out == ""
     assert_one_line(code, err, says)
     assert snapshot(place) == before
+
+
+@pytest.mark.slow
+def test_the_weights_of_a_single_checkpoint_are_looked_at_too(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = place / "run" / "checkpoints" / "step-6"
+    tensors(largest(lambda x: x.fill_(NAN)))(checkpoint)
+    code = tmt(["translate", "--model", str(checkpoint), "--device", "cpu", "Hund"])
+    assert_one_line(code, capsys.readouterr().err, "step-6/model.safetensors: the weights are not finite")
 
 
 # Each with what it needs to look at a pair of its own.

@@ -39,6 +39,13 @@ def test_the_share_of_zeros_is_the_probability_that_is_drawn(probability: float)
     assert abs(dropped(draws, probability).sum().item() - draws * share) < 4.0 * deviation
 
 
+@pytest.mark.parametrize("probability", [0.9981, 0.999999, math.nextafter(1.0, 0.0)])
+def test_however_high_the_probability_something_is_kept(probability: float) -> None:
+    bits, threshold = drawn(probability)
+    assert threshold < 2**bits
+    assert Dropout(probability)(torch.randn(2, 3)).isfinite().all()
+
+
 @pytest.mark.parametrize("probability", [0.1, 0.5, 0.9])
 def test_the_expectation_is_preserved(probability: float) -> None:
     x = torch.ones(200_003)

@@ -249,7 +249,7 @@ def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
     ]
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert not list((tmp_path / "checkpoints").iterdir())
-    assert not Run(tmp_path).metrics()
+    assert not [*Run(tmp_path).metrics()]
 
 
 def test_what_is_refused_deletes_nothing(tmp_path: Path) -> None:

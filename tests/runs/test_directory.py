@@ -175,6 +175,12 @@ def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
     assert devices() == ["meta", "cpu", "meta"]
 
 
+def test_weights_that_do_not_fit_into_memory_are_not_read(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: (trained / MODEL).stat().st_size)
+    monkeypatch.setattr(Run, "read_weights", lambda *_: pytest.fail("reads"))
+    assert problem(Run.open(trained).load).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")
+
+
 def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Path) -> None:
     lines = (
         b'{"step": 1, "kind": "training"}',
@@ -183,6 +189,9 @@ def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Pa
         b'{"step": true, "kind": "training"}',
         b'{"step": ' + b"9" * 5_000 + b"}",
         b"\xff",
+        b'{"step": -1, "kind": "training"}',
+        b'{"step": 1' + b"0" * 400 + b', "kind": "training"}',
+        b'{"step": 2, "kind": "training", "x": [' + b"0," * 2**19 + b"0]}",
         b'{"step": 3, "kind": "training"}',
         b'{"step": 4, "ki',
     )

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.corpus.word_counts import TrainingWords
+from transformer_mt.corpus.word_counts import LONGEST, TrainingWords
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.data import WORDS, pack_words
 from transformer_mt.runs.directory import Run
 
-WORD = st.text(st.characters(exclude_characters="\n\t", exclude_categories=("Cs",)), min_size=1)
+WORD = st.text(st.characters(exclude_characters="\n\t", exclude_categories=("Cs",)), min_size=1, max_size=LONGEST)
 COUNTS = st.dictionaries(WORD, st.integers(1, 2**40))
 
 
@@ -42,13 +42,23 @@ def test_the_commonest_words_stand_first(tmp_path: Path) -> None:
     assert list(found.source) == ["b", "c", "a"]
 
 
+def test_of_very_many_words_the_commonest_are_kept_and_that_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer_mt.runs.data.MOST_WORDS", 2)
+    words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True)
+    (tmp_path / WORDS).write_bytes(pack_words(words))
+    assert Run(tmp_path).words() == TrainingWords(Counter(b=3, c=2), Counter(the=7), complete=False)
+
+
 @pytest.mark.parametrize(
     "content",
     [
         b"", b"all", b"complete\n", b"complete\nsource\t1", b"complete\nsource\t1\ta\tb", b"complete\nboth\t1\ta",
         b"complete\nsource\t-1\ta", b"complete\nsource\t0\ta", b"complete\nsource\tx\ta", b"complete\nsource\t1\t",
         b"complete\nsource\t1\t\xff", b"complete\nsource\t99999999999999999\ta",
-        b"complete\nsource\t" + b"9" * 5_000 + b"\ta",
+        b"complete\nsource\t" + b"9" * 5_000 + b"\ta", b"complete\nsource\t1\t" + b"a" * (LONGEST + 1),
+        b"complete" + b"\0" * 300 + b"\n", b"complete" + b"\nsource\t1\ta" * 4_000_001,
     ],
     ids=lambda content: repr(content[:30]),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_co
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.runs.data import DataRecord
 from transformer_mt.training.session import open_training
 
 Texts = list[tuple[str, str]]
@@ -62,6 +63,18 @@ CHANGES: dict[str, tuple[Callable[[Texts], Texts], str]] = {
         "train had 31 pairs and has 31 now; the first that differs is pair 1",
     ),
 }
+
+
+def test_of_very_many_pairs_the_first_that_differs_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DataRecord, "MOST_BYTES", 99)
+    corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
+    begin(run, corpus)
+    begin(run, corpus)
+    put(tmp_path / "data", "TSV", TEXTS[:-2])
+    with pytest.raises(InputError, match="train had 31 pairs and has 29 now; give the old data"):
+        begin(run, corpus)
 
 
 def refusal(run: Path, difference: str) -> str:

@@ -1,9 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.runs.directory import Run
+from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.training.reports import MetricsLog, StepReport, Validation, ValidationReport
 
 VALIDATION = Validation(1.5, 20.0, 30.0, (("ein\u2028Haus", "a house", "a\x85mouse"),))
@@ -23,6 +24,13 @@ def test_a_window_is_the_mean_over_tokens(tmp_path: Path) -> None:
     assert window.tokens_per_second == pytest.approx(40)
 
 
+def test_a_clock_that_stands_still_is_no_fault(tmp_path: Path) -> None:
+    log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=1), is_main=True)
+    window = log.step(replace(step(1, loss=2.0, tokens=30), seconds=0.0))
+    assert window is not None
+    assert window.tokens_per_second > 30
+
+
 def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
     run = Run(tmp_path)
     log = MetricsLog(run, TrainingConfig(log_every=2), is_main=True)
@@ -30,6 +38,7 @@ def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
     log.validation(ValidationReport(2, 2, VALIDATION, True, 0, 0.25))
     windows.append(log.step(step(3, loss=1.0, tokens=10)))
     assert [window and window.loss for window in windows] == [None, 3.0, None]
+    assert (tmp_path / METRICS).stat().st_mode & 0o111 == 0
     training, validated = run.metrics()
     assert training == {
         "step": 2,
@@ -51,7 +60,7 @@ def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
         "samples": [{"source": "ein\u2028Haus", "reference": "a house", "translation": "a\x85mouse"}],
     }
     run.forget_metrics_after(2)
-    assert run.metrics() == [training, validated]
+    assert [*run.metrics()] == [training, validated]
 
 
 def test_of_several_processes_the_first_writes_the_log(tmp_path: Path) -> None:
@@ -59,4 +68,4 @@ def test_of_several_processes_the_first_writes_the_log(tmp_path: Path) -> None:
         log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=1), is_main=rank == 0)
         assert log.step(step(1, loss=2.0, tokens=10)) is not None
         log.validation(ValidationReport(1, 0, VALIDATION, True, 0, 0.25))
-        assert len(Run(tmp_path).metrics()) == (0 if rank else 2)
+        assert len([*Run(tmp_path).metrics()]) == (0 if rank else 2)

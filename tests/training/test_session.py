@@ -75,7 +75,7 @@ def test_departure_from_the_configured_vocabulary_is_noted(tmp_path: Path) -> No
         "model.width=65536",
         "model.feed_forward_width=262144",
         "model.decoder_layers=250",
-        "model.attention.position=relative(2147483647)",
+        "model.attention.position=relative(9999)",
         "training.batch_tokens=100000000",
     ],
 )

@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -206,6 +207,20 @@ def test_curves_are_the_measurements_and_nothing_else(tmp_path: Path) -> None:
     assert found["learning_rate"] == [(2, 1e-4), (4, 2e-4)]
     assert (found["validation_loss"], found["bleu"]) == ([(4, 5.5)], [(4, 0.0)])
     assert list(to_json(plot_runs({"r": found}).data)["runs"][0]) == ["run", *CURVES]
+
+
+EXTREME = [10**400, -(10**400), 1e308, -1e308, 5e-324, -5e-324, 1e-300, 1e29, 1e-29, 0, 1.0, math.nextafter(1.0, 2.0)]
+
+
+@given(values=st.lists(st.sampled_from(EXTREME), min_size=1, max_size=5), steps=st.lists(st.sampled_from(EXTREME)))
+def test_no_number_in_the_metrics_is_too_large_or_too_small(
+    tmp_path: Path, values: list[float], steps: list[float]
+) -> None:
+    lines = [{"step": step, "kind": "training", "loss": value} for step, value in enumerate([*values, 3.0])]
+    lines += [{"step": step, "kind": "training", "loss": 2.0} for step in (*steps, 2**53 - 1)]
+    (tmp_path / METRICS).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    plot = plot_runs({"r": read_curves(Run(tmp_path))})
+    assert len([*plot.lines(width=60)]) == ROWS + 3
 
 
 def test_nothing_measured_yet_says_what_to_do(tmp_path: Path) -> None:  # a pruned run has no such file

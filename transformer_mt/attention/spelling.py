@@ -15,8 +15,8 @@ from transformer_mt.registry import lookup
 Choice = TypeVar("Choice")
 Operators = Mapping[type[ast.operator], Callable[[Any, Any], Any]]
 
-# No sentence is longer, and the index tensors that meet these numbers hold them.
-_LIMIT = 2**31
+# No sentence is longer, and a table with a row for each number up to it fits in memory.
+_LIMIT = 10_000
 # A longer text could nest deeper than Python's stack.
 _LONGEST = 1_000
 

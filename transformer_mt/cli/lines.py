@@ -91,9 +91,11 @@ def read_records(
 
 def _json_object(line: str, *, place: str) -> dict[str, Any]:
     try:
-        return json.loads(line)
+        fields = json.loads(line)
+        json.dumps(fields, allow_nan=False)  # or the line that comes out would be none
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not valid JSON ({error}); correct it") from None
+    return fields
 
 
 class Translated(NamedTuple):

@@ -24,6 +24,7 @@ def main() -> None:
         leave_on_signals()
     except KeyboardInterrupt:  # Python's own handling of SIGINT until then
         os._exit(INTERRUPTED)
+    os.environ.pop("TORCH_LOGS", None)  # torch would write among our lines, and not start with a name unknown to it
     import gc
 
     streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: closed

@@ -64,7 +64,7 @@ def _record(path: Path) -> dict[str, Any]:
         run = Run(path)
         config, progress = run.config(), newest_progress(run)
         # Weights that no step led to are those of another run, less the heads that `tmt heads --prune` masked.
-        is_pruned = config.init_from.run and not progress.step and run.has_model() and not run.metrics()
+        is_pruned = config.init_from.run and not progress.step and run.has_model() and not any(run.metrics())
         state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(config.training) else "stopped"
     except TmtError as error:
         return {"run": str(path), "error": str(error)} | size

@@ -18,6 +18,7 @@ from transformer_mt.files import read_input
 from transformer_mt.registry import suggest
 
 _LONGEST = 2**20
+_MOST_DOTS = 300  # in a line; tomllib would take hours for a key of very many parts
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
@@ -122,6 +123,8 @@ def _comment(text: str) -> list[str]:
 
 
 def _parse_toml(content: bytes, place: str) -> dict[str, Any]:
+    if max(line.count(b".") for line in content.split(b"\n")) > _MOST_DOTS:
+        raise InputError(f"{place}: a line with more than {_MOST_DOTS} dots; correct the file")
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -150,9 +153,9 @@ def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _check(tree: dict[str, Any], *, place: str) -> Config:
-    if (written := tree.get("format", FORMAT)) != FORMAT:
-        raise InputError(f"{place}: of format {written!r}, not {FORMAT}; use the version of tmt that wrote it")
     try:
+        if (written := tree.get("format", FORMAT)) != FORMAT:
+            raise InputError(f"{place}: of format {written!r}, not {FORMAT}; use the version of tmt that wrote it")
         return Config.model_validate_json(json.dumps(tree, default=str))  # TOML's dates and times become strings
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike

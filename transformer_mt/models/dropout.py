@@ -56,6 +56,6 @@ def scaled_mask(shape: torch.Size, probability: float, *, dtype: torch.dtype) ->
 def drawn(probability: float) -> tuple[int, int]:
     """With how many random bits an element is drawn, and how many of their 2 ** bits values drop it."""
     threshold = round(probability * 2**8)
-    if abs(threshold / 2**8 - probability) <= probability / 50:
+    if abs(threshold / 2**8 - probability) <= probability / 50 and threshold < 2**8:
         return 8, threshold
-    return 16, round(probability * 2**16)
+    return 16, min(round(probability * 2**16), 2**16 - 1)  # something is kept

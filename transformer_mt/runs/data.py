@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
@@ -19,7 +20,7 @@ from pydantic_core import from_json
 
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Fingerprint
-from transformer_mt.corpus.word_counts import TrainingWords
+from transformer_mt.corpus.word_counts import LONGEST, MOST_WORDS, TrainingWords
 from transformer_mt.errors import MachineError
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.weights import pack, unpack
@@ -31,6 +32,8 @@ DATA, ROWS, WORDS, ALIGNMENT = "data.json", "data.safetensors", "words.tsv", "al
 class DataRecord:
     """The fingerprints of the splits that training depends on, and the report of cleaning as plain data."""
 
+    # Bytes of digests that are kept; where there are more, the first pair that differs is not known.
+    MOST_BYTES: ClassVar[int] = 2**28
     fingerprints: Mapping[str, Fingerprint]
     cleaning: Mapping[str, Any]
 
@@ -50,6 +53,8 @@ class DataRecord:
             for split, own in self.fingerprints.items()
             if own.row_digests
         }
+        if sum(map(len, rows.values())) > self.MOST_BYTES:
+            rows = {}
         return {ROWS: pack(rows), DATA: (content + "\n").encode("utf-8", "replace")}
 
     @classmethod
@@ -60,11 +65,11 @@ class DataRecord:
             row_digests = {split: bytes(tensor.numpy()) for split, tensor in tensors.items()}
             record = from_json(content, allow_inf_nan=False)
             fingerprints = {
-                split: Fingerprint(entry["rows"], entry["digest"], row_digests.pop(split, b""))
+                split: Fingerprint(int(entry["rows"]), entry["digest"], row_digests.pop(split, b""))
                 for split, entry in record["splits"].items()
             }
-            splits = fingerprints.values()
-            if splits and all(isinstance(own.digest, str) and len(own.row_digests) == 4 * own.rows for own in splits):
+            own = fingerprints.values()
+            if own and all(isinstance(one.digest, str) and len(one.row_digests) in (0, 4 * one.rows) for one in own):
                 return cls(fingerprints, dict(record["cleaning"]))
         raise MachineError(f"{path / DATA}: damaged; restore it or start anew with --overwrite")
 
@@ -82,10 +87,11 @@ class DataRecord:
 
 
 def pack_words(words: TrainingWords) -> bytes:
-    """The content of words.tsv."""
-    lines = ["complete" if words.complete else "common"]
+    """The content of words.tsv; several trainings together may have more words than one."""
+    complete = words.complete and max(len(words.source), len(words.target)) <= MOST_WORDS
+    lines = ["complete" if complete else "common"]
     for side in ("source", "target"):
-        lines += [f"{side}\t{count}\t{word}" for word, count in getattr(words, side).most_common()]
+        lines += [f"{side}\t{count}\t{word}" for word, count in getattr(words, side).most_common(MOST_WORDS)]
     return "\n".join(lines).encode("utf-8", "replace")
 
 
@@ -93,11 +99,14 @@ def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
     """The words that `pack_words` packed; `path` names the file in errors."""
     sides: dict[str, Counter[str]] = {"source": Counter(), "target": Counter()}
     try:
-        first, *lines = content.decode("utf-8").split("\n")
-        complete = {"complete": True, "common": False}[first]
+        if content.endswith(b"\n") or content.count(b"\n") > 2 * MOST_WORDS:
+            raise ValueError
+        # A longer line than this is not one of ours, and the rest of it is not read.
+        lines = (line[:300].decode("utf-8").removesuffix("\n") for line in BytesIO(content))
+        complete = {"complete": True, "common": False}[next(lines, "")]
         for line in lines:
             side, count, word = line.split("\t")
-            if not (word and count.isascii() and 0 < int(count) < 2**53):
+            if not (0 < len(word) <= LONGEST and count.isascii() and 0 < int(count) < 2**53):
                 raise ValueError
             sides[side][word] += int(count)
     except (KeyError, ValueError):

@@ -20,9 +20,10 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,16 @@ from torch import Tensor
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import dump_config, parse_written_config
 from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
+from transformer_mt.device import require_memory
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import (
+    LONGEST_LINE,
     OPEN_FLAGS,
     make_directory,
     original_name,
     read_regular,
     remove,
+    replacing,
     require_directory,
     write_atomically,
     write_errors,
@@ -68,10 +72,12 @@ CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.saf
 TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
 PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
-# The most bytes that each file may have; those of weights depend on the model.
+# The most bytes that each file may have. Those of weights depend on the model.
 _LIMITS = {
-    CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: 2**36, WORDS: 2**30, ALIGNMENT: 2**20, METRICS: 2**28
+    CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: DataRecord.MOST_BYTES + 2**16, WORDS: 2**28,
+    ALIGNMENT: 2**20, METRICS: 2**28,
 }  # fmt: skip
+_MOST_LINES = 2_000_000  # of the metrics: a million steps that are all logged, and as many validations
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
 
 
@@ -161,6 +167,8 @@ class Run:
             raise InputError(f"{self.model_path}: missing; continue tmt train until its first validation")
         with torch.device("meta"):  # without memory
             specs = specs_of(weights_of(build_model(config.model, vocabulary_size=tokenizer.size)))
+        needed = 2 * min(self.model_path.lstat().st_size, size_limit(specs))
+        require_memory(needed, torch.device("cpu"), what=f"{self.model_path}", remedy="use a machine with more")
         weights = self.read_weights(specs)  # before the model takes memory
         model = build_model(config.model, vocabulary_size=tokenizer.size)
         load_weights(model, weights)
@@ -195,7 +203,10 @@ class Run:
         return self._first_read[name]
 
     def _read(self, name: str) -> bytes:
-        return read_regular(self.path / name, limit=_LIMITS[name])
+        limit = _LIMITS[name]
+        if name == TOKENIZER:  # with room for many characters, which are all in it, whatever size is configured
+            limit = min(limit, 2**20 + 2**7 * self.config().tokenizer.vocabulary_size)
+        return read_regular(self.path / name, limit=limit)
 
     def _read_if_there(self, name: str) -> bytes | None:
         return self._read(name) if os.path.lexists(self.path / name) else None
@@ -211,23 +222,26 @@ class Run:
 
     def _append(self, name: str, *lines: str) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
-        with write_errors(self.path / name), os.fdopen(os.open(self.path / name, flags), "ab") as file:
+        with write_errors(self.path / name), os.fdopen(os.open(self.path / name, flags, 0o666), "ab") as file:
             file.write("".join(f"{line}\n" for line in lines).encode())
 
-    def metrics(self) -> list[dict[str, Any]]:
-        """The lines of the metrics; truncated lines and other records are skipped."""
-        records = []
-        for line in (self._read_if_there(METRICS) or b"").split(b"\n"):
+    def metrics(self) -> Iterator[dict[str, Any]]:
+        """The lines of the metrics, one at a time; truncated lines and other records are skipped."""
+        content = self._read_if_there(METRICS) or b""
+        if content.count(b"\n") > _MOST_LINES:
+            raise MachineError(f"{self.path / METRICS}: more than {_MOST_LINES:,} lines; delete it to do without")
+        for line in BytesIO(content):
             with suppress(ValueError):
-                record = from_json(line, allow_inf_nan=False)
-                if isinstance(record, dict) and type(record.get("step")) is int and type(record.get("kind")) is str:
-                    records.append(record)
-        return records
+                match from_json(line[:LONGEST_LINE], allow_inf_nan=False):
+                    case {"step": int(step), "kind": str()} as record if type(step) is int and 0 <= step < 2**53:
+                        yield record
 
     def forget_metrics_after(self, step: int) -> None:
         """Drop the lines of steps that training is about to repeat."""
-        kept = (json.dumps(record, ensure_ascii=False) for record in self.metrics() if record["step"] <= step)
-        write_atomically(self.path / METRICS, "".join(f"{line}\n" for line in kept).encode())
+        with replacing(self.path / METRICS) as file:
+            for record in self.metrics():
+                if record["step"] <= step:
+                    file.write(f"{json.dumps(record, ensure_ascii=False)}\n".encode())
 
     def clear(self) -> None:
         """Delete the files of the run, and nothing else that may lie in the directory."""

@@ -113,7 +113,7 @@ class MetricsLog:
             return None
         tokens = sum(step.target_tokens for step in self.steps)
         loss = sum(float(step.loss) * step.target_tokens for step in self.steps) / tokens
-        speed = tokens / sum(step.seconds for step in self.steps)
+        speed = tokens / max(sum(step.seconds for step in self.steps), 1e-9)  # some clocks stand still for a while
         window = WindowReport(report.step, report.epoch, loss, report.learning_rate, speed)
         self.steps = []
         self._write("training", asdict(window) | {"tokens_per_second": round(window.tokens_per_second, 1)})

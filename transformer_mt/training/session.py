@@ -167,7 +167,10 @@ def _initial_model(config: Config, device: torch.device, *, vocabulary_size: int
 
 def init_from_run(path: Path) -> InitFromConfig:
     """The configuration section of a run that begins with the run at `path`."""
-    return InitFromConfig(run=str(path.resolve()), weights=digest(weights_of(Run.open(path).load().model)))
+    place = str(path.resolve())
+    if place != place.encode(errors="replace").decode():
+        raise InputError(f"{place}: not UTF-8, as a configuration is; rename it")
+    return InitFromConfig(run=place, weights=digest(weights_of(Run.open(path).load().model)))
 
 
 def _load_pretrained(config: Config) -> TrainedModel:

@@ -57,7 +57,8 @@ def read_curves(run: Run) -> Curves:
     for record in run.metrics():
         for name, (kind, key) in CURVES.items():
             value: Any = record.get(key)
-            if record["kind"] == kind and type(value) in (int, float) and math.isfinite(value):  # a bool is no number
+            # A bool is no number, and what lies beyond these bounds, or NaN, no measurement.
+            if record["kind"] == kind and type(value) in (int, float) and (not value or 1e-30 < abs(value) < 1e30):
                 points[name].append((record["step"], float(value)))
     if not any(points.values()):
         raise InputError(f"{run.path}: nothing has been measured yet; train it with tmt train")
