@@ -15,6 +15,7 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import (
     LONGEST_LINE,
     bounded_lines,
+    make_directory,
     output_file,
     read_input,
     read_regular,
@@ -196,6 +197,24 @@ def test_the_output_keeps_the_mode_of_the_file_that_it_replaces(mode: int, tmp_p
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
 
 
+def test_what_a_run_is_made_of_is_its_owner_s_alone_to_write(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        make_directory(tmp_path / "run")
+        write_atomically(tmp_path / "run/file", b"")
+        write_output(tmp_path / "output", b"")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert modes == {"run": 0o755, "file": 0o644, "output": 0o666}
+
+
+def test_a_private_output_is_private_from_the_first_byte(tmp_path: Path) -> None:
+    (tmp_path / "out").touch(mode=0o600)
+    with output_file(tmp_path / "out"):
+        assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+
+
 @pytest.mark.usefixtures("umask")
 def test_a_new_output_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
     write_output(tmp_path / "out", b"new")
@@ -256,15 +275,35 @@ def test_a_file_that_may_not_be_written_is_not_replaced_either(tmp_path: Path) -
     assert os.listdir(tmp_path) == ["out"]
 
 
-def test_a_fifo_is_written_and_stays(tmp_path: Path) -> None:
+def test_a_fifo_that_has_a_reader_is_written_and_stays(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    read: list[str] = []
-    reader = Thread(target=lambda: read.append((tmp_path / "fifo").read_text()))
-    reader.start()
-    write_output(tmp_path / "fifo", b"new")
-    reader.join()
-    assert read == ["new"]
+    content = b"more than fits into it" * 10_000
+    read: list[bytes] = []
+    with open(os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK), "rb") as reading:
+        os.set_blocking(reading.fileno(), True)
+        reader = Thread(target=lambda: read.append(reading.read()))
+        with output_file(tmp_path / "fifo") as writing:
+            reader.start()
+            writing.write(content)
+        reader.join()
+    assert read == [content]
     assert (tmp_path / "fifo").is_fifo()
+
+
+def test_a_fifo_that_nobody_reads_is_one_line(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    problem = r"fifo: cannot be written \(No such device or address\); start its reader, or delete it$"
+    with pytest.raises(MachineError, match=problem):
+        write_output(tmp_path / "fifo", b"new")
+
+
+def test_an_output_is_not_where_standard_output_goes(tmp_path: Path) -> None:
+    program = "from pathlib import Path; from transformer_mt.files import write_output\n"
+    program += "write_output(Path('link'), b'new')"
+    (tmp_path / "link").symlink_to("out")
+    with (tmp_path / "out").open("w") as out:
+        ended = subprocess.run([sys.executable, "-c", program], stdout=out, stderr=-1, cwd=tmp_path, check=False)
+    assert b"InputError: link: standard output goes there too; give another name" in ended.stderr
 
 
 def test_a_name_of_an_open_file_is_appended_to(tmp_path: Path) -> None:

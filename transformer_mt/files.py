@@ -5,11 +5,13 @@ names, `read_input` and `output_file`, may be links and pipes. A new file is wri
 flushed and renamed: a crash leaves the old content or the new, and a link planted at either name is never followed.
 """
 
+import errno
 import os
 import re
 import secrets
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -40,6 +42,12 @@ def read_regular(path: Path, *, limit: int) -> bytes:
             status = os.fstat(file.fileno())
             _require_regular(path, status, limit)  # the file may have been exchanged
             return file.read(status.st_size)  # `limit` bytes would be allocated in advance
+
+
+def require_own(path: Path, status: os.stat_result) -> None:
+    """Raise `MachineError` for a file to be written in place, unless it is regular and has no other name."""
+    if not (stat.S_ISREG(status.st_mode) and status.st_nlink == 1):
+        raise MachineError(f"{path}: is a link or not a regular file; delete it")
 
 
 def require_directory(path: Path) -> None:
@@ -109,18 +117,20 @@ def write_atomically(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def new_file(path: Path, mode: int = 0o644) -> BinaryIO:
+    """A file that was not there. Those of a run are for their owner alone to write, whatever the umask allows."""
+    return open(path, "xb", opener=partial(os.open, mode=mode))
+
+
 @contextmanager
-def replacing(path: Path, *, mode: int | None = None) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
     """A new file that replaces `path`, or the link there, when the block ends without an error."""
     temporary = temporary_name(path)
     with write_errors(path):
-        opener = partial(os.open, mode=0o666 if mode is None else mode)
-        file = open(temporary, "xb", opener=opener)  # noqa: SIM115 - closed below
+        file = new_file(temporary, mode)
         unfinished.add(temporary)
         try:
             with file:
-                if mode is not None:  # the umask has taken some bits
-                    temporary.chmod(mode)
                 yield file
                 flush(file)
             temporary.replace(path)
@@ -138,15 +148,21 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise InputError(f"{path}: {path.parent} is not a directory; make it, or write elsewhere")
     with write_errors(path):
-        exists, folder, mode = path.exists(), path.parent.resolve(), None
+        exists, folder, mode = path.exists(), path.parent.resolve(), 0o666
         if (exists and not path.is_file()) or folder == Path("/dev") or folder.is_relative_to("/proc"):
-            with path.open("ab") as file:
+            # Opening a FIFO waits for its reader unless told not to.
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)), "ab") as file:
+                os.set_blocking(file.fileno(), True)
                 yield file
             return
         if exists:
             path.open("r+b").close()  # a file that may not be written is not replaced either
+            if sys.stdout is not None and os.path.samestat(path.stat(), os.fstat(1)):
+                raise InputError(f"{path}: standard output goes there too; give another name")
             mode = stat.S_IMODE(path.stat().st_mode)
         with replacing(path.resolve(), mode=mode) as file:
+            if exists:  # the umask has taken some bits
+                Path(file.name).chmod(mode)
             yield file
 
 
@@ -160,7 +176,7 @@ def make_directory(path: Path) -> None:
     """Make a directory with its parents where they are missing; their entries are flushed to disk."""
     missing = [directory for directory in (path, *path.parents) if not directory.exists()]
     for directory in reversed(missing):
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(0o755, exist_ok=True)
         flush_directory(directory.parent)
 
 
@@ -190,7 +206,8 @@ def write_errors(path: Path) -> Iterator[None]:
     except RecursionError:  # raised by `shutil.rmtree`
         raise MachineError(f"{path}: holds directories too deep to delete; delete it by hand") from None
     except OSError as error:
-        raise MachineError(f"{path}: cannot be written ({error.strerror}); check disk space and permissions") from None
+        remedy = "start its reader, or delete it" if error.errno == errno.ENXIO else "check disk space and permissions"
+        raise MachineError(f"{path}: cannot be written ({error.strerror}); {remedy}") from None
 
 
 def flush(file: BinaryIO) -> None:

@@ -98,6 +98,10 @@ def test_control_characters_are_escaped(trained: str, tmt: Tmt) -> None:
             ["--input", "a.de", "--target-file", "a.en"],
             "a.en: ends after 1 lines, the other file goes on; give as many of both",
         ),
+        (
+            ["--input", "-", "--target-file", "-"],
+            "--target-file: --input is stdin already; give a file for one of them",
+        ),
         (["--input", "b.de", "--target-file", "a.en"], "b.de:1: not UTF-8 at byte 0; save it as UTF-8"),
         (["--input", "c.de", "--target-file", "a.en"], "c.de:1: 201 tokens, the model takes at most 96; split it"),
         ([SOURCE, "--target", "x " * 200], "--target: 201 tokens, the model takes at most 96; split it"),

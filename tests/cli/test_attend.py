@@ -416,6 +416,7 @@ def test_the_help_names_every_method(tmt: Tmt) -> None:
         ),
         (["--json", "--stack", "crass"], "--stack: there is no 'crass'; did you mean cross?"),
         (["--figure", "a.txt"], "--figure a.txt: the name says no format; end it in .png, .pdf or .svg"),
+        (["--figure", "a.svg", "--npz", "./a.svg"], "--npz a.svg: --figure goes there too; give another name"),
         (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
         (["--layer", "2"], "--layer: there is no '2'; choose one of all, 1"),
     ],

@@ -107,11 +107,15 @@ def test_help_for_nobody_is_quiet() -> None:
 
 
 @pytest.mark.slow
-def test_results_that_find_no_room_are_one_line() -> None:
-    with open("/dev/full", "w") as full:
-        ended = subprocess.run([*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+@pytest.mark.parametrize(
+    ("limit", "place", "problem"),
+    [("unlimited", "/dev/full", "No space left on device"), ("0", "out", "File too large")],
+)
+def test_results_that_find_no_room_are_one_line(limit: str, place: str, problem: str) -> None:
+    shell = ["sh", "-c", f'ulimit -f {limit}; exec "$@" > {place}', "sh"]
+    ended = subprocess.run([*shell, *PROGRAM, "--help"], stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 3
-    assert ended.stderr == "tmt: error: standard output: No space left on device; check disk and permissions\n"
+    assert ended.stderr == f"tmt: error: standard output: {problem}; check disk and permissions\n"
 
 
 NO_MEMORY = "memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width"

@@ -101,6 +101,13 @@ def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: s
     assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
 
 
+def test_a_figure_and_numbers_need_two_files(tmt: Tmt, workplace: Path) -> None:
+    Path("a.npz").symlink_to("a.svg")
+    outcome = tmt("plot", "--positions", "--figure", "a.svg", "--npz", "a.npz")
+    assert (outcome.code, outcome.err) == (2, "tmt: error: --npz a.npz: --figure goes there too; give another name\n")
+    assert [path.name for path in workplace.iterdir()] == ["a.npz"]
+
+
 def test_hostile_names_of_runs_and_configurations_command_nothing(trained: str, own_run: Path, tmt: Tmt) -> None:
     evil = Path("\x1b[2J\u202e <script>x")
     own_run.rename(evil)

@@ -1,5 +1,6 @@
 import os
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from transformer_mt.errors import TmtError
 from transformer_mt.runs import directory
-from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, Run, newest_run
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TRAIN_LOG, Run, newest_run
 from transformer_mt.runs.weights import digest, pack, saved_sums, weights_of
 from transformer_mt.training.reports import ValidationReport
 from transformer_mt.translation.translator import Translator
@@ -204,6 +205,27 @@ def test_metrics_are_not_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / METRICS).symlink_to(tmp_path / "mine")
     assert "cannot be written" in problem(lambda: Run(tmp_path).log(1, {"kind": "training"}))
     assert (tmp_path / "mine").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("make", [Path.hardlink_to, Path.symlink_to])
+def test_a_log_of_another_name_is_not_appended_to(tmp_path: Path, make: Callable[[Path, Path], None]) -> None:
+    (tmp_path / "mine").write_bytes(b"mine")
+    make(tmp_path / TRAIN_LOG, tmp_path / "mine")
+    assert f"{TRAIN_LOG}: " in problem(lambda: Run(tmp_path).say("hello"))
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+
+
+def test_nobody_else_may_change_or_execute_a_run(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        session = opened(tmp_path / "run", "training.steps=4")
+        session.trainer.run.say("hello")
+        list(session.train())
+    finally:
+        os.umask(before)
+    paths = [tmp_path / "run", *(tmp_path / "run").rglob("*")]
+    modes = {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in paths}
+    assert modes == {(True, 0o755), (False, 0o644)}
 
 
 def test_what_crashes_left_half_written_goes_when_training_opens(tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ def align(
 
     if (input is None) != (target_file is None):
         raise InputError("--input, --target-file: each needs the other; give both")
+    if input == target_file == Path("-"):
+        raise InputError("--target-file: --input is stdin already; give a file for one of them")
     if input is not None and target_file is not None:
         if sentence is not None or options.npz is not None:
             raise InputError("--input: reads files of pairs and prints lines; leave SENTENCE and --npz out")

@@ -86,7 +86,7 @@ def attend(
 
     method = lookup(METHODS, shown.method, key="--method")
     if shown.figure is not None:
-        check_figure(shown.figure)
+        check_figure(shown.figure, npz=options.npz)
     loaded: list[LoadedSentence] = []
     for path in model or (None,):
         text = loaded[0].source if loaded else sentence  # the first run's sentence is that of all

@@ -51,7 +51,7 @@ def plot(
     if set and not (schedule or positions):
         raise InputError("--set: changes the configuration of --schedule or --positions; give one of them, or leave it")
     if figure is not None:
-        check_figure(figure)
+        check_figure(figure, npz=npz)
     paths = subjects or []
     if positions:
         if len(paths) > 1:

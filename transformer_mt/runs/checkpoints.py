@@ -28,6 +28,7 @@ from transformer_mt.files import (
     flush,
     flush_directory,
     make_directory,
+    new_file,
     read_regular,
     remove,
     require_directory,
@@ -187,10 +188,10 @@ def write_sealed(path: Path, files: Mapping[str, bytes]) -> None:
     with write_errors(path):
         make_directory(path.parent)
         require_directory(path.parent)
-        temporary.mkdir()
+        temporary.mkdir(0o755)
         try:
             for name, content in [*files.items(), (MANIFEST, json.dumps(sums, indent=1).encode())]:
-                with (temporary / name).open("xb") as file:
+                with new_file(temporary / name) as file:
                     file.write(content)
                     flush(file)
             flush_directory(temporary)

@@ -46,6 +46,7 @@ from transformer_mt.files import (
     remove,
     replacing,
     require_directory,
+    require_own,
     write_atomically,
     write_errors,
 )
@@ -221,8 +222,9 @@ class Run:
         self._append(TRAIN_LOG, *(f"{now} {line}" for line in lines))
 
     def _append(self, name: str, *lines: str) -> None:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
-        with write_errors(self.path / name), os.fdopen(os.open(self.path / name, flags, 0o666), "ab") as file:
+        path, flags = self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
+        with write_errors(path), os.fdopen(os.open(path, flags, 0o644), "ab") as file:
+            require_own(path, os.fstat(file.fileno()))
             file.write("".join(f"{line}\n" for line in lines).encode())
 
     def metrics(self) -> Iterator[dict[str, Any]]:

@@ -1,13 +1,12 @@
 """One training per directory: a lock that the system releases when its process ends, however that happens."""
 
 import os
-import stat
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from transformer_mt.errors import InputError, MachineError, TmtError
-from transformer_mt.files import write_errors
+from transformer_mt.errors import InputError, TmtError
+from transformer_mt.files import require_own, write_errors
 
 LOCK = "training.lock"
 
@@ -23,9 +22,9 @@ def acquire(directory: Path) -> bool:
     place, path = directory.resolve(), directory / LOCK
     if place in _held:
         return False
-    if os.path.lexists(path) and not (stat.S_ISREG((status := path.lstat()).st_mode) and status.st_nlink == 1):
-        raise MachineError(f"{path}: is a link or not a regular file; delete it")
-    lock = FileLock(path, timeout=0.1)  # `is_held` of another process takes the lock for a moment
+    if os.path.lexists(path):
+        require_own(path, path.lstat())
+    lock = FileLock(path, timeout=0.1, mode=0o644)  # `is_held` of another process takes it for a moment
     with write_errors(path):
         try:
             lock.acquire()

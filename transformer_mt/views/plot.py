@@ -230,8 +230,10 @@ _LARGEST = 60.0
 _MOST_NUMBERS = 1_000
 
 
-def check_figure(path: Path) -> None:
-    """Raise `InputError` for a name that is no PNG, PDF or SVG, and `MachineError` where matplotlib is missing."""
+def check_figure(path: Path, *, npz: Path | None) -> None:
+    """Raise `InputError` for a name that is no PNG, PDF or SVG, or --npz too; `MachineError` without matplotlib."""
+    if npz is not None and npz.resolve() == path.resolve():
+        raise InputError(f"--npz {npz}: --figure goes there too; give another name")
     if path.suffix.lower() not in _FORMATS:
         raise InputError(f"--figure {path}: the name says no format; end it in .png, .pdf or .svg")
     try:
