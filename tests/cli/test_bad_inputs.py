@@ -1,6 +1,7 @@
 """A person's mistake gets one line: where, what is wrong, what to do. Nothing on disk is lost or changed."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -11,6 +12,7 @@ import pytest
 from support.command_line import Tmt, contents, settings
 
 from transformer_mt.cli.lines import LONGEST_SENTENCE
+from transformer_mt.cli.terminal import note
 from transformer_mt.runs.directory import saved_steps
 
 TINY = " ".join(settings())
@@ -67,10 +69,13 @@ MISTAKES = [
     (f"{TRAIN} --learning-rate 0.01 --set schedule.factor=0.5", "schedule.learning_rate"),
     (f"{TRAIN} --epochs 3 --set schedule.name=cosine", "schedule.name"),
     (f"{TRAIN} --data ./nowhere", "./nowhere"),
+    (f"{TRAIN} --data ''", "--data"),
+    ("data --data ' '", "--data"),
+    ("evaluate --model run --data ''", "--data"),
     (f"{TRAIN} --data bultin", "bultin"),
     (f"{TRAIN} --run-dir data/train.de-en.tsv", "data/train.de-en.tsv"),
     (f"{TRAIN} --run-dir run --set model.width=18", "run"),
-    ("evaluate --model run --split tset", "--split"),
+    ("evaluate --model run --data data --split tset", "--split"),
     ("runs nowhere", "nowhere"),
     ("translate --model nowhere Ja", "nowhere"),
     ("translate --model data Ja", "data"),
@@ -106,6 +111,7 @@ PROBLEMS = [
     (f"{TRAIN} --set training.device=cuda:99", "device cuda:99", None),
     (f"{TRANSLATE} --device nonsense Ja", "device nonsense", None),
     (f"{TRANSLATE} --output /dev/full Ja", "/dev/full", None),
+    (f"{TRANSLATE} --output fifo Ja", "fifo", lambda: os.mkfifo("fifo")),
     (f"{TRANSLATE} Ja", "run/model.safetensors", cut("run/model.safetensors")),
     (f"{TRANSLATE} Ja", "run/tokenizer.model", cut("run/tokenizer.model")),
 ]
@@ -189,6 +195,19 @@ def test_what_a_message_quotes_cannot_command_the_terminal(tmt: Tmt) -> None:
     outcome = tmt("translate", "--model", "\x1b[31mred\n", "Ja")
     assert "\x1b" not in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_a_message_keeps_its_place_and_its_remedy_however_long_its_value(
+    own_run: Path, tmt: Tmt, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = tmt("config", "--set", f"model.width={'9' * 100_000}x")
+    assert outcome.err.startswith("tmt: error: --set model.width=999")
+    assert outcome.err.endswith("9x'; correct the value\n")
+    (own_run / "config.toml").write_text(f"format = '{'x' * 100_000}'")
+    listed = tmt("runs", str(own_run))
+    note("x" * 100_000)
+    remarks = capsys.readouterr().err
+    assert all(1_000 < len(text) < 2_100 for text in (outcome.err, listed.out, remarks))
 
 
 BAD_LINES = b"Ja\n" + f"{LONG}\n".encode() + b"B\xfcsche\n\n" + b"a" * (LONGEST_SENTENCE + 1) + b"\nJa\n"

@@ -1,7 +1,7 @@
 import time
 import unicodedata
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 import pytest
@@ -19,6 +19,15 @@ ACUTE, DOT_BELOW, RING = "\u0301", "\u0323", "\u030a"
 
 def test_blanks_and_control_characters_become_one_space() -> None:
     assert normalize("\ufeff  Ein\tHund \u00a0\x00\r\n bellt\u3000.\x07\n") == "Ein Hund bellt ."
+
+
+def test_a_corpus_that_takes_long_is_counted_aloud(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = count()
+    monkeypatch.setattr("transformer_mt.corpus.cleaning.monotonic", lambda: next(seconds))
+    Corpus.from_pairs({"train": [("", "")] * 19_999 + [("a", "b")]})
+    assert caplog.messages == [f"tmt: {number} pairs read; reading on" for number in ("6,000", "11,000")]
 
 
 def test_joiners_inside_words_stay() -> None:

@@ -3,11 +3,13 @@
 import gzip
 import lzma
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from support.data_files import load, texts, write
+from pyarrow import table
+from pyarrow.parquet import write_table
+from support.data_files import json_array, jsonl, load, texts, write
 
 from transformer_mt.corpus import data_file
 from transformer_mt.errors import InputError, TmtError
@@ -24,6 +26,7 @@ def pair(source: bytes, target: bytes = ENGLISH) -> Files:
 
 # The files (a function makes what is no plain file), what `--data` names, and the beginning of the message; all paths
 # are those of the test's folder, `{x}`.
+WIDE = ": cannot be read (over 5,000 columns or 64 levels, where two texts are enough); correct the file"
 PAIR, TSV = "{x}/a.de,{x}/a.en", "{x}/a.tsv"
 REFUSED: dict[str, tuple[Files, str, str]] = {
     "one line too few": (pair(TEXT + b"drei\n"), PAIR, "{x}/a.de: 3 lines, but {x}/a.en has 2;"),
@@ -59,6 +62,28 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/a.tsv: two texts are expected, and line 1 has 5 columns;",
     ),
     "a CSV without the columns": ({"a.csv": b"q,a\nja,yes\n"}, "{x}/a.csv", "{x}/a.csv: needs the columns de and en,"),
+    "a CSV of too many columns": ({"a.csv": b"de,en" + b",x" * 5_000}, "{x}/a.csv", "{x}/a.csv" + WIDE),
+    "a long line in a CSV": ({"a.csv": b"\nde,en\n" + b"x," * 5_001}, "{x}/a.csv", "{x}/a.csv" + WIDE),
+    "a Parquet file of too many columns": (
+        {"a.parquet": lambda path: write_table(table({str(number): ["x"] for number in range(5_001)}), path)},
+        "{x}/a.parquet",
+        "{x}/a.parquet" + WIDE,
+    ),
+    "a JSON object of too many keys": (
+        {"a.json": b"{" + b", ".join(b'"%d" : 1' % number for number in range(5_001)) + b"}"},
+        "{x}/a.json",
+        "{x}/a.json" + WIDE,
+    ),
+    "keys of JSON that differ from line to line": (
+        {"a.jsonl": b"".join(b'{"%d": {"%d": 1}}\n' % (number, -number) for number in range(2_501))},
+        "{x}/a.jsonl",
+        "{x}/a.jsonl" + WIDE,
+    ),
+    "objects in objects": ({"a.jsonl": b'{"a":' * 99_999 + b"1" + b"}" * 99_999}, "{x}/a.jsonl", "{x}/a.jsonl" + WIDE),
+    "lists in lists": ({"a.json": b'{"a":' + b"[" * 64 + b"]" * 64 + b"}"}, "{x}/a.json", "{x}/a.json" + WIDE),
+    "objects in objects, line by line": ({"a.json": b'{"a":\n' * 100_000}, "{x}/a.json", "{x}/a.json" + WIDE),
+    "nothing": ({}, "", "--data: no such file or folder; give builtin, a hub data set"),
+    "blanks": ({}, " ", "--data: no such file or folder; give builtin, a hub data set"),
     "three languages": (
         {"d/train.de": TEXT, "d/train.en": ENGLISH, "d/train.fr": ENGLISH},
         "{x}/d",
@@ -197,6 +222,15 @@ def test_a_line_ends_at_a_newline_alone_and_holds_anything_else(tmp_path: Path, 
     assert texts(corpus, "test") == [(text, "yes")]
     controls = {"a bare carriage return", "a line separator", "a NUL", "a next-line character", "a form feed"}
     assert corpus.reports["test"].found["control"] == (name in controls)
+
+
+@pytest.mark.parametrize(("name", "make"), [("a.json", json_array), ("a.jsonl", jsonl)])
+def test_brackets_and_colons_in_the_texts_of_json_are_text(
+    tmp_path: Path, name: str, make: Callable[[Sequence[tuple[str, str]]], bytes]
+) -> None:
+    pairs = [(f'"{{[\\{number}" : ["', "[{" * 99) for number in range(5_001)]
+    (tmp_path / name).write_bytes(make(pairs))
+    assert texts(load(tmp_path / name, need="test"), "test") == pairs
 
 
 @pytest.mark.parametrize("quoted", [b'"ja\tyes\n', b'ja\t"yes"\n', b'j""a\tyes\n'])

@@ -90,6 +90,11 @@ def test_a_stream_of_nothing_is_one_line(tmp_path: Path) -> None:
     pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig())
     with pytest.raises(InputError, match=r"x\.tsv: no pairs to train on; correct the data or raise data\.max_words"):
         pairs.block(0)
+    part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", b"a\tx\n")))
+    pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig(), skipped=2)
+    problem = r"x\.tsv: no pairs to train on beyond the first 2, for validation; set data\.streaming=false, correct"
+    with pytest.raises(InputError, match=problem):
+        pairs.block(0)
 
 
 def test_what_takes_the_whole_corpus_cannot_be_left_out_of_a_stream(tmp_path: Path) -> None:

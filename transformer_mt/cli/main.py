@@ -97,11 +97,11 @@ def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
     """Print the error on stderr. Of several processes, the main one reports the errors that all of them meet."""
     from contextlib import suppress
 
-    from transformer_mt.views.text import escape_controls
+    from transformer_mt.views.text import message_line
 
     rank = os.environ.get("RANK", "0")
     if rank == "0" or code not in _REPORTED_ONCE:
         place = "" if rank == "0" else f"rank {rank}: "
         with suppress(OSError):  # there is no other place to say it
-            print(f"tmt: error: {place}{escape_controls(message)}", file=sys.stderr)
+            print(f"tmt: error: {place}{message_line(message)}", file=sys.stderr)
     return code

@@ -57,7 +57,7 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
     for override in overrides or []:
         _require_utf8(override, option="--set")
     config = load_config(path, overrides or [])
-    corpus = absolute(data or config.data.corpus)
+    corpus = absolute(config.data.corpus if data is None else data)
     _require_utf8(corpus, option="--data")
     mixture = {absolute(name): weight for name, weight in config.data.mixture.items()}
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})

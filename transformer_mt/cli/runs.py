@@ -13,7 +13,7 @@ from typer import Argument
 from transformer_mt.cli.options import RUNS, Json
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError, TmtError
-from transformer_mt.views.text import escaped_json, rendered, table
+from transformer_mt.views.text import escaped_json, message_line, rendered, table
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
 # The state of a run that tmt heads --prune wrote, and that has no training of its own.
@@ -102,7 +102,7 @@ def _lines(records: list[dict[str, Any]]) -> Iterator[str]:
     yield from (line.plain for line in rendered(grid, width=10_000) if sound)
     for record in records:
         if error := record.get("error", ""):  # most messages begin with a path inside the run
-            yield error if error.startswith(record["run"]) else f"{record['run']}: {error}"
+            yield message_line(error if error.startswith(record["run"]) else f"{record['run']}: {error}")
 
 
 def _row(record: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from transformer_mt.views.text import escape_controls
+from transformer_mt.views.text import escape_controls, message_line
 
 if TYPE_CHECKING:  # `tmt --help` does not wait for rich
     from rich.console import Console
@@ -22,7 +22,7 @@ def note(*lines: str) -> None:
     """Remarks on stderr, each one line. Write errors are ignored."""
     with suppress(OSError):
         for line in lines:
-            print(f"tmt: {escape_controls(line)}", file=sys.stderr)
+            print(f"tmt: {message_line(line)}", file=sys.stderr)
 
 
 def result(*lines: "str | Text") -> None:

@@ -221,5 +221,6 @@ def _repeated(
             if count > start:
                 yield pair
         if not count:
-            raise InputError(f"{source.name}: no pairs to train on; correct the data or raise data.max_words")
+            beyond = f" beyond the first {skipped}, for validation; set data.streaming=false," if skipped else ";"
+            raise InputError(f"{source.name}: no pairs to train on{beyond} correct the data or raise data.max_words")
         start = max(start - count, 0) % count

@@ -3,6 +3,7 @@
 `describe` names the problems, in the order in which they are looked for.
 """
 
+import logging
 import math
 import re
 import unicodedata
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from time import monotonic
 from typing import get_args
 
 import numpy as np
@@ -26,6 +28,7 @@ PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 ALWAYS_REMOVED: frozenset[Problem] = frozenset(("empty", "long"))
 # Problems that show only when all pairs have been seen.
 OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap"))
+_LOG = logging.getLogger(__name__)
 EXAMPLES, _LONGEST_EXAMPLE = 3, 200
 
 # Control characters and byte-order marks are never content; Python's \s has the other blanks.
@@ -116,8 +119,12 @@ class Cleaner:
         self._taken = array("Q")  # of each pair taken: its number, its hash, and the script of either side
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-        """Yield the pairs that no problem of their own leaves out, with blanks normalised."""
+        """Yield the pairs that no problem of their own leaves out, with blanks normalised; count aloud if it lasts."""
+        start, patience = monotonic(), 5.0
         for self._read, pair in enumerate(pairs, start=1):
+            if self._read % 1_000 == 0 and monotonic() > start + patience:
+                _LOG.warning("tmt: %s pairs read; reading on", f"{self._read:,}")
+                patience *= 2
             clean = normalized(pair)
             for problem in _problems(pair, clean, self._config):
                 self._counts[problem] += 1

@@ -1,7 +1,7 @@
 """Loading a corpus: built in, from files, a folder, or a data set on the hub."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,8 +28,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
 # How a file that holds both sides is opened, by its form.
-OPENERS: dict[str, Callable[[DataFile], SplitSource]] = dict.fromkeys(TABLES, table_file)
-OPENERS |= {"tsv": TabSeparated, "txt": TabSeparated}
+OPENERS = {**dict.fromkeys(TABLES, table_file), "tsv": TabSeparated, "txt": TabSeparated}
 
 # The split that a usual name stands for.
 USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"), "test": "test"}
@@ -207,7 +206,7 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
             names = ", ".join(file.path.name for file in files)
             raise InputError(f"{folder}: {names}: files of one split and language; keep one table, or one text a side")
         if texts or tables:
-            splits[stem] = _parallel(texts) if texts else _open_table(tables[0])
+            splits[stem] = ParallelText(texts) if texts else _open_table(tables[0])
     names = ", ".join(sorted(aside)[:9])
     if not splits:
         raise InputError(f"{folder}: no data, but {names or 'nothing'}; {FORMS}")
@@ -219,15 +218,9 @@ def _open_files(paths: tuple[Path, ...]) -> SplitSource:
     files = list(map(DataFile.named, paths))
     if len(files) == 1:
         return _open_table(files[0])
-    for file in files:
-        if file.form in TABLES:
-            raise InputError(f"{file.path}: a table, which holds both sides; give it alone, or a pair of plain texts")
-    return _parallel(files)
-
-
-def _parallel(files: list[DataFile]) -> ParallelText:
-    languages = tuple(language for file in files for language in file.languages)
-    return ParallelText(tuple(files), languages if len(set(languages)) >= 2 else ())
+    if tables := [file.path for file in files if file.form in TABLES]:
+        raise InputError(f"{tables[0]}: a table, which holds both sides; give it alone, or a pair of plain texts")
+    return ParallelText(files)
 
 
 def _open_table(file: DataFile) -> SplitSource:

@@ -84,7 +84,7 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
     path = Path(os.path.expanduser(corpus))
     if corpus == BUILTIN:
         return BUILTIN
-    if path.exists():
+    if corpus.strip() and path.exists():
         return path if path.is_dir() else (path,)
     files = _files(corpus)
     if len(files) > 2:
@@ -96,7 +96,8 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
     if (match := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
         return Hub(**match.groupdict())
     near = suggest(corpus, [BUILTIN])
-    raise InputError(f"{corpus}: no such file or folder; {near if near.startswith('did you') else FORMS}")
+    remedy = near if near.startswith("did you") else FORMS
+    raise InputError(f"{corpus.strip() or '--data'}: no such file or folder; {remedy}")
 
 
 def _files(corpus: str) -> list[Path]:
@@ -106,10 +107,8 @@ def _files(corpus: str) -> list[Path]:
 
 def absolute(corpus: str) -> str:
     """The corpus's name with absolute paths."""
-    paths = [
-        Path(os.path.expanduser(part.strip())) for part in ([corpus] if Path(corpus).exists() else corpus.split(","))
-    ]
-    if corpus == BUILTIN or not all(path.exists() for path in paths):
+    paths = [Path(corpus)] if Path(corpus).exists() else _files(corpus)
+    if corpus.strip() in ("", BUILTIN) or not all(path.exists() for path in paths):
         return corpus
     return ",".join(str(path.resolve()) for path in paths)
 

@@ -1,11 +1,14 @@
 """CSV, JSON and Parquet, and data sets of the hub, as the library `datasets` reads them."""
 
+import csv
 import os
+import re
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
 NESTED = "translation"
 ROWS_AT_A_TIME = 1_000
 
+# Columns, or different keys at any depth; and how deep they are nested, where Arrow would refuse them too.
+_MOST_COLUMNS, _DEEPEST = 5_000, 64
+# A string of JSON, which may be a key, or a bracket.
+_TOKENS = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)(?:"\s*(:)?)?|[][{}]')
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
 
 
@@ -101,11 +108,34 @@ def _load_file(file: DataFile) -> Any:
 
     path, form, options = file.plain, "json" if file.form == "jsonl" else file.form, {}
     with cache_folder() as folder, TemporaryDirectory(dir=folder) as own, library_problems(str(file.path)):
+        _require_simple(path, form)
         if form == "csv":  # every cell is the text it is, also `7` and `NA`
             strings = Features({str(column): Value("string") for column in read_csv(path, nrows=0).columns})
             options = {"features": strings, "na_filter": False}
         # Rows are read once, cleaned and cached by us: the library need not store them too.
         return load_dataset(form, data_files=str(path), split="train", streaming=True, cache_dir=own, **options)
+
+
+def _require_simple(path: Path, form: str) -> None:
+    """Raise `ValueError` for rows with which the library would crash, or be busy for minutes."""
+    depth, columns = 0, set[Any]()
+    if form == "parquet":
+        from pyarrow.parquet import read_metadata
+
+        columns.update(range(read_metadata(path).num_columns))
+    with path.open("rb") as lines:
+        if form == "csv":
+            rows = csv.reader(line.decode(errors="replace") for line in lines)
+            columns.update(*(range(len(row)) for row in islice(rows, 10)))
+        for token in chain.from_iterable(map(_TOKENS.finditer, lines if form == "json" else ())):
+            if token.lastindex == 2:
+                columns.add(token[1])
+            elif not token.lastindex:
+                depth = max(depth + (1 if token[0] in b"[{" else -1), 0)
+            if len(columns) > _MOST_COLUMNS or depth > _DEEPEST:
+                break
+    if len(columns) > _MOST_COLUMNS or depth > _DEEPEST:
+        raise ValueError(f"over {_MOST_COLUMNS:,} columns or {_DEEPEST} levels, where two texts are enough")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Plain parallel text and TSV, read strictly: UTF-8, a line ends at `\\n` alone, a tab separates, nothing is quoted."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -35,12 +35,13 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
 class ParallelText(SplitSource):
     """Files whose lines are translations of each other, and their languages, or none where the names say none."""
 
-    def __init__(self, files: tuple[DataFile, ...], languages: tuple[str, ...]) -> None:
+    def __init__(self, files: Sequence[DataFile]) -> None:
         first, *others = (file.path for file in files)
         names = (path.name if path.parent == first.parent else str(path) for path in others)
-        identity = ["text", *languages, *(file.identity[-1] for file in files)]
+        languages = tuple(language for file in files for language in file.languages)
+        self._files, self._languages = files, languages if len(set(languages)) >= 2 else ()
+        identity = ["text", *self._languages, *(file.identity[-1] for file in files)]
         super().__init__(" and ".join([str(first), *names]), identity)
-        self._files, self._languages = files, languages
 
     @override
     def languages(self) -> tuple[str, ...]:
@@ -53,7 +54,7 @@ class ParallelText(SplitSource):
             if missing := [language for language in columns.languages if language not in self._languages]:
                 have = f"{' and '.join(self._languages)} by their names, but not {missing[0]}"
                 raise InputError(f"{self.name}: {have}; set data.source_language and data.target_language")
-            files = tuple(self._files[self._languages.index(language)] for language in columns.languages)
+            files = [self._files[self._languages.index(language)] for language in columns.languages]
         for source, target in zip_longest(*map(text_lines, files)):
             if source is None or target is None:
                 one, other = (f"{sum(1 for _ in text_lines(file)):,}" for file in files)

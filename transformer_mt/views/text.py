@@ -27,6 +27,12 @@ def escape_controls(text: str) -> str:
     return "".join(map(_visible, text))
 
 
+def message_line(text: str) -> str:
+    """Such a line for a message; of one too long to read, the beginning and the end, a place and a remedy."""
+    line = escape_controls(text)
+    return line if len(line) <= 2_000 else f"{line[:1_000]} … {line[-1_000:]}"
+
+
 def escaped_json(value: Any) -> str:
     """The value as a line of JSON in which such characters are `\\uXXXX`, so that a reader gets them back."""
     text = json.dumps(value, ensure_ascii=False)
