@@ -3,12 +3,15 @@
 `torchrun` starts them and leaves rank and world size in the environment.
 """
 
+import multiprocessing
 import os
 import re
+import socket
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from datetime import timedelta
+from multiprocessing.pool import ThreadPool
 from typing import Any, TypeVar
 
 import torch
@@ -17,13 +20,17 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from typing_extensions import override
 
-from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.errors import MachineError, TmtError
 
 T = TypeVar("T")
 Number = TypeVar("Number", int, float, Tensor)
 
 # Before a process is given up: within a step or a validation, and while it loads, encodes or writes for all.
 TIMEOUT, LONG_TIMEOUT = timedelta(minutes=15), timedelta(hours=24)
+# Seconds until all processes must have met; they are started together, and loading torch may take one of them long.
+MEETING = 60.0
+
+_REMEDY = "start all processes together with torchrun, or unset WORLD_SIZE to train with one"
 
 # Messages of gloo, NCCL and torch's store when another process is gone or silent; they have no common class.
 _LOST = re.compile(r"gloo|NCCL|[Cc]onnection (closed|reset|refused)|Broken pipe|[Tt]imed out|ProcessGroup|TCPStore")
@@ -64,17 +71,12 @@ class Distributed:
         """The model to train with: its gradients are summed over all processes."""
         return model
 
-    def no_sync(self, wrapped: nn.Module) -> AbstractContextManager[object]:
-        """A context in which gradients of a wrapped model accumulate, to be summed by a later backward pass."""
-        return wrapped.no_sync() if isinstance(wrapped, DistributedDataParallel) else nullcontext()
-
 
 class ProcessGroup(Distributed):
     """Processes joined by `torch.distributed`: gloo for main memory, NCCL for Nvidia's GPUs."""
 
-    def __init__(self) -> None:
-        self.rank, self.world_size = dist.get_rank(), dist.get_world_size()
-        self.local_rank = _from_environment("LOCAL_RANK", 0)
+    def __init__(self, local_rank: int) -> None:
+        self.rank, self.world_size, self.local_rank = dist.get_rank(), dist.get_world_size(), local_rank
         self.can_interrupt = False
         self._group = dist.new_group(backend="gloo", timeout=TIMEOUT)
         self._patient_group = dist.new_group(backend="gloo", timeout=LONG_TIMEOUT)
@@ -123,27 +125,18 @@ class ProcessGroup(Distributed):
     @override
     def wrap(self, model: nn.Module) -> nn.Module:
         device = next(model.parameters()).device
+        gpus = [device] if device.type == "cuda" else None
         # torch 2.13 has begun to replace `device_ids`, and 2.11 knows nothing else.
         with warnings.catch_warnings(action="ignore", category=FutureWarning):
-            wrapped = DistributedDataParallel(
-                model,
-                device_ids=[device] if device.type == "cuda" else None,
-                broadcast_buffers=False,
-                gradient_as_bucket_view=True,
-            )
+            wrapped = DistributedDataParallel(model, gpus, broadcast_buffers=False, gradient_as_bucket_view=True)
         wrapped.register_comm_hook(None, _sum_gradients)
         return wrapped
 
     def _make_where(self, is_here: bool, make: Callable[[], T]) -> Any:
         """The value where `is_here` is true, and None elsewhere; return when all these processes have made theirs."""
-        made: list[T | None] = [None]
-
-        def make_here() -> None:
-            if is_here:
-                made[0] = make()
-
-        self.all_gather(make_here, self._patient_group)
-        return made[0]
+        made: list[T] = []
+        self.all_gather(lambda: made.append(make()) if is_here else None, self._patient_group)
+        return made[0] if is_here else None
 
 
 def _sum_gradients(_: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:  # type: ignore[name-defined]
@@ -156,20 +149,23 @@ def _sum_gradients(_: object, bucket: dist.GradBucket) -> torch.futures.Future[T
 def join_processes() -> Iterator[Distributed]:
     """The processes that `torchrun` started together with this one; without `torchrun`, this one alone.
 
-    Inside, the loss of another process is a `MachineError`.
+    Inside, the loss of another process is a `MachineError`, and so is an environment in which they cannot meet.
     """
-    world_size = _from_environment("WORLD_SIZE", 1)
+    world_size = _from_environment("WORLD_SIZE", range(1, 10**6), "1")
     if world_size == 1:
         yield Distributed()
         return
+    rank = _from_environment("RANK", range(world_size))
+    local_rank = _from_environment("LOCAL_RANK", range(world_size), "0")
+    host, port = os.environ.get("MASTER_ADDR", ""), _from_environment("MASTER_PORT", range(1, 2**16))
     try:
-        # gloo also where there are GPUs, so that exchanging plain numbers never waits for one.
-        dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=TIMEOUT)
-        yield ProcessGroup()
-    except ValueError as error:
-        if "environment variable" not in str(error):
-            raise
-        raise InputError(f"WORLD_SIZE: is {world_size}, but {error}; start the processes with torchrun") from None
+        with ThreadPool(1) as thread:  # torch waits for ever for the answer of another program that has the port
+            thread.apply_async(_meet, (host, port, rank, world_size)).get(MEETING)
+    except (multiprocessing.TimeoutError, OSError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0][:200] or f"waited {MEETING:.0f} seconds"
+        raise MachineError(f"MASTER_ADDR: not all processes met at {host}:{port} ({reason}); {_REMEDY}") from None
+    try:
+        yield ProcessGroup(local_rank)
     except RuntimeError as error:
         if not _LOST.search(str(error)):
             raise
@@ -178,8 +174,23 @@ def join_processes() -> Iterator[Distributed]:
     dist.destroy_process_group()
 
 
-def _from_environment(variable: str, default: int) -> int:
-    text = os.environ.get(variable, str(default))
-    if not text.isdecimal():
-        raise InputError(f"{variable}: {text!r} is not a number; unset it, or start with torchrun")
+def _meet(host: str, port: int, rank: int, world_size: int) -> None:
+    """Join the other processes. Those of one machine listen on its loopback address alone."""
+    serves, fd = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True", None  # else torchrun serves
+    if host in ("localhost", "127.0.0.1", "::1"):
+        loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback)
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", loopback)
+        if serves:
+            fd = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).detach()
+    store = dist.TCPStore(host, port, world_size, serves, TIMEOUT, master_listen_fd=fd)  # type: ignore[attr-defined]
+    # gloo also where there are GPUs, so that exchanging plain numbers never waits for one.
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=world_size, timeout=TIMEOUT)
+
+
+def _from_environment(variable: str, numbers: range, default: str = "") -> int:
+    text = os.environ.get(variable) or default
+    if not (re.fullmatch(r"[0-9]{1,9}", text) and int(text) in numbers):
+        raise MachineError(f"{variable}: {text[:40]!r} is no number from {numbers[0]} to {numbers[-1]}; {_REMEDY}")
     return int(text)

@@ -40,6 +40,32 @@ def test_help_is_plain_text_of_at_most_80_columns(command: list[str], tmt: Tmt) 
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.parametrize(
+    ("environment", "command", "said", "waits"),
+    [
+        ({"RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "4"}, "runs", "tmt: error: nowhere: ", False),
+        ({"RANK": "3", "LOCAL_RANK": "1"}, "train", "tmt: error: nowhere: ", False),
+        ({"RANK": "3", "LOCAL_RANK": "0", "WORLD_SIZE": "4"}, "train", "tmt: error: rank 3: nowhere: ", False),
+        ({"RANK": "\x1b[31m", "WORLD_SIZE": "4"}, "train", "tmt: error: rank ␛[31m: nowhere: ", False),
+        ({"RANK": "3", "LOCAL_RANK": "x", "WORLD_SIZE": "4"}, "train", "tmt: error: rank 3: nowhere: ", False),
+        ({"RANK": "3", "LOCAL_RANK": "10", "WORLD_SIZE": "40"}, "train", "tmt: error: rank 3: nowhere: ", True),
+    ],
+)
+def test_only_processes_that_train_together_and_are_not_the_first_here_wait_to_say_the_same(
+    environment: dict[str, str], command: str, said: str, waits: bool, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
+        monkeypatch.setenv(name, environment.get(name, ""))
+        if name not in environment:
+            monkeypatch.delenv(name)
+    outcome = tmt(command, "nowhere")
+    assert outcome.code == 2
+    assert outcome.err.startswith(said)
+    assert bool(waited) == waits
+
+
 def test_without_a_command_the_help_comes(tmt: Tmt) -> None:
     bare = tmt()
     assert bare == tmt("--help")

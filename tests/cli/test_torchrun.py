@@ -113,6 +113,15 @@ def test_a_signal_to_one_process_stops_all(data: str) -> None:
     assert saved_steps(Path("run/checkpoints")) == [3, 5]
 
 
+@pytest.mark.usefixtures("failing")
+def test_a_mistake_is_one_line_even_where_the_first_process_is_the_last_to_meet_it(data: str) -> None:
+    Path("faults/sitecustomize.py").write_text("import os, time\ntime.sleep(3 * (os.environ.get('RANK') == '0'))")
+    wrong = [*command(data), "--set", "training.batch_tokens=nonsense"]
+    done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST)
+    (line,) = ours(done.stderr)
+    assert line.startswith("tmt: error: --set training.batch_tokens=nonsense")
+
+
 def test_a_mistake_is_one_line_and_nothing_is_written(data: str, workplace: Path) -> None:
     wrong = [*command(data), "--set", "training.batch_tokens=nonsense"]
     done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST)
@@ -128,12 +137,36 @@ def test_check_is_for_a_single_process(data: str, tmt: Tmt, monkeypatch: pytest.
     assert (outcome.code, outcome.err.split(": ")[2]) == (2, "--check")
 
 
-@pytest.mark.parametrize("environment", [{"WORLD_SIZE": "many"}, {"WORLD_SIZE": "2"}])
+@pytest.mark.parametrize(("variable", "environment"), [("WORLD_SIZE", {"WORLD_SIZE": "many"}), ("RANK", {})])
 def test_an_incomplete_environment_is_one_line(
-    environment: dict[str, str], data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+    variable: str, environment: dict[str, str], data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in environment.items():
+    for name, value in {"WORLD_SIZE": "2", **environment}.items():
         monkeypatch.setenv(name, value)
     outcome = tmt("train", "--data", data)
-    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
-    assert outcome.err.startswith("tmt: error: WORLD_SIZE: ")
+    assert (outcome.code, outcome.err.count("\n")) == (3, 1)
+    assert outcome.err.startswith(f"tmt: error: {variable}: ")
+
+
+def test_torch_writes_nothing_of_a_host_that_does_not_exist(data: str) -> None:
+    program = """
+import transformer_mt.cli.main as cli
+run = cli.run
+def hurried(arguments):
+    import transformer_mt.distributed
+    transformer_mt.distributed.MEETING = 3.0
+    return run(arguments)
+cli.run = hurried
+cli.main()
+"""
+    others = {"WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "no\x1b[31m.invalid", "MASTER_PORT": "9"}
+    done = subprocess.run(
+        [sys.executable, "-c", program, "train", "--data", data],
+        env=os.environ | others | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+    assert done.stderr.startswith("tmt: error: rank 1: MASTER_ADDR: ")
+    assert "\x1b" not in done.stderr

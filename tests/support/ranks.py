@@ -96,6 +96,13 @@ def sums(distributed: Distributed, folder: Path) -> Any:
     )
 
 
+def listening(distributed: Distributed, folder: Path) -> Any:
+    """The addresses at which this process listens, as Linux writes them."""
+    ours = {os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists() or link.is_symlink()}
+    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
+    return [row[1].partition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in ours]
+
+
 def exchanges(distributed: Distributed, folder: Path) -> Any:
     def late() -> float:
         time.sleep(0.3 * distributed.is_main)
@@ -275,9 +282,8 @@ def idle_expert(distributed: Distributed, folder: Path) -> Any:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    sums, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions, validation,
-    resumption, single_continued, refused, divergence,
-    idle_expert,
+    sums, listening, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions,
+    validation, resumption, single_continued, refused, divergence, idle_expert,
 )  # fmt: skip
 
 

@@ -47,6 +47,12 @@ def test_sums_are_the_same_in_all(found: list[dict[str, Any]]) -> None:
         assert isinstance(whole, int)
 
 
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="the sockets of a process are read as on Linux")
+def test_processes_of_one_machine_listen_where_no_other_machine_can_reach_them(found: list[dict[str, Any]]) -> None:
+    for addresses in both(found, "listening"):
+        assert set(addresses) == {"0100007F"}
+
+
 def test_what_each_makes_and_what_the_first_makes_is_known_to_all(found: list[dict[str, Any]]) -> None:
     (gathered, first, time), (also_gathered, also_first, later) = both(found, "exchanges")
     assert gathered == also_gathered == [0, 1]

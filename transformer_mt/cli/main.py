@@ -11,9 +11,8 @@ PIPE_CLOSED = 141
 BAD_ENVIRONMENT = 3
 OUR_FAULT = 70
 
-# Every process of a training that was started by torchrun meets these, so the main one reports them for all.
-_REPORTED_ONCE = (2, 4)
-_LONGEST_REASON = 200
+# Every process of a training meets these. The first of a machine says so at once, whereupon torchrun ends the others.
+_MET_BY_ALL, _SECONDS_FOR_THE_FIRST = (2, 4), 10.0
 
 
 def main() -> None:
@@ -27,6 +26,7 @@ def main() -> None:
     os.environ.pop("TORCH_LOGS", None)  # torch would write among our lines, and not start with a name unknown to it
     import gc
 
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # or torch writes to the terminal on its own, unescaped
     streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: closed
     for stream in streams:
         stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")  # type: ignore[union-attr]
@@ -45,6 +45,9 @@ def run(arguments: list[str]) -> int:
     """Run one command; the exit code is 0, that of a `TmtError`, 3, 70 for a fault of ours, or 128 + a signal."""
     from transformer_mt.errors import TmtError
 
+    if arguments[:1] != ["train"] or os.environ.get("WORLD_SIZE", "1") in ("", "1"):  # no rank of this process
+        os.environ.pop("RANK", None)
+        os.environ.pop("LOCAL_RANK", None)
     try:
         from transformer_mt.cli.app import invoke
 
@@ -71,7 +74,7 @@ def _unexpected(error: BaseException) -> int:
         return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
     if isinstance(error, OSError) and error.errno is not None:
         return _fail(f"{error.filename or 'standard output'}: {error.strerror}; check disk and permissions")
-    reason = (str(error).strip().splitlines() or ["no reason given"])[0][:_LONGEST_REASON]
+    reason = (str(error).strip().splitlines() or ["no reason given"])[0][:200]
     is_ours = isinstance(error, ImportError) and (error.name or "").startswith("transformer_mt")
     if isinstance(error, ImportError | OSError) and not is_ours:
         return _fail(f"a library cannot be loaded ({reason}); free memory, or install tmt anew")
@@ -94,14 +97,16 @@ def _report(error: BaseException) -> str:
 
 
 def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
-    """Print the error on stderr. Of several processes, the main one reports the errors that all of them meet."""
+    """Print the error on stderr."""
+    import time
     from contextlib import suppress
 
     from transformer_mt.views.text import message_line
 
-    rank = os.environ.get("RANK", "0")
-    if rank == "0" or code not in _REPORTED_ONCE:
-        place = "" if rank == "0" else f"rank {rank}: "
-        with suppress(OSError):  # there is no other place to say it
-            print(f"tmt: error: {place}{message_line(message)}", file=sys.stderr)
+    rank, local_rank = os.environ.get("RANK", "0"), os.environ.get("LOCAL_RANK", "0")
+    if code in _MET_BY_ALL and local_rank.strip("0").isdecimal():
+        time.sleep(_SECONDS_FOR_THE_FIRST)
+    place = "" if rank == "0" else f"rank {rank}: "
+    with suppress(OSError):  # there is no other place to say it
+        print(f"tmt: error: {message_line(place + message)}", file=sys.stderr)
     return code

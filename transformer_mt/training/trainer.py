@@ -151,7 +151,7 @@ class Trainer:
         self.model.train()
         losses = []
         for batch in batches:
-            with nullcontext() if batch is batches[-1] else self.distributed.no_sync(self.wrapped):
+            with nullcontext() if batch is batches[-1] else getattr(self.wrapped, "no_sync", nullcontext)():
                 losses.append(self.backward(batch.to(self.device), tokens))
         if self.device.type == "cpu":
             return self.distributed.all_reduce(math.fsum(map(float, losses)))
