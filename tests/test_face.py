@@ -1,12 +1,18 @@
 """What Python users see: a few names, loaded when they are asked for, and the README's program."""
 
+import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import UnionType
+from typing import Any, get_args
+from unittest.mock import Mock
 
 import pytest
 import torch
+from beartype.door import is_bearable
 
 import transformer_mt
 
@@ -25,6 +31,51 @@ def program() -> str:
 def test_every_name_is_there_and_says_what_it_is(name: str) -> None:
     assert name in dir(transformer_mt)
     assert getattr(transformer_mt, name).__doc__
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The functions of the face that take arguments, and those of the public methods of its classes.
+
+    The classes themselves are not among them: pydantic checks a configuration, `tests/corpus` a pair of sentences, and
+    the others are made by the functions.
+    """
+    for name in transformer_mt.__all__:
+        exported = getattr(transformer_mt, name)
+        members = [member for member in vars(exported) if member[0] != "_"] if inspect.isclass(exported) else []
+        for place, member in [(f"{name}.{each}", getattr(exported, each)) for each in members] or [(name, exported)]:
+            if inspect.isroutine(member) and [*inspect.signature(member).parameters] != ["self"]:
+                yield place, member
+
+
+FUNCTIONS = dict(functions())
+WRONG = (None, 3, 0.5, "x", [], {}, object(), [None], ("a",), {"train": None})
+
+
+def fits(value: object, hint: Any) -> bool:
+    """As beartype says, but that nobody who gives a text for several means its letters."""
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return is_bearable(value, hint) and (str in kinds or not isinstance(value, str))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_argument_of_a_wrong_type_is_named_at_the_door(name: str) -> None:
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+    hints = {each.name: each.annotation for each in parameters if each.name != "self"}
+    examples = {
+        each.name: next((value for value in ([], {}, "") if fits(value, each.annotation)), Mock(spec=each.annotation))
+        for each in parameters
+        if each.default is each.empty
+    }
+    for argument, hint in hints.items():
+        assert hint is not inspect.Parameter.empty
+        for wrong in (value for value in WRONG if not fits(value, hint)):
+            with pytest.raises(TypeError) as caught:
+                FUNCTIONS[name](**{**examples, argument: wrong})
+            assert str(caught.value).startswith(f"{FUNCTIONS[name].__qualname__}: {argument}")
+
+
+def test_every_function_that_is_documented_is_among_them() -> None:
+    assert {"open_training", "evaluate", "Corpus.from_pairs", "Translator.load", "Translator.translate"} <= {*FUNCTIONS}
 
 
 def test_another_name_is_an_attribute_error() -> None:

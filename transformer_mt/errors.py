@@ -1,10 +1,18 @@
 """The errors a person can cause or meet, each with the exit code that `tmt` ends with.
 
-A message reads `<file, line or option>: what is wrong; what to do`. Everything else that is raised is a bug of ours.
+A message reads `<file, line or option>: what is wrong; what to do`. Everything else that is raised is a bug of ours,
+but for the `TypeError` of a function that is `checked`.
 """
 
 import errno
 import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import formatannotation, signature
+from types import UnionType
+from typing import Any, TypeVar, cast, get_args, get_origin
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # torch has no common class for what CPU and CUDA raise.
 _NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|bad_alloc")
@@ -36,3 +44,29 @@ def is_out_of_memory(error: BaseException) -> bool:
     """True where the machine, or its GPU, has refused memory."""
     refused = isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
     return refused or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
+def checked(function: Function) -> Function:
+    """A decorator: an argument of another type than the function's annotation says is a `TypeError` that names it."""
+    hints, bind = function.__annotations__, signature(function).bind
+
+    @wraps(function)
+    def checking(*arguments: Any, **options: Any) -> Any:
+        for name, value in bind(*arguments, **options).arguments.items():
+            if name in hints:
+                _require(value, hints[name], f"{function.__qualname__}: {name}")
+        return function(*arguments, **options)
+
+    return cast(Function, checking)
+
+
+def _require(value: Any, hint: Any, place: str) -> None:
+    """Raise `TypeError` where a value, or an item in it, is not of the hint's type. A text is no sequence here."""
+    hints = get_args(hint) if get_origin(hint) is UnionType else (hint,)
+    kinds = {get_origin(each) or each: get_args(each) for each in hints}
+    kind = next((k for k in kinds if isinstance(value, k) and (k is str or not isinstance(value, str))), None)
+    if kind is None or (kind is tuple and len(value) != len(kinds[kind])):
+        raise TypeError(f"{place} is of type {type(value).__name__}, not {formatannotation(hint)}")
+    items = value.items() if kind is Mapping else enumerate(value) if isinstance(value, list | tuple) else ()
+    for key, item in items:
+        _require(item, kinds[kind][key if kind is tuple else -1], f"{place}[{key!r}]")

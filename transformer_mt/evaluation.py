@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import Pairs, words
-from transformer_mt.errors import InputError
+from transformer_mt.errors import InputError, checked
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.align import guess_heads, link_counts
@@ -58,6 +58,7 @@ class Scores:
     by_length: tuple[LengthScores, ...] | None = None
 
 
+@checked
 def evaluate(
     translator: Translator,
     pairs: Pairs,

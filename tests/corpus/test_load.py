@@ -467,6 +467,35 @@ def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
         Corpus.from_pairs({"train": [("", "x")]}, name="mine")
 
 
+@pytest.mark.parametrize(
+    ("splits", "error", "message"),
+    [
+        (None, TypeError, "Corpus.from_pairs: splits is of type NoneType, not "),
+        ({}, InputError, "splits: there are none; give train and validation"),
+        ({"train": []}, InputError, "pairs: no pairs in train; "),
+        ({"train": "ab"}, TypeError, "Corpus.from_pairs: splits['train'] is of type str, not "),
+        (
+            {"train": [("a", "b"), ("a", "b", "c")]},
+            TypeError,
+            "Corpus.from_pairs: splits['train'][1] is of type tuple, ",
+        ),
+        ({"train": [["a", "b"]]}, TypeError, "Corpus.from_pairs: splits['train'][0] is of type list, "),
+        ({"train": [("a", None)]}, TypeError, "Corpus.from_pairs: splits['train'][0][1] is of type NoneType, not str"),
+    ],
+)
+def test_what_is_no_corpus_is_refused_with_its_place(splits: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        Corpus.from_pairs(splits)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("texts", [(None, "b"), ("a", 3)])
+def test_a_pair_has_two_texts(texts: tuple[Any, Any]) -> None:
+    source, target = texts
+    with pytest.raises(TypeError, match=r"^SentencePair: source and target are texts$"):
+        SentencePair.__post_init__(SimpleNamespace(source=source, target=target))  # tests check the rest of it before
+
+
 def test_what_a_corpus_made_in_python_knows_of_its_pairs_outlives_cleaning() -> None:
     trees = ((Node("INTJ", "root", -1),), (Node("INTJ", "root", -1),))
     pair = SentencePair("ja ", "yes", ((0, 0),), ("yep ", "a  ye"), (" jawohl",), trees)

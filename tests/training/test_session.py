@@ -1,6 +1,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +11,8 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import InputError
 from transformer_mt.runs.data import ALIGNMENT
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.reports import FinishReport
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator
@@ -54,10 +57,30 @@ def test_a_model_without_attention_gets_no_alignment(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / ALIGNMENT).exists()
 
 
-def test_corpus_without_validation_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("there", "missing"), [("train", "validation"), ("validation", "train"), ("test", "train")])
+def test_a_corpus_without_a_split_is_refused_before_anything_is_written(
+    there: str, missing: str, tmp_path: Path
+) -> None:
     with pytest.raises(InputError) as caught:
-        open_training(small_config(), tmp_path / "run", Corpus.from_pairs({"train": TRAIN}, name="mine"))
-    assert str(caught.value) == "mine: no validation split; give one"
+        open_training(small_config(), tmp_path / "run", Corpus.from_pairs({there: TRAIN}, name="mine"))
+    assert str(caught.value) == f"mine: no {missing} split; give one"
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("without_gradients", [torch.no_grad, torch.inference_mode])
+def test_who_switches_gradients_off_trains_as_without(without_gradients: Any, tmp_path: Path) -> None:
+    list(opened(tmp_path / "with").train())
+    with without_gradients():
+        for report in opened(tmp_path / "without").train():
+            assert not torch.is_grad_enabled()
+            if report.step == 4:
+                break
+    continued = opened(tmp_path / "without")
+    with without_gradients():
+        list(continued.train())
+    first, second = (Run.open(tmp_path / name).load() for name in ("with", "without"))
+    assert digest(weights_of(first.model)) == digest(weights_of(second.model))
     assert not (tmp_path / "run").exists()
 
 

@@ -244,3 +244,9 @@ def test_a_search_that_this_machine_cannot_hold_is_refused_before_it_is_tried(
     expected = r"^search\.beam, n_best and batch_size: needs 0\.0 GB of memory, 0\.0 GB are free; lower"
     with pytest.raises(InputError, match=expected):
         translator.translate(SENTENCES, search)
+
+
+def test_the_sentences_of_a_stream_are_looked_at_when_they_come(translator: Translator) -> None:
+    stream = translator.translate_stream(iter([None]))  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"sentences\[0\]\[1\] is of type NoneType, not str$"):
+        next(stream)

@@ -1,5 +1,6 @@
 """`tmt train`: from a configuration to a trained model in a run directory."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ def train(
     """
     from transformer_mt.corpus.source import short_name
 
-    if check and os.environ.get("WORLD_SIZE", "1") != "1":
+    if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
         raise InputError("--check: looks at a single process; start it without torchrun")
     if epochs is not None and steps is not None:
         raise InputError("--epochs: --steps says when training ends too; give one of them")
@@ -79,22 +80,17 @@ def train(
         raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
 
 
-# Keys that say how one corpus is read, and do not go with another.
-_OF_CORPUS = (
-    "data.mixture={}", "data.streaming=false", "data.source_column=", "data.target_column=", "data.train_split=",
-    "data.validation_split=", "data.test_split=",
-)  # fmt: skip
-
-
 def _initialised(run: Path, config: Path | None, *, data: str | None, overrides: list[str]) -> "Config":
     """The configuration of a run whose weights are taken, changed as the options say."""
+    from transformer_mt.corpus.load import OF_ONE_CORPUS
     from transformer_mt.runs.directory import CONFIG
     from transformer_mt.training.session import init_from_run
 
     if config is not None or data is None:
         raise InputError(f"--from: takes the configuration of {run} and other data; give --data, and --set for changes")
     section = init_from_run(run)
-    resolved = resolve_config(run / CONFIG, data=data, overrides=[*_OF_CORPUS, *overrides])
+    overrides = [*(f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()), *overrides]
+    resolved = resolve_config(run / CONFIG, data=data, overrides=overrides)
     return resolved.model_copy(update={"init_from": section})
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, Section
-from transformer_mt.errors import InputError
+from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
 from transformer_mt.registry import suggest
 
@@ -22,13 +22,14 @@ _MOST_DOTS = 300  # in a line; tomllib would take hours for a key of very many p
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
-def load_config(path: Path | None, overrides: Iterable[str] = ()) -> Config:
+@checked
+def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Config:
     """The configuration of the file (`None`: all defaults) with `key=value` overrides applied in order.
 
     Raises `InputError` that names the file or option, the full key and, for an unknown key, the nearest valid one.
     """
     remedy = "give a TOML configuration such as configs/multi30k.toml"
-    tree = {} if path is None else _parse_toml(read_input(path, limit=_LONGEST, remedy=remedy), str(path))
+    tree = {} if path is None else _parse_toml(read_input(Path(path), limit=_LONGEST, remedy=remedy), str(path))
     config = _check(tree, place=str(path))
     for override in overrides:
         key, value = _parse_override(override)

@@ -24,7 +24,7 @@ from transformer_mt.corpus.source import (
 )
 from transformer_mt.corpus.tables import open_hub, table_file
 from transformer_mt.corpus.text import ParallelText, TabSeparated
-from transformer_mt.errors import InputError
+from transformer_mt.errors import InputError, checked
 from transformer_mt.registry import lookup
 
 # How a file that holds both sides is opened, by its form.
@@ -32,6 +32,11 @@ OPENERS = {**dict.fromkeys(TABLES, table_file), "tsv": TabSeparated, "txt": TabS
 
 # The split that a usual name stands for.
 USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"), "test": "test"}
+
+# The defaults of the keys that say how one corpus is read, and do not go with another.
+OF_ONE_CORPUS = DataConfig().model_dump(
+    include={"mixture", "streaming", "source_column", "target_column", "train_split", "validation_split", "test_split"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class Corpus:
     notes: tuple[str, ...] = ()
 
     @classmethod
+    @checked
     def from_pairs(
         cls,
         splits: Mapping[str, Sequence[SentencePair | tuple[str, str]]],
@@ -66,6 +72,8 @@ class Corpus:
             split: [pair if isinstance(pair, SentencePair) else SentencePair(*pair) for pair in pairs]
             for split, pairs in splits.items()
         }
+        if not given:
+            raise InputError("splits: there are none; give train and validation")
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
         config = DataConfig(max_words=max_words)
         return cls(name, languages, clean_splits(given, config, name=name, cut=False), config, has_links)
@@ -99,6 +107,7 @@ class Corpus:
         )
 
 
+@checked
 def load_corpus(config: DataConfig, *, need: str = "train", cut: bool = True, structure: bool = False) -> Corpus:
     """The corpus that the configuration names, in one of the forms of `corpus.source`.
 
@@ -138,10 +147,8 @@ def load_mixture(config: DataConfig) -> list[tuple[Corpus, float]]:
 
     Their languages are those of the configuration, which must be resolved; their splits and columns have usual names.
     """
-    usual = {"mixture": {}, "streaming": False, "source_column": "", "target_column": ""}
-    usual |= dict.fromkeys(("train_split", "validation_split", "test_split"), "")
     return [
-        (load_corpus(config.model_copy(update={**usual, "corpus": name}), cut=False), weight)
+        (load_corpus(config.model_copy(update={**OF_ONE_CORPUS, "corpus": name}), cut=False), weight)
         for name, weight in config.mixture.items()
     ]
 

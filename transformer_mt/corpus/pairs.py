@@ -49,6 +49,10 @@ class SentencePair:
     source_references: tuple[str, ...] = ()
     structure: tuple[Tree, Tree] | None = None
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.source, str) and isinstance(self.target, str)):
+            raise TypeError("SentencePair: source and target are texts")
+
     @property
     def translations(self) -> tuple[str, ...]:
         """Every translation of the source that is known to be right, the target first."""

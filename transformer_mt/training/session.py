@@ -16,7 +16,7 @@ from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolv
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, require_memory
 from transformer_mt.distributed import Distributed
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.errors import InputError, MachineError, checked
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
@@ -75,6 +75,8 @@ class TrainingSession:
             self.trainer.run.save_alignment(chosen)
 
 
+@checked
+@torch.inference_mode(False)
 def open_training(
     config: Config,
     path: str | Path,
@@ -121,8 +123,8 @@ def build_session(
     """
     distributed = distributed or Distributed()
     notes, pretrained = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)], None
-    if "validation" not in corpora.main.splits:
-        raise InputError(f"{corpora.main.name}: no validation split; give one")
+    if missing := [split for split in ("train", "validation") if split not in corpora.main.splits]:
+        raise InputError(f"{corpora.main.name}: no {missing[0]} split; give one")
     if tokenizer is None and config.init_from.run:
         pretrained = distributed.broadcast_from_main(lambda: _load_pretrained(config))
         tokenizer = pretrained.tokenizer

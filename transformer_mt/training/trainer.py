@@ -84,6 +84,7 @@ class Trainer:
         """True if `save` writes a consistent state after an exception that ends training now."""
         return self._can_interrupt and self.distributed.can_interrupt
 
+    @torch.inference_mode(False)
     def train(self) -> Iterator[Report]:
         """Train until all steps or epochs are done or validations bring no more improvement."""
         progress = self.progress

@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer_mt.batching.batches import derive_seed
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.device import choose_device, compute_in, require_memory
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.errors import InputError, MachineError, checked
 from transformer_mt.models.seq2seq import NOT_FINITE, Seq2Seq, evaluating
 from transformer_mt.runs.directory import TrainedModel, find_run
 from transformer_mt.tokenizer.symbols import EOS, PAD
@@ -67,6 +67,7 @@ class Translator:
     precision: torch.dtype
 
     @classmethod
+    @checked
     def load(cls, directory: str | Path, *, device: str = "auto") -> Self:
         """The trained model of a run directory, which computes in float32 and searches as the run is configured.
 
@@ -79,11 +80,13 @@ class Translator:
         return cls.of(run.load(), device=place)
 
     @classmethod
+    @checked
     def of(cls, trained: TrainedModel, *, device: torch.device) -> Self:
         """A translator with a trained model that has been loaded."""
         model, search = trained.model.to(device), trained.config.search
         return cls(model, trained.tokenizer, search=search, device=device, precision=torch.float32)
 
+    @checked
     def translate(
         self, sentences: Sequence[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
     ) -> list[list[Translation]]:
@@ -100,6 +103,7 @@ class Translator:
         """
         return self._translate(list(enumerate(sentences)), search or self.search, prefix=prefix, place=place)
 
+    @checked
     def translate_stream(
         self, sentences: Iterable[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
     ) -> Iterator[list[Translation]]:
@@ -109,10 +113,12 @@ class Translator:
         while chunk := list(islice(pending, BATCHES_READ * search.batch_size)):
             yield from self._translate(chunk, search, prefix=prefix, place=place)
 
+    @checked
     def require_fitting(self, sentence: str, place: str) -> None:
         """Raise `InputError` that names the place for a sentence of more tokens than the model takes."""
         self._require_fitting(len(self.tokenizer.encode(sentence)) + 1, place=place)
 
+    @checked
     def _translate(
         self, sentences: list[tuple[int, str]], search: SearchConfig, *, prefix: str, place: Place
     ) -> list[list[Translation]]:

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from transformer_mt.attention.showing import Shown, watching
 from transformer_mt.corpus.pairs import words
-from transformer_mt.errors import InputError
+from transformer_mt.errors import InputError, checked
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.symbols import BOS, EOS
@@ -153,6 +153,7 @@ class Recording(Mapping[str, list[Tensor]]):
         return True
 
 
+@checked
 @contextmanager
 def record_attention(model: Seq2Seq) -> Iterator[Recording]:
     """While this is open, the weights of every attention layer are gathered; see `Recording`. Recordings nest."""
@@ -235,6 +236,7 @@ class AttentionMaps:
         return replace(self, stacks=stacks)
 
 
+@checked
 def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
     """Every attention map while the model, in evaluation mode, reads the source and writes the target.
 
