@@ -182,6 +182,15 @@ def test_weights_that_do_not_fit_into_memory_are_not_read(trained: Path, monkeyp
     assert problem(Run.open(trained).load).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")
 
 
+def test_of_weights_that_are_far_too_large_the_size_is_what_is_wrong(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    os.truncate(run / MODEL, 2**40)
+    monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**6)
+    assert problem(Run.open(run).load).startswith(f"{run / MODEL}: 1099511627776 bytes, where at most ")
+
+
 def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Path) -> None:
     lines = (
         b'{"step": 1, "kind": "training"}',

@@ -1,4 +1,5 @@
 import os
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(MachineError) as caught:
         Run(tmp_path).words()
     assert str(caught.value) == f"{path}: damaged; restore it, or delete it to do without"
+
+
+def test_a_line_without_end_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
+    (tmp_path / WORDS).write_bytes(b"complete\n" + bytes(2**24))
+    tracemalloc.start()
+    with pytest.raises(MachineError):
+        Run(tmp_path).words()
+    assert tracemalloc.get_traced_memory()[1] < 2.5 * 2**24  # the content and a line of it
+    tracemalloc.stop()
 
 
 def test_a_file_that_is_far_too_long_is_not_read(tmp_path: Path) -> None:

@@ -197,6 +197,10 @@ DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "no report": ("data.json", lambda content: content.replace(b'"cleaning"', b'"cleaned"')),
     "other numbers": ("data.json", lambda content: content.replace(b'"rows": 31', b'"rows": 32')),
     "a number as digest": ("data.json", lambda content: content.replace(b'"digest": "', b'"digest": 7, "x": "')),
+    "a text as number": (
+        "data.json",
+        lambda content: content.replace(b'"splits": {', b'"splits": {"x": {"rows": "many", "digest": "7"}, '),
+    ),
     "half the rows": ("data.safetensors", lambda content: content[:-40]),
     "no rows": ("data.safetensors", lambda _: b""),
 }
