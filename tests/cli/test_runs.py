@@ -96,8 +96,9 @@ def test_before_the_first_checkpoint_there_is_no_score(listed: Path, tmt: Tmt) -
     assert (found["score"], found["step"], found["state"]) == (None, 0, "stopped")
 
 
-def test_a_pruned_run_is_said_to_be_made_from_another_until_it_is_trained(listed: Path, tmt: Tmt) -> None:
-    assert tmt("heads", "--model", "runs/one", "--prune", "1", "--run-dir", "runs/two", "--sentences", "3").code == 0
+def test_a_pruned_run_is_said_to_be_made_from_another_until_it_is_trained(listed: Path, data: str, tmt: Tmt) -> None:
+    options = ("--data", data, "--prune", "1", "--run-dir", "runs/two", "--sentences", "3")
+    assert tmt("heads", "--model", "runs/one", *options).code == 0
     found = described(tmt)["runs/two"]
     assert (found["state"], found["init_from"]) == ("pruned", str(Path("runs/one").resolve()))
     (row,) = [line for line in tmt("runs").lines if line.startswith("runs/two")]

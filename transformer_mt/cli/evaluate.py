@@ -47,7 +47,7 @@ def evaluate(
       tmt evaluate
       tmt evaluate --split test_composition
       tmt evaluate --split test_length --by-length
-      tmt evaluate --model runs/multi30k --data bentrevett/multi30k --beam 4 --json
+      tmt evaluate --model runs/multi30k --data bentrevett/multi30k --json
       tmt evaluate --data test.de,test.en --links test.links
 
     Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the built-in
