@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support.command_line import PAIRS, PROGRAM, Tmt
 
 from transformer_mt.translation.translator import Translation, Translator
+from transformer_mt.views.text import escape_controls
 
 SOURCES = [source for source, _ in PAIRS]
 SOURCE = SOURCES[0]
@@ -64,7 +65,7 @@ class Echo(Translator):
     def __init__(self) -> None:
         pass
 
-    def require_fitting(self, sentence: str, place: str) -> None:
+    def require_fitting(self, text: str, place: str, *, split: bool) -> None:
         pass
 
     def translate_stream(self, sentences: Iterable[str], *_: object, **__: object) -> Iterator[list[Translation]]:
@@ -115,15 +116,31 @@ def test_json_adds_to_the_objects_that_come_in(trained: str, tmt: Tmt) -> None:
     Path("in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + f"{SOURCES[0]}\n")
     outcome = tmt("translate", "--model", trained, "--json", "--input", "in.jsonl")
     first, second, third, plain = map(json.loads, outcome.lines)
-    added = {"translation", "score", "log_probability", "never_seen"}
+    added = {"translation", "score", "log_probability", "never_seen", "sentences"}
     assert {key: first[key] for key in first if key not in added} == records[0]
     assert second.keys() == {"source", "de"} | added
-    assert third == {"de": "", "translation": "", "score": 0.0, "log_probability": 0.0, "never_seen": []}
-    assert list(plain) == ["source", "translation", "score", "log_probability", "never_seen"]
+    assert third == {"de": "", **{key: [] for key in added}, "translation": "", "score": 0.0, "log_probability": 0.0}
+    assert list(plain) == ["source", "translation", "score", "log_probability", "never_seen", "sentences"]
     assert plain["source"] == SOURCES[0]
     assert first["translation"] == second["translation"] == plain["translation"]
     assert isinstance(plain["score"], float)
     assert plain["log_probability"] <= 0
+
+
+def test_a_line_is_translated_sentence_by_sentence(trained: str, tmt: Tmt) -> None:
+    line, call = f"{SOURCES[0]} {SOURCES[1]}", ("translate", "--model", trained)
+    apart = tmt(*call, *SOURCES[:2]).lines
+    assert tmt(*call, line).lines == [" ".join(apart)]
+    found = json.loads(tmt(*call, line, "--json").out)
+    assert [part["source"] for part in found["sentences"]] == SOURCES[:2]
+    assert [escape_controls(part["translation"]) for part in found["sentences"]] == apart
+    assert sum(part["score"] for part in found["sentences"]) == pytest.approx(found["score"])
+    assert sum(part["log_probability"] for part in found["sentences"]) == pytest.approx(found["log_probability"])
+    whole = tmt(*call, line, "--no-split").out
+    assert "sentences" not in json.loads(tmt(*call, line, "--no-split", "--json").out)
+    assert tmt(*call, line, "--trace").out.startswith(whole)
+    for options in (["--n-best", "2"], ["--alternatives"], ["--prefix", "The"]):
+        assert "sentences" not in json.loads(tmt(*call, line, "--json", *options).out), options
 
 
 def test_the_n_best_are_different_and_numbered(trained: str, tmt: Tmt) -> None:

@@ -50,6 +50,41 @@ class Forgetful(Tokenizer):
         return "x" * min(len(ids), 3)
 
 
+def test_a_text_is_translated_sentence_by_sentence_if_asked_to(translator: Translator) -> None:
+    texts = ["Can you help me? I will. The old man has a house!", "", "help", "Can you? Can you?"]
+    parts = [["Can you help me?", "I will.", "The old man has a house!"], [""], ["help"], ["Can you?", "Can you?"]]
+    for found, own in zip(translator.translate(texts, GREEDY, split=True), parts, strict=True):
+        alone = tuple(ranked[0] for ranked in translator.translate(own, GREEDY))
+        assert [best.text for best in found] == [" ".join(each.text for each in alone)]
+        assert found[0].sentences == (alone if len(own) > 1 else ())
+        assert found[0].score == pytest.approx(sum(each.score for each in alone))
+        assert found[0].log_probability == pytest.approx(sum(each.log_probability for each in alone))
+        assert found[0].tokens == tuple(token for each in alone for token in each.tokens)
+        symbols = sum(len(each.tokens) + 1 for each in alone)
+        assert found[0].mean_log_probability == pytest.approx(found[0].log_probability / symbols)
+    assert [ranked[0].text for ranked in translator.translate_stream(texts, GREEDY, split=True)] == [
+        ranked[0].text for ranked in translator.translate(texts, GREEDY, split=True)
+    ]
+    assert not translator.translate(texts[-1:], GREEDY)[0][0].sentences
+
+
+def test_only_a_sentence_must_be_short_enough(translator: Translator) -> None:
+    text = "I will help the small man. " * 4
+    translator.require_fitting(text, "here", split=True)
+    with pytest.raises(InputError, match=r"^here: "):
+        translator.require_fitting(text, "here")
+    with pytest.raises(InputError, match=r"^sentence 2: "):
+        translator.translate(["a", "Can you? " + "help me " * 40], split=True)
+
+
+def test_every_sentence_has_its_own_random_numbers(translator: Translator) -> None:
+    search = SAMPLES.model_copy(update={"n_best": 1})
+    (split,) = translator.translate(["Can you? Can you? Can you?"], search, split=True)
+    first, *others = [each.text for each in split[0].sentences]
+    assert first == translator.translate(["Can you?"], search)[0][0].text
+    assert len({first, *others}) > 1
+
+
 def test_translations_are_what_the_search_finds(translator: Translator, tokenizer: Tokenizer) -> None:
     (found,) = translator.translate([SENTENCES[0]], GREEDY)
     source = torch.tensor([[*tokenizer.encode(SENTENCES[0]), EOS]])

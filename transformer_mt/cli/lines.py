@@ -16,6 +16,7 @@ from transformer_mt.cli.terminal import literal_console
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
+from transformer_mt.translation.sentences import split_sentences
 from transformer_mt.translation.trace import BeamTrace, beam_trace, recording_search
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.search import alternatives_lines, trace_lines
@@ -116,12 +117,13 @@ class Output:
     alternatives: bool
     trace: bool
     n_best: int
+    split: bool
 
     def translate(self, translator: Translator, records: Iterable[Record], *, prefix: str) -> Iterator[Translated]:
         """Every record with its translations; where the tree of the beam is asked for, searched one at a time."""
         given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
         texts = (record.text for record in given)
-        plain = ((ranked, None) for ranked in translator.translate_stream(texts, prefix=prefix))
+        plain = ((ranked, None) for ranked in translator.translate_stream(texts, prefix=prefix, split=self.split))
         traced = (_traced(translator, text, prefix) for text in texts)
         for record, (ranked, trace) in zip(waiting, traced if self.trace else plain, strict=False):
             count = ALTERNATIVES if self.alternatives else 0
@@ -149,6 +151,17 @@ class Output:
         scores = {"score": best.score, "log_probability": best.log_probability}
         added: dict[str, Any] = {"translation": best.text} | scores | {"never_seen": never_seen}
         ranked: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in one.ranked]
+        if self.split:
+            parts = zip(split_sentences(record.text), best.sentences or (best,), strict=False)
+            added["sentences"] = [
+                {
+                    "source": source,
+                    "translation": part.text,
+                    "score": part.score,
+                    "log_probability": part.log_probability,
+                }
+                for source, part in parts
+            ]
         if self.n_best > 1:
             added["n_best"] = ranked
         if self.alternatives:

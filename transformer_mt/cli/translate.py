@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,7 @@ def translate(
     scores: Annotated[bool, Option("--scores", help="Put the score before each translation, with a tab.")] = False,
     alternatives: Annotated[bool, Option("--alternatives", help="Show the likeliest others at each subword.")] = False,
     trace: Annotated[bool, Option("--trace", help="Show what the beam kept at every step, as a tree.")] = False,
+    no_split: Annotated[bool, Option("--no-split", help="Translate a line of several sentences as one.")] = False,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -46,10 +48,11 @@ def translate(
       tmt translate --sample --temperature 0.8 --top-p 0.9 "Wir haben Zeit."
       tmt translate --alternatives --trace "Der alte Mann liest."
 
-    One line comes out for each line that goes in. With --n-best above 1 there are several, each after its sentence's
-    number and a tab. --json prints an object a line: source, translation, score, log_probability, never_seen, n_best.
-    A line that is a JSON object itself is passed through with these added; its text is taken from the key source or
-    the source language's (de).
+    One line comes out for each line that goes in. A line of several sentences is translated sentence by sentence, but
+    with --no-split, --n-best, --alternatives, --trace or --prefix as one. With --n-best above 1 there are several,
+    each after its sentence's number and a tab. --json prints an object a line: source, translation, score,
+    log_probability, never_seen, sentences, n_best. A line that is a JSON object itself is passed through with these
+    added; its text is taken from the key source or the source language's (de).
 
     --alternatives prints a line for each subword: its probability, then the likeliest others. --trace prints the tree
     of the beam: at the end of a line the log-probability so far and how it ended: with a score, dropped, or beaten
@@ -80,14 +83,17 @@ def translate(
         sources = [[(numbered(number), sentence) for number, sentence in enumerate(sentences)]]
     else:
         sources = [read_lines(input)]
-    form = Output(as_json, scores, alternatives, trace, n_best=translator.search.n_best)
+    n_best = translator.search.n_best
+    split = not (no_split or n_best > 1 or alternatives or trace or prefix)
+    form = Output(as_json, scores, alternatives, trace, n_best, split)
     # A draw is meant to be unlikely, and a prefix may be.
     shows_doubt = output is None and sys.stdout.isatty() and not (translator.search.sample or prefix or quiet)
     unseen = NeverSeen(run.path) if as_json or not quiet else None
     bad = total = 0
     with open_output(output) as write:
         for lines in sources:
-            records = read_records(lines, translator.require_fitting, as_json=as_json, language=language)
+            fits = partial(translator.require_fitting, split=split)
+            records = read_records(lines, fits, as_json=as_json, language=language)
             for number, one in enumerate(form.translate(translator, records, prefix=prefix), start=1):
                 total += 1
                 never_seen = unseen.look_at(one.record.text) if unseen else None

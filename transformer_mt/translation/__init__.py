@@ -2,6 +2,7 @@
 
 search        beam search and sampling, token ids in, token ids out
 sampling      temperature, top-k, top-p and the draw
+sentences     where the sentences of a line end
 translator    sentences in, translations out
 alternatives  the likeliest other subwords at each position of a translation
 trace         the tree of hypotheses that a beam search kept

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from itertools import islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +18,7 @@ from transformer_mt.runs.directory import TrainedModel, find_run
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import Hypothesis, Prefix, beam_search, sample
+from transformer_mt.translation.sentences import split_sentences
 
 # Searches for the n best of a sentence, each for twice as many hypotheses as the one before.
 ATTEMPTS = 4
@@ -27,24 +28,30 @@ BATCHES_READ = 16
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A translation: its text, the score that ranks it, ln p of its subwords and the end symbol, and its subwords."""
+    """A translation: its text, the score that ranks it, ln p of its subwords and the end symbol, and its subwords.
+
+    A line that was translated sentence by sentence has the translations of its `sentences`, and their sums.
+    """
 
     text: str
     score: float
     log_probability: float
     tokens: tuple[str, ...]
+    sentences: tuple["Translation", ...] = ()
 
     @property
     def mean_log_probability(self) -> float:
-        """ln p a subword, the end symbol being one."""
-        return self.log_probability / (len(self.tokens) + 1)
+        """ln p a subword, each end symbol being one."""
+        return self.log_probability / (len(self.tokens) + max(len(self.sentences), 1))
 
 
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
 Place = Callable[[int], str]
-# The subwords of sentences with `EOS`, by number.
-Encoded = dict[int, list[int]]
+# The number of a text, and the number of a sentence in it, from 0, but for the first.
+Key = tuple[int, ...]
+# The subwords of sentences with `EOS`.
+Encoded = dict[Key, list[int]]
 
 
 def numbered(number: int) -> str:
@@ -88,76 +95,96 @@ class Translator:
 
     @checked
     def translate(
-        self, sentences: Sequence[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
+        self,
+        sentences: Sequence[str],
+        search: SearchConfig | None = None,
+        *,
+        prefix: str = "",
+        place: Place = numbered,
+        split: bool = False,
     ) -> list[list[Translation]]:
         """The `search.n_best` best translations of each sentence, of different texts, best first.
 
         Every translation begins with the prefix. The translation of an empty sentence is empty. The model's
         `max_length` limits a translation, too. Hypotheses of different subwords can have the same text, so with n_best
         > 1 the beam, or the number of samples, is at least 2 n_best and is doubled, up to `ATTEMPTS` times, while too
-        few texts are found; fewer than `n_best` come back if that does not help.
+        few texts are found; fewer than `n_best` come back if that does not help. With `split`, a text of several
+        sentences is translated sentence by sentence, and has one translation.
 
         The result for a sentence depends on no other, but for rounding; a sampled one depends on the seed and the
         number of the sentence. Raises `InputError`, before anything is translated, for a sentence that is too long,
         which `place` names by its number from 0, and for a prefix that is too long.
         """
-        return self._translate(list(enumerate(sentences)), search or self.search, prefix=prefix, place=place)
+        numbers = list(enumerate(sentences))
+        return self._translate(numbers, search or self.search, prefix=prefix, place=place, split=split)
 
     @checked
     def translate_stream(
-        self, sentences: Iterable[str], search: SearchConfig | None = None, *, prefix: str = "", place: Place = numbered
+        self,
+        sentences: Iterable[str],
+        search: SearchConfig | None = None,
+        *,
+        prefix: str = "",
+        place: Place = numbered,
+        split: bool = False,
     ) -> Iterator[list[Translation]]:
         """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time."""
         search = search or self.search
         pending = enumerate(sentences)
         while chunk := list(islice(pending, BATCHES_READ * search.batch_size)):
-            yield from self._translate(chunk, search, prefix=prefix, place=place)
+            yield from self._translate(chunk, search, prefix=prefix, place=place, split=split)
 
     @checked
-    def require_fitting(self, sentence: str, place: str) -> None:
+    def require_fitting(self, text: str, place: str, *, split: bool = False) -> None:
         """Raise `InputError` that names the place for a sentence of more tokens than the model takes."""
-        self._require_fitting(len(self.tokenizer.encode(sentence)) + 1, place=place)
+        for sentence in split_sentences(text) if split else [text]:
+            self._require_fitting(len(self.tokenizer.encode(sentence)) + 1, place=place)
 
     @checked
     def _translate(
-        self, sentences: list[tuple[int, str]], search: SearchConfig, *, prefix: str, place: Place
+        self, texts: list[tuple[int, str]], search: SearchConfig, *, prefix: str, place: Place, split: bool
     ) -> list[list[Translation]]:
         limit = min(search.max_length, self.model.max_length)
         search = search.model_copy(update={"max_length": limit})
         forced = tuple(self.tokenizer.encode(prefix))
         if len(forced) >= limit:
             raise InputError(f"--prefix: {len(forced)} tokens, but a translation has at most {limit - 1}; shorten it")
-        texts = self.tokenizer.encode_batch([text for _, text in sentences])
-        encoded = {number: [*tokens, EOS] for (number, _), tokens in zip(sentences, texts, strict=True)}
-        for number, tokens in encoded.items():
-            self._require_fitting(len(tokens), place=place(number))
-        translations = {number: [EMPTY] for number in encoded}
-        waiting = [number for number, tokens in encoded.items() if len(tokens) > 1]
-        waiting.sort(key=lambda number: len(encoded[number]), reverse=True)
+        sentences: dict[Key, str] = {}
+        for number, text in texts:
+            for index, sentence in enumerate(split_sentences(text) or [""] if split else [text]):
+                sentences[(number, index) if index else (number,)] = sentence
+        tokens = self.tokenizer.encode_batch(list(sentences.values()))
+        encoded = {key: [*own, EOS] for key, own in zip(sentences, tokens, strict=True)}
+        for key, own in encoded.items():
+            self._require_fitting(len(own), place=place(key[0]))
+        translations = {key: [EMPTY] for key in encoded}
+        waiting = [key for key, own in encoded.items() if len(own) > 1]
+        waiting.sort(key=lambda key: len(encoded[key]), reverse=True)
         # The logits and log-probabilities of a batch alone.
         needed = 8 * self.tokenizer.size * min(search.batch_size, len(waiting)) * max(search.beam, search.n_best)
         require_memory(needed, self.device, what="search.beam, n_best and batch_size", remedy="lower them")
         with evaluating(self.model), compute_in(self.precision, self.device):
             for first in range(0, len(waiting), search.batch_size):
-                batch = {number: encoded[number] for number in waiting[first : first + search.batch_size]}
+                batch = {key: encoded[key] for key in waiting[first : first + search.batch_size]}
                 translations |= self._translate_batch(batch, search, forced)
-        return [translations[number] for number, _ in sentences]
+        lines = groupby(translations, key=lambda key: key[0])
+        return [_joined([translations[key] for key in keys]) for _, keys in lines]
 
     def _require_fitting(self, count: int, *, place: str) -> None:
         limit = self.model.max_length
         if count > limit:
             raise InputError(f"{place}: {count} tokens, the model takes at most {limit}; split it")
 
-    def _translate_batch(self, batch: Encoded, search: SearchConfig, prefix: Prefix) -> dict[int, list[Translation]]:
-        """The translations of every sentence by its number; searches again for those with too few different texts."""
-        found: dict[int, list[Translation]] = {}
+    def _translate_batch(self, batch: Encoded, search: SearchConfig, prefix: Prefix) -> dict[Key, list[Translation]]:
+        """The translations of every sentence; searches again for those with too few different texts."""
+        found: dict[Key, list[Translation]] = {}
         count = 1 if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
-            for number, hypotheses in zip(batch, self._search(batch, search, prefix, count), strict=True):
+            for key, hypotheses in zip(batch, self._search(batch, search, prefix, count), strict=True):
                 if not hypotheses:  # where nothing is more probable than anything else, nothing can be found
                     raise MachineError(NOT_FINITE)
-                found[number] = self._different(hypotheses, count=search.n_best)
-            batch = {number: tokens for number, tokens in batch.items() if len(found[number]) < search.n_best}
+                found[key] = self._different(hypotheses, count=search.n_best)
+            batch = {key: tokens for key, tokens in batch.items() if len(found[key]) < search.n_best}
             if not batch:
                 break
             count *= 2
@@ -184,7 +211,7 @@ class Translator:
             limits=limits,
             num_samples=count,
             # Its own random numbers for every sentence, however the sentences are batched.
-            generators=[torch.Generator().manual_seed(derive_seed(search.seed, number)) for number in batch],
+            generators=[torch.Generator().manual_seed(derive_seed(search.seed, *key)) for key in batch],
             prefix=prefix,
         )
 
@@ -197,3 +224,19 @@ class Translator:
                 pieces = tuple(self.tokenizer.pieces(hypothesis.tokens))
                 by_text[text] = Translation(text, hypothesis.score, hypothesis.log_probability, pieces)
         return sorted(by_text.values(), key=lambda translation: translation.score, reverse=True)
+
+
+def _joined(sentences: list[list[Translation]]) -> list[Translation]:
+    """The translations of a text: of its one sentence, or the best of each of several in one."""
+    if len(sentences) == 1:
+        return sentences[0]
+    best = tuple(ranked[0] for ranked in sentences)
+    return [
+        Translation(
+            " ".join(each.text for each in best),
+            sum(each.score for each in best),
+            sum(each.log_probability for each in best),
+            tuple(chain.from_iterable(each.tokens for each in best)),
+            best,
+        )
+    ]
