@@ -23,6 +23,7 @@ from transformer_mt.translation.sentences import split_sentences
         ["... Ja"],
         ["Ça va ?", "Oui."],
         ["Er ist 30. Sie auch."],
+        ["Er ist 30!", "Wirklich...?", "ja, A!", "Das sind approx. Hundert."],
         ["Der Hund schläft"],
         [],
     ],

@@ -34,6 +34,4 @@ def split_sentences(text: str) -> list[str]:
 
 def _is_no_end(before: str) -> bool:
     word = _LAST_WORD.findall(before)[0]
-    return (
-        (len(word) == 1 and word.isalpha()) or (len(word) < 3 and word.isdecimal()) or word.casefold() in _ABBREVIATIONS
-    )
+    return len(word) == 1 or (len(word) == 2 and word.isdecimal()) or word.casefold() in _ABBREVIATIONS
