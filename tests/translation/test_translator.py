@@ -73,8 +73,8 @@ def test_only_a_sentence_must_be_short_enough(translator: Translator) -> None:
     translator.require_fitting(text, "here", split=True)
     with pytest.raises(InputError, match=r"^here: "):
         translator.require_fitting(text, "here")
-    with pytest.raises(InputError, match=r"^sentence 2: "):
-        translator.translate(["a", "Can you? " + "help me " * 40], split=True)
+    with pytest.raises(InputError, match=r"^sentence 3: "):
+        translator.translate(["a", "b", "Can you? " + "help me " * 40], split=True)
 
 
 def test_every_sentence_has_its_own_random_numbers(translator: Translator) -> None:
