@@ -142,19 +142,19 @@ class Translator:
 
     @checked
     def _translate(
-        self, texts: list[tuple[int, str]], search: SearchConfig, *, prefix: str, place: Place, split: bool
+        self, sentences: list[tuple[int, str]], search: SearchConfig, *, prefix: str, place: Place, split: bool
     ) -> list[list[Translation]]:
         limit = min(search.max_length, self.model.max_length)
         search = search.model_copy(update={"max_length": limit})
         forced = tuple(self.tokenizer.encode(prefix))
         if len(forced) >= limit:
             raise InputError(f"--prefix: {len(forced)} tokens, but a translation has at most {limit - 1}; shorten it")
-        sentences: dict[Key, str] = {}
-        for number, text in texts:
-            for index, sentence in enumerate(split_sentences(text) or [""] if split else [text]):
-                sentences[(number, index) if index else (number,)] = sentence
-        tokens = self.tokenizer.encode_batch(list(sentences.values()))
-        encoded = {key: [*own, EOS] for key, own in zip(sentences, tokens, strict=True)}
+        parts: dict[Key, str] = {}
+        for number, text in sentences:
+            for index, part in enumerate(split_sentences(text) or [""] if split else [text]):
+                parts[(number, index) if index else (number,)] = part
+        tokens = self.tokenizer.encode_batch(list(parts.values()))
+        encoded = {key: [*own, EOS] for key, own in zip(parts, tokens, strict=True)}
         for key, own in encoded.items():
             self._require_fitting(len(own), place=place(key[0]))
         translations = {key: [EMPTY] for key in encoded}
