@@ -1,13 +1,16 @@
 """What all tests share: checked shapes, one thread, fixed seeds."""
 
+import os
 import pkgutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # as `tmt` does, before torch is imported
+import torch
 from support.shape_checker import check_shapes
 
 

@@ -151,8 +151,7 @@ def test_an_incomplete_environment_is_one_line(
 def test_torch_writes_nothing_of_a_host_that_does_not_exist(data: str) -> None:
     program = """
 import transformer_mt.cli.main as cli
-run = cli.run
-def hurried(arguments):
+def hurried(arguments, run=cli.run):
     import transformer_mt.distributed
     transformer_mt.distributed.MEETING = 3.0
     return run(arguments)
