@@ -22,8 +22,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):  # which are set, where they are not
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-    monkeypatch.setattr(distributed, "MEETING", 0.2)
-    monkeypatch.setattr(distributed, "TIMEOUT", timedelta(seconds=1))
+    monkeypatch.setattr(distributed, "MEETING", timedelta(seconds=0.3))
     return monkeypatch
 
 
@@ -72,12 +71,12 @@ def test_a_number_that_can_be_none_of_torchrun_is_named(
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "no.such.host.invalid", ""])
 def test_others_that_do_not_come_are_not_waited_for_long(host: str, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("MASTER_ADDR", host)
-    assert problem().startswith(f"MASTER_ADDR: not all processes met at {host}:1 (waited 0 seconds); ")
+    assert problem().startswith(f"MASTER_ADDR: not all processes met at {host}:1 (")
     for library in ("GLOO", "NCCL"):  # which listen on the loopback alone where that is asked for
         assert os.environ.get(f"{library}_SOCKET_IFNAME", "").startswith("lo") == (host in ("127.0.0.1", "localhost"))
 
 
-@pytest.mark.parametrize(("rank", "reason"), [("0", "Address already in use"), ("1", "waited")])
+@pytest.mark.parametrize(("rank", "reason"), [("0", "Address already in use"), ("1", "no answer")])
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", socket.gethostname()])
 def test_another_program_at_the_port_is_one_line(
     host: str, rank: str, reason: str, environment: pytest.MonkeyPatch

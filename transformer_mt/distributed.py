@@ -27,8 +27,8 @@ Number = TypeVar("Number", int, float, Tensor)
 
 # Before a process is given up: within a step or a validation, and while it loads, encodes or writes for all.
 TIMEOUT, LONG_TIMEOUT = timedelta(minutes=15), timedelta(hours=24)
-# Seconds until all processes must have met; they are started together, and loading torch may take one of them long.
-MEETING = 60.0
+# Until all must have met; they are started together, but loading torch may take one of them long. Torch tries twice.
+MEETING = timedelta(seconds=30)
 
 _REMEDY = "start all processes together with torchrun, or unset WORLD_SIZE to train with one"
 
@@ -160,9 +160,9 @@ def join_processes() -> Iterator[Distributed]:
     host, port = os.environ.get("MASTER_ADDR", ""), _from_environment("MASTER_PORT", range(1, 2**16))
     try:
         with ThreadPool(1) as thread:  # torch waits for ever for the answer of another program that has the port
-            thread.apply_async(_meet, (host, port, rank, world_size)).get(MEETING)
+            thread.apply_async(_meet, (host, port, rank, world_size)).get(3 * MEETING.total_seconds())
     except (multiprocessing.TimeoutError, OSError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0][:200] or f"waited {MEETING:.0f} seconds"
+        reason = str(error).partition("\n")[0][:200] or "no answer"
         raise MachineError(f"MASTER_ADDR: not all processes met at {host}:{port} ({reason}); {_REMEDY}") from None
     try:
         yield ProcessGroup(local_rank)
@@ -183,7 +183,8 @@ def _meet(host: str, port: int, rank: int, world_size: int) -> None:
         os.environ.setdefault("NCCL_SOCKET_IFNAME", loopback)
         if serves:
             fd = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).detach()
-    store = dist.TCPStore(host, port, world_size, serves, TIMEOUT, master_listen_fd=fd)  # type: ignore[attr-defined]
+    store = dist.TCPStore(host, port, world_size, serves, MEETING, master_listen_fd=fd)  # type: ignore[attr-defined]
+    store.set_timeout(TIMEOUT)
     # gloo also where there are GPUs, so that exchanging plain numbers never waits for one.
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backend, store=store, rank=rank, world_size=world_size, timeout=TIMEOUT)

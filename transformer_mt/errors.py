@@ -1,7 +1,6 @@
 """The errors a person can cause or meet, each with the exit code that `tmt` ends with.
 
-A message reads `<file, line or option>: what is wrong; what to do`. Everything else that is raised is a bug of ours,
-but for the `TypeError` of a function that is `checked`.
+A message reads `<file, line or option>: what is wrong; what to do`. All else is a bug, ours or a Python caller's.
 """
 
 import errno

@@ -152,8 +152,8 @@ def test_torch_writes_nothing_of_a_host_that_does_not_exist(data: str) -> None:
     program = """
 import transformer_mt.cli.main as cli
 def hurried(arguments, run=cli.run):
-    import transformer_mt.distributed
-    transformer_mt.distributed.MEETING = 3.0
+    import transformer_mt.distributed as meeting
+    meeting.MEETING /= 10
     return run(arguments)
 cli.run = hurried
 cli.main()
