@@ -4,7 +4,6 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args
@@ -13,6 +12,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 from beartype.door import is_bearable
+from support.face import FUNCTIONS
 
 import transformer_mt
 
@@ -33,22 +33,6 @@ def test_every_name_is_there_and_says_what_it_is(name: str) -> None:
     assert getattr(transformer_mt, name).__doc__
 
 
-def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The functions of the face that take arguments, and those of the public methods of its classes.
-
-    The classes themselves are not among them: pydantic checks a configuration, `tests/corpus` a pair of sentences, and
-    the others are made by the functions.
-    """
-    for name in transformer_mt.__all__:
-        exported = getattr(transformer_mt, name)
-        members = [member for member in vars(exported) if member[0] != "_"] if inspect.isclass(exported) else []
-        for place, member in [(f"{name}.{each}", getattr(exported, each)) for each in members] or [(name, exported)]:
-            if inspect.isroutine(member) and [*inspect.signature(member).parameters] != ["self"]:
-                yield place, member
-
-
-FUNCTIONS = dict(functions())
-assert {"open_training", "evaluate", "Corpus.from_pairs", "Translator.translate"} <= {*FUNCTIONS}
 WRONG = (None, 3, 0.5, "x", [], {}, object(), [None], ("a",), {"train": None})
 
 

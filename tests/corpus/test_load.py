@@ -489,6 +489,12 @@ def test_what_is_no_corpus_is_refused_with_its_place(splits: Any, error: type[Ex
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("number", [0, 10**30])
+def test_a_limit_of_words_has_a_range(number: int) -> None:
+    with pytest.raises(InputError, match=r"^--set data.max_words=\d+: .*; correct the value$"):
+        Corpus.from_pairs({"train": [("a", "b")]}, max_words=number)
+
+
 @pytest.mark.parametrize("texts", [(None, "b"), ("a", 3)])
 def test_a_pair_has_two_texts(texts: tuple[Any, Any]) -> None:
     source, target = texts

@@ -11,7 +11,7 @@ from support.fuzzing import BLESSED, CHECKPOINT_FILES, RUN_FILES
 pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "fuzz.py"
-OTHERS = ("another kind of file", "cache", "corpus", "lines to translate", "configuration")
+OTHERS = ("another kind of file", "cache", "python call", "corpus", "lines to translate", "configuration")
 KINDS = (
     *RUN_FILES,
     *(f"{name} with right sums" for name in BLESSED),

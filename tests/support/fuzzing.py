@@ -15,10 +15,13 @@ import resource
 import shutil
 import signal
 import struct
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from inspect import signature
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -27,16 +30,19 @@ import torch
 from torch import Tensor
 
 from support.command_line import PAIRS, settings
+from support.face import FUNCTIONS
 from support.forked import start, tmt
 from support.hostile import bless, tensors
+from transformer_mt import Corpus, SentencePair, TmtError, Translator, load_config
 from transformer_mt.batching import encoded_pairs
 from transformer_mt.cli.main import run
 from transformer_mt.training import data
+from transformer_mt.views.text import escape_controls
 
 SECONDS = 30
 MORE_MEMORY = 2**30
 CODES = {0, 2, 3, 4}
-CACHE, MODEL = "cache", "model.safetensors"
+CACHE, PYTHON, MODEL = "cache", "python call", "model.safetensors"
 
 NASTY_TEXTS = (
     "",
@@ -217,6 +223,48 @@ READERS: tuple[tuple[str, ...], ...] = LISTERS + tuple(
 )
 
 
+def call_from_python(name: str, seed: str) -> int:
+    """Call a function of the Python face with good arguments and nasty ones; an exit code, as of a command."""
+    chance, function = random.Random(seed), FUNCTIONS[name]
+    translator, pairs = Translator.load("run", device="cpu"), [SentencePair(*pair) for pair in PAIRS]
+    config = load_config(None, [text for text in settings(training__steps="2") if text != "--set"])
+    texts = {"source": PAIRS[0][0], "target": PAIRS[0][1], "sentence": PAIRS[0][0], "place": "here"}
+    good: dict[str, Any] = {
+        "self": translator,
+        "translator": translator,
+        "model": translator.model,
+        "tokenizer": translator.tokenizer,
+        "splits": {"train": pairs, "validation": PAIRS},
+        "pairs": pairs,
+        "corpus": Corpus.from_pairs({"train": pairs}),
+        "config": config.data if name == "load_corpus" else config,
+        "path": "python/run",
+        "directory": "run",
+        "sentences": [PAIRS[0][0], ""],
+        "search": config.search,
+        "overrides": ["training.steps=3"],
+        **(texts if name != "Translator.translate" else {}),
+    }
+    arguments = {}
+    for parameter in signature(function).parameters.values():
+        if parameter.name in good and (parameter.name == "self" or chance.random() < 0.7):
+            arguments[parameter.name] = good[parameter.name]
+        elif parameter.default is parameter.empty or chance.random() < 0.5:
+            values = [
+                value for value in (*NASTY, *good.values()) if not (name == "open_training" and value in NASTY_TEXTS)
+            ]
+            arguments[parameter.name] = chance.choice(values)
+    try:
+        made = function(**arguments)
+        list(islice(made, 9)) if hasattr(made, "__next__") else None
+    except (TmtError, TypeError) as error:
+        if isinstance(error, TypeError) and not str(error).startswith(f"{function.__qualname__}: "):
+            raise
+        print(f"tmt: error: {escape_controls(str(error))}", file=sys.stderr)
+        return error.exit_code if isinstance(error, TmtError) else 2
+    return 0
+
+
 class Fuzzer:
     """Makes cases of a small trained run and of its corpus, always at the same place, which the run has noted.
 
@@ -250,7 +298,7 @@ class Fuzzer:
         shutil.rmtree(self.place)
         shutil.copytree(self.home, self.place)
         on_run = (self._run_file, self._run_with_right_sums, self._checkpoint, self._kinds)
-        others = (self._corpus, self._lines, self._configuration, self._cache)
+        others = (self._corpus, self._lines, self._configuration, self._cache, self._call)
         return chance.choice((*on_run, *others))(self.place, chance)
 
     def _run_file(self, place: Path, chance: random.Random) -> Case:
@@ -293,6 +341,9 @@ class Fuzzer:
             else:
                 self._damage(path, chance.choice((damage_bytes, flip)), chance)
         return Case(CACHE, ("train", "--data", "data", "--run-dir", "other", *settings(training__checkpoint_every="2")))
+
+    def _call(self, place: Path, chance: random.Random) -> Case:
+        return Case(PYTHON, ("python", chance.choice([*FUNCTIONS]), str(chance.random())))
 
     def _exchange(self, part: Path, chance: random.Random) -> None:
         """Something else in place of a file or directory, or nothing."""
@@ -380,6 +431,8 @@ class Fuzzer:
         resource.setrlimit(resource.RLIMIT_AS, (self.memory + MORE_MEMORY,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.alarm(SECONDS)
+        if case.kind == PYTHON:
+            return call_from_python(*case.arguments[1:])
         with everything_cached() if case.kind == CACHE else contextlib.nullcontext():
             return tmt(*case.arguments)()
 
@@ -403,6 +456,6 @@ def _problem(case: Case, code: int, err: str, changed: set[str]) -> str | None:
         return "a foreign line on stderr"
     if any((character < " " and character != "\n") or character == "\x9b" for character in err):
         return "a control character on stderr"
-    own = ("cache/", f"{case.arguments[4]}/") if case.arguments[0] == "train" else ("cache/",)
+    own = ("cache/", f"{case.arguments[4]}/" if case.arguments[0] == "train" else "python/")
     outside = {name for name in changed if not name.startswith(own)}
     return f"changed {sorted(outside)[:3]}" if outside else None

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from transformer_mt.config.sections import DataConfig, Problem
+from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import CUT_AT_MOST, CleanSplit, StreamedPairs, cached_splits, clean_splits
 from transformer_mt.corpus.cleaning import SplitReport, usable
@@ -75,7 +76,7 @@ class Corpus:
         if not given:
             raise InputError("splits: there are none; give train and validation")
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
-        config = DataConfig(max_words=max_words)
+        config = load_config(None, [f"data.max_words={max_words}"]).data
         return cls(name, languages, clean_splits(given, config, name=name, cut=False), config, has_links)
 
     @property
