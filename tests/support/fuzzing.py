@@ -228,7 +228,7 @@ def call_from_python(name: str, seed: str) -> int:
     chance, function = random.Random(seed), FUNCTIONS[name]
     translator, pairs = Translator.load("run", device="cpu"), [SentencePair(*pair) for pair in PAIRS]
     config = load_config(None, [text for text in settings(training__steps="2") if text != "--set"])
-    texts = {"source": PAIRS[0][0], "target": PAIRS[0][1], "sentence": PAIRS[0][0], "place": "here"}
+    texts = {"source": PAIRS[0][0], "target": PAIRS[0][1], "text": PAIRS[0][0], "place": "here"}
     good: dict[str, Any] = {
         "self": translator,
         "translator": translator,

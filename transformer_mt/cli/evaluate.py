@@ -73,10 +73,9 @@ def evaluate(
 def corpus_to_measure(
     own: "DataConfig", data: str | None, *, split: str, structure: bool = False, quiet: bool = False
 ) -> "Corpus":
-    """The corpus that `--data` names, described on stderr, else the built-in one of a run that was trained on it.
+    """The corpus that `--data` names, described on stderr; without, the built-in one, if the run was trained on it.
 
-    Raises `InputError` for another run without `--data`: it may be a stranger's, and name a file that is none of its
-    business, or a data set to be asked for.
+    Another run may be a stranger's, whose corpus is a file that is none of its business: an `InputError`.
     """
     from transformer_mt.corpus.load import load_corpus
     from transformer_mt.corpus.source import BUILTIN, absolute

@@ -4,7 +4,7 @@ import csv
 import os
 import re
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.cache import cache_folder
 from transformer_mt.corpus.data_file import DataFile, digest_of
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import ColumnChoice, Hub, SplitSource, default_direction, is_language, languages_of
@@ -29,7 +28,7 @@ NESTED = "translation"
 ROWS_AT_A_TIME = 1_000
 
 # Columns, or different keys at any depth; and how deep they are nested, where Arrow would refuse them too.
-_MOST_COLUMNS, _DEEPEST = 5_000, 64
+_MOST_COLUMNS, _DEEPEST, _LOOKED_AT = 5_000, 64, 100_000
 # A string of JSON, which may be a key, or a bracket.
 _TOKENS = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)(?:"\s*(:)?)?|[][{}]')
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
@@ -107,13 +106,21 @@ def _load_file(file: DataFile) -> Any:
     from pandas import read_csv
 
     path, form, options = file.plain, "json" if file.form == "jsonl" else file.form, {}
-    with cache_folder() as folder, TemporaryDirectory(dir=folder) as own, library_problems(str(file.path)):
+    with library_problems(str(file.path)), TemporaryDirectory() as own:
         _require_simple(path, form)
         if form == "csv":  # every cell is the text it is, also `7` and `NA`
             strings = Features({str(column): Value("string") for column in read_csv(path, nrows=0).columns})
             options = {"features": strings, "na_filter": False}
         # Rows are read once, cleaned and cached by us: the library need not store them too.
         return load_dataset(form, data_files=str(path), split="train", streaming=True, cache_dir=own, **options)
+
+
+def _unusual(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The first lines, and then those that are not an object each, or nest: of large files, few need a closer look."""
+    for number, line in enumerate(lines):
+        is_object = line.startswith(b"{") and line.endswith((b"}\n", b"}\r\n", b"}"))
+        if number < _LOOKED_AT or not is_object or line.count(b"{") + line.count(b"[") > _DEEPEST:
+            yield line
 
 
 def _require_simple(path: Path, form: str) -> None:
@@ -127,7 +134,7 @@ def _require_simple(path: Path, form: str) -> None:
         if form == "csv":
             rows = csv.reader(line.decode(errors="replace") for line in lines)
             columns.update(*(range(len(row)) for row in islice(rows, 10)))
-        for token in chain.from_iterable(map(_TOKENS.finditer, lines if form == "json" else ())):
+        for token in chain.from_iterable(map(_TOKENS.finditer, _unusual(lines) if form == "json" else ())):
             if token.lastindex == 2:
                 columns.add(token[1])
             elif not token.lastindex:
