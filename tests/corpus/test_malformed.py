@@ -11,7 +11,7 @@ from pyarrow import table
 from pyarrow.parquet import write_table
 from support.data_files import json_array, jsonl, load, texts, write
 
-from transformer_mt.corpus import data_file
+from transformer_mt.corpus import data_file, tables
 from transformer_mt.errors import InputError, TmtError
 
 YES = b"ja\tyes\n"
@@ -264,3 +264,16 @@ def test_several_streams_are_read_to_the_end_of_the_file_also_behind_padding(
     path.write_bytes(streams[0] + bytes(4) + b"garbage")
     with pytest.raises(InputError, match=r"damaged \.(gz|xz) \(.*\); copy or download it again$"):
         load(path, need="test")
+
+
+@pytest.mark.parametrize("row", [b'{"de": ' + b"[" * 65 + b"]" * 65 + b"}", b"[" * 65, b"\n".join([b"["] * 65)])
+def test_far_behind_the_first_rows_deep_ones_are_refused_too(
+    row: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_LOOKED_AT", 2)
+    path = write(tmp_path / "a.jsonl", b'{"de": "[{", "en": "b"}\n' * 5 + row + b"\n")
+    with pytest.raises(InputError) as caught:
+        load(path, need="test")
+    assert str(caught.value) == f"{path}{WIDE}"
+    path.write_bytes(b'{"de": "[{", "en": "b"}\n' * 99)
+    assert len(texts(load(path, need="test"), "test")) == 99

@@ -28,7 +28,7 @@ NESTED = "translation"
 ROWS_AT_A_TIME = 1_000
 
 # Columns, or different keys at any depth; and how deep they are nested, where Arrow would refuse them too.
-_MOST_COLUMNS, _DEEPEST, _LOOKED_AT = 5_000, 64, 100_000
+_MOST_COLUMNS, _DEEPEST, _LOOKED_AT = 5_000, 64, 10_000
 # A string of JSON, which may be a key, or a bracket.
 _TOKENS = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)(?:"\s*(:)?)?|[][{}]')
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
