@@ -148,7 +148,8 @@ def test_an_incomplete_environment_is_one_line(
     assert outcome.err.startswith(f"tmt: error: {variable}: ")
 
 
-def test_torch_writes_nothing_of_a_host_that_does_not_exist(data: str) -> None:
+def test_torch_writes_nothing_of_a_host_that_does_not_exist(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCH_CPP_LOG_LEVEL")  # which the tests set, too
     program = """
 import transformer_mt.cli.main as cli
 def hurried(arguments, run=cli.run):
