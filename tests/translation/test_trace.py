@@ -126,3 +126,10 @@ def test_json_names_parents() -> None:
         if node["parent"] is not None:
             assert node["parent"] < number
             assert found["nodes"][node["parent"]]["step"] == node["step"] - 1
+
+
+def test_a_step_that_keeps_nothing_is_passed_over() -> None:
+    with recording_search() as steps:
+        beam_search(TableModel(vocabulary=7, seed=1), SOURCE, beam=2, alpha=1.0, limits=[7], n_best=1)
+    assert beam_trace([*steps, []], as_text) == beam_trace(steps, as_text)
+    assert beam_trace([[]], as_text) is None

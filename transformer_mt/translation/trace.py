@@ -90,7 +90,7 @@ def beam_trace(steps: Sequence[Sequence[Kept]], pieces: Callable[[list[int]], li
 
     None where nothing was searched.
     """
-    if not steps:
+    if not (steps := [step for step in steps if step]):  # nothing is kept where nothing is more probable than nothing
         return None
     first = max(index for index, step in enumerate(steps) if step[0].step == 1)
     kept = [candidate for step in steps[first:] for candidate in step]
