@@ -166,8 +166,8 @@ WRONG = {
     "fixed(3, 4)": "'fixed(3, 4)': the block must be at least 1 long, and `last` from 0 to the block's length",
     "grid(0)": "'grid(0)': there must be at least 1 column",
     "edges(1)": "'edges(1)': an edge is two positions, a query's and a key's",
-    "band(-1)": "'band(-1)': the arguments must be whole numbers from 0 to 2147483647; correct it",
-    "band(1.5)": "'band(1.5)': the arguments must be whole numbers from 0 to 2147483647; correct it",
+    "band(-1)": "'band(-1)': the arguments must be whole numbers from 0 to 9999; correct it",
+    "band(1.5)": "'band(1.5)': the arguments must be whole numbers from 0 to 9999; correct it",
     "band(2) - causal": "'band(2) - causal' is not a name or a call such as grid(columns) or edges(*positions); "
     "correct it",
 }
