@@ -168,8 +168,9 @@ class Run:
             raise InputError(f"{self.model_path}: missing; continue tmt train until its first validation")
         with torch.device("meta"):  # without memory
             specs = specs_of(weights_of(build_model(config.model, vocabulary_size=tokenizer.size)))
-        needed = 2 * min(self.model_path.lstat().st_size, size_limit(specs))
-        require_memory(needed, torch.device("cpu"), what=f"{self.model_path}", remedy="use a machine with more")
+        with suppress(FileNotFoundError):  # another process may be replacing the run, which reading it tells
+            needed = 2 * min(self.model_path.lstat().st_size, size_limit(specs))
+            require_memory(needed, torch.device("cpu"), what=f"{self.model_path}", remedy="use a machine with more")
         weights = self.read_weights(specs)  # before the model takes memory
         model = build_model(config.model, vocabulary_size=tokenizer.size)
         load_weights(model, weights)
