@@ -1,4 +1,4 @@
-"""The run that a command works with, and the words that it has never seen. Imports torch: only for use in commands."""
+"""The run that a command works with, and the words that it hardly knows. Imports torch: only for use in commands."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,16 @@ from pathlib import Path
 from transformer_mt.cli.options import RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import Config, DataConfig
+from transformer_mt.corpus.pairs import words
+from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.device import choose_device
-from transformer_mt.runs.directory import Run, find_run, newest_run
+from transformer_mt.runs.directory import find_run, newest_run
 from transformer_mt.translation.translator import Translator
 
-# Words that are named; the others are counted.
-NAMED = 9
+# A word is rare below this count: of 25 everyday sentences with such a word, none was translated right.
+FEW = 10
+# Lines that are named, and words of each; the others are counted.
+LINES, WORDS = 5, 9
 
 
 @dataclass(frozen=True)
@@ -45,29 +49,38 @@ def corpus_name(data: DataConfig) -> str:
     return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)
 
 
-class NeverSeen:
-    """Gathers the words of sentences that the training data of a run did not have; of several runs, each is `named`."""
+class RareWords:
+    """Gathers the lines with words that training showed seldom or never and that the translation does not copy."""
 
-    def __init__(self, run: Path, *, named: bool = False) -> None:
-        self._place = f"{run}: " if named else ""
-        self._known = Run(run).seen_words()
-        self._gathered: dict[str, None] = {}
+    def __init__(self) -> None:
+        self._looked_at = self._found = 0
+        self._named: list[tuple[str, str]] = []
 
-    def look_at(self, text: str) -> list[str] | None:
-        """The unseen words of a sentence, each once; None where the run does not know its training words."""
-        if self._known is None:
+    def look_at(self, source: str, translation: str, known: SeenWords | None, *, place: str) -> list[str] | None:
+        """The words of a source that were never seen, copied ones too; None where the run does not know its words."""
+        self._looked_at += 1
+        if known is None:
             return None
-        words = self._known.never_seen(text)
-        self._gathered.update(dict.fromkeys(words))
-        return words
+        counts, copied, rare = known.counts(source), set(words(translation)), dict[str, list[str]]()
+        for word, count in counts.items():
+            if count < FEW and word not in copied:
+                how = "never seen" if not count else "seen fewer than ten times"
+                rare.setdefault(how if known.complete else "rare or never seen", []).append(word)
+        if rare:
+            self._found += 1
+        if rare and self._found <= LINES:
+            remarks = (f"{how} in training: {_few(found)}" for how, found in sorted(rare.items()))  # `never` first
+            self._named.append((place, "; ".join(remarks)))
+        return [word for word, count in counts.items() if not count]
 
     def report(self) -> None:
-        """One line on stderr about the words gathered since the last one, if there are any."""
-        if not self._gathered:
-            return
-        assert self._known is not None
-        named, more = list(self._gathered)[:NAMED], len(self._gathered) - NAMED
-        shown = ", ".join(named) + (f" and {more} more" if more > 0 else "")
-        how = "never seen" if self._known.complete else "rare or never seen"
-        note(f"{self._place}{how} in training: {shown}; the translation guesses")
-        self._gathered.clear()
+        """Name the first lines that were found on stderr, with their places if others were looked at."""
+        for place, remark in self._named:
+            note(f"{f'{place}: ' if self._looked_at > 1 else ''}{remark}; the translation guesses")
+        if self._found > LINES:
+            note(f"further lines with such words: {self._found - LINES}")
+
+
+def _few(found: list[str]) -> str:
+    more = len(found) - WORDS
+    return ", ".join(found[:WORDS]) + (f" and {more} more" if more > 0 else "")

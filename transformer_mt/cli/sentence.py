@@ -131,15 +131,17 @@ def emit(
     """Print the view of each sentence as JSON, or as the lines of the terminal's width; write their arrays if asked to.
 
     A view is a dataclass or a mapping. In JSON the remarks, heads that are off and words that were never seen stand
-    beside its keys; several views make a list `runs`, and their arrays begin with their number. Unseen words are also
-    named on stderr.
+    beside its keys; several views make a list `runs`, and their arrays begin with their number. Rare words are named on
+    stderr.
     """
-    from transformer_mt.cli.load import NeverSeen
+    from transformer_mt.cli.load import RareWords
+    from transformer_mt.runs.directory import Run
     from transformer_mt.views.data import to_json
 
-    several = len(sentences) > 1
-    unseen = [NeverSeen(sentence.run.path, named=several) for sentence in sentences]
-    found = [{"never_seen": words.look_at(sentence.source)} for words, sentence in zip(unseen, sentences, strict=True)]
+    several, rare = len(sentences) > 1, RareWords()
+    known = [Run(one.run.path).seen_words() for one in sentences]
+    looked_at = zip(sentences, known, strict=True)
+    found = [{"never_seen": rare.look_at(one.source, one.target, seen, place=one.name)} for one, seen in looked_at]
     if options.npz is not None:
         by_number = {str(number): view for number, view in enumerate(views, start=1)}
         save_arrays({"runs": [one.name for one in sentences]} | by_number if several else views[0], options.npz)
@@ -155,8 +157,7 @@ def emit(
             result(*one.comparison(named=several))
         result(*lines(literal_console().width))
     if not options.quiet:
-        for words in unseen:
-            words.report()
+        rare.report()
 
 
 def save_arrays(view: Any, path: Path) -> None:

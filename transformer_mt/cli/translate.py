@@ -58,11 +58,13 @@ def translate(
     of the beam: at the end of a line the log-probability so far and how it ended: with a score, dropped, or beaten
     because it could not win any more.
 
-    Words that were never in the training data are named on stderr. A line that cannot be translated is named there too,
-    comes out empty, and the exit code is 2.
+    The first five lines with words that training never showed, or fewer than ten times, are named on stderr with these;
+    words that the translation copies do not count. A line that cannot be translated is named there too, comes out
+    empty, and the exit code is 2.
     """
     from transformer_mt.cli.lines import STDIN, Output, open_output, prompted, read_lines, read_records
-    from transformer_mt.cli.load import NeverSeen, open_run
+    from transformer_mt.cli.load import RareWords, open_run
+    from transformer_mt.runs.directory import Run
     from transformer_mt.translation.translator import numbered
 
     if sentences and input is not None:
@@ -88,15 +90,16 @@ def translate(
     form = Output(as_json, scores, alternatives, trace, n_best, split)
     # A draw is meant to be unlikely, and a prefix may be.
     shows_doubt = output is None and sys.stdout.isatty() and not (translator.search.sample or prefix or quiet)
-    unseen = NeverSeen(run.path) if as_json or not quiet else None
+    known = Run(run.path).seen_words() if as_json or not quiet else None
     bad = total = 0
     with open_output(output) as write:
         for lines in sources:
+            rare = RareWords()
             fits = partial(translator.require_fitting, split=split)
             records = read_records(lines, fits, as_json=as_json, language=language)
             for number, one in enumerate(form.translate(translator, records, prefix=prefix), start=1):
                 total += 1
-                never_seen = unseen.look_at(one.record.text) if unseen else None
+                never_seen = rare.look_at(one.record.text, one.ranked[0].text, known, place=one.record.place)
                 for line in form.lines(one, number=number, never_seen=never_seen):
                     write(line)
                 if one.record.problem:
@@ -104,8 +107,8 @@ def translate(
                     note(str(one.record.problem))
                 elif shows_doubt and one.ranked[0].mean_log_probability < DOUBTFUL:
                     note(f"{one.record.place}: the model is unsure here, as of what it has not learned")
-            if unseen and not quiet:
-                unseen.report()
+            if not quiet:
+                rare.report()
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(f"{place}: {bad} of {total} lines are not translated; correct those named above")

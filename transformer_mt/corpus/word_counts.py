@@ -1,8 +1,8 @@
-"""The words of a corpus, with how often each occurs, and which words of a text are not among them."""
+"""The words of a corpus, with how often each occurs, and how often training showed each word of a text."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 
@@ -52,15 +52,15 @@ class TrainingWords:
 class SeenWords:
     """The words of the sources of the training data, folded so that casing does not count; `complete` as above."""
 
-    folded: frozenset[str]
+    folded: Mapping[str, int]
     complete: bool
 
-    def never_seen(self, text: str) -> list[str]:
-        """The words of a source sentence that are none of these in any casing, each once, in their order."""
+    def counts(self, text: str) -> dict[str, int]:
+        """The words of a source sentence, each once, in their order, with how often training showed them."""
         by_folded: dict[str, str] = {}
         for word in real_words(compose(normalize(text))):
             by_folded.setdefault(word.casefold(), word)
-        return [word for folded, word in by_folded.items() if folded not in self.folded]
+        return {word: self.folded.get(folded, 0) for folded, word in by_folded.items()}
 
 
 def count_words(pairs: Iterable[SentencePair]) -> TrainingWords:

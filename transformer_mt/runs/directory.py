@@ -20,6 +20,7 @@ import json
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -148,7 +149,10 @@ class Run:
         """The words of its sources, to look others up; None where they are not known."""
         if (words := self.words()) is None:
             return None
-        return SeenWords(frozenset("\n".join(words.source).casefold().split("\n")), words.complete)
+        folded = Counter[str]()
+        for word, count in words.source.items():
+            folded[word.casefold()] += count
+        return SeenWords(folded, words.complete)
 
     def alignment(self) -> AlignmentHeads | None:
         """The heads that link words; None before training ends."""

@@ -1,4 +1,4 @@
-"""What `tmt` says of words that were never in the training data."""
+"""What `tmt` says of words that training never showed, or seldom."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,6 @@ def translate(tmt: Tmt, run: str | Path, *arguments: str) -> tuple[str, str]:
 def test_translate_names_the_words_on_stderr(trained: str, tmt: Tmt) -> None:
     assert translate(tmt, trained, KNOWN)[1] == translate(tmt, trained, "der HUND SCHLÄFT 17.")[1] == ""
     assert translate(tmt, trained, UNKNOWN)[1] == NOTE
-    assert translate(tmt, trained, UNKNOWN, KNOWN, UNKNOWN)[1] == NOTE
 
 
 def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tmt: Tmt) -> None:
@@ -34,15 +33,67 @@ def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tm
     )
 
 
-def test_of_a_file_they_are_named_once_at_the_end_and_by_line_in_json(trained: str, tmt: Tmt) -> None:
+def test_of_several_sentences_each_is_named_by_its_number(trained: str, tmt: Tmt) -> None:
+    assert translate(tmt, trained, UNKNOWN, KNOWN, UNKNOWN)[1] == "".join(
+        NOTE.replace("tmt: ", f"tmt: sentence {number}: ") for number in (1, 3)
+    )
+
+
+def test_of_a_file_the_first_lines_are_named_at_the_end_and_each_in_json(trained: str, tmt: Tmt) -> None:
     Path("in.txt").write_text(f"{UNKNOWN}\n{KNOWN}\nEin Zug.\n\n{UNKNOWN}\n", "utf-8")
     out, err = translate(tmt, trained, "--input", "in.txt")
     assert len(out.splitlines()) == 5
-    assert err == "tmt: never seen in training: Bahnhofsvorsteher, Ein, Zug; the translation guesses\n"
+    found = {1: "Bahnhofsvorsteher", 3: "Ein, Zug", 5: "Bahnhofsvorsteher"}
+    assert err.splitlines() == [
+        f"tmt: in.txt:{line}: never seen in training: {words}; the translation guesses" for line, words in found.items()
+    ]
     out, again = translate(tmt, trained, "--input", "in.txt", "--json")
     assert again == err
     found = [json.loads(line)["never_seen"] for line in out.splitlines()]
     assert found == [["Bahnhofsvorsteher"], [], ["Ein", "Zug"], [], ["Bahnhofsvorsteher"]]
+
+
+@pytest.mark.parametrize(("lines", "last"), [(5, ":5: never seen in"), (6, "further lines with such words: 1")])
+def test_five_lines_are_named_and_the_others_counted(lines: int, last: str, trained: str, tmt: Tmt) -> None:
+    Path("in.txt").write_text(f"{UNKNOWN}\n" * lines, "utf-8")
+    notes = translate(tmt, trained, "--input", "in.txt")[1].splitlines()
+    assert len(notes) == lines
+    assert last in notes[-1]
+
+
+@pytest.fixture
+def seldom(own_run: Path) -> Path:
+    """A run that has seen `Hund` nine times, `Vogel` ten times, and no dog."""
+    (own_run / "words.tsv").write_text("complete\nsource\t10\tVogel\nsource\t9\tDer\nsource\t5\tHUND\nsource\t4\tHund")
+    return own_run
+
+
+def test_seldom_and_never_seen_words_are_told_apart(seldom: Path, tmt: Tmt) -> None:
+    out, err = translate(tmt, seldom, "Der Hund, der Hund! Ein Vogel", "--json", "--no-split")
+    assert err == (
+        "tmt: never seen in training: Ein; seen fewer than ten times in training: Der, Hund; the translation guesses\n"
+    )
+    assert json.loads(out)["never_seen"] == ["Ein"]
+    assert translate(tmt, seldom, "Vogel")[1] == ""
+
+
+@pytest.mark.parametrize("command", ["attend", "lens", "align"])
+def test_copied_words_do_not_count_but_are_in_json(command: str, seldom: Path, tmt: Tmt) -> None:
+    options = (command, "--model", str(seldom), "Anna Hund Otto", "--target", "Anna's Hund, otto")
+    outcome = tmt(*options, "--json")
+    assert outcome.err == "tmt: never seen in training: Anna, Otto; the translation guesses\n"
+    assert json.loads(outcome.out)["never_seen"] == ["Anna", "Otto"]
+    assert tmt(*options[:-1], "Otto and Anna's Hund: Anna", "--json").err == ""
+
+
+def test_several_runs_are_named(seldom: Path, trained: str, tmt: Tmt) -> None:
+    runs = ("--model", trained, "--model", str(seldom))
+    outcome = tmt("attend", *runs, "Der Hund schläft.", "--target", "x", "--json")
+    assert outcome.err == (
+        f"tmt: {seldom}: never seen in training: schläft; seen fewer than ten times in training: Der, Hund;"
+        " the translation guesses\n"
+    )
+    assert [one["never_seen"] for one in json.loads(outcome.out)["runs"]] == [[], ["schläft"]]
 
 
 def test_at_the_prompt_each_line_has_its_own(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
@@ -81,7 +132,7 @@ def test_what_is_said_of_a_word_cannot_command_the_terminal(trained: str, tmt: T
 @pytest.mark.slow
 def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: Tmt) -> None:
     for language, text in (("de", "Der Ärger wächst."), ("en", "The trouble grows.")):
-        Path(f"own.{language}").write_text(f"{text}\n{text} x\n" * 8, "utf-8")
+        Path(f"own.{language}").write_text(f"{text}\n{text} x\n" * 10, "utf-8")
     outcome = tmt("train", "--from", trained, "--data", "own.de,own.en", "--steps", "1", "--learning-rate", "1e-9")
     assert outcome.code == 0, outcome.err
     assert translate(tmt, "runs/own", "Der Hund wächst nicht.")[1] == NOTE.replace("Bahnhofsvorsteher", "nicht")
@@ -98,4 +149,6 @@ def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt, monkeypatch: pyt
     assert outcome.code == 0, outcome.err
     said = "words: only those of the part of the stream that the vocabulary is learned from are remembered"
     assert f"tmt: {said}\n" in outcome.err
-    assert translate(tmt, "streamed", UNKNOWN)[1] == NOTE.replace("never seen", "rare or never seen")
+    assert translate(tmt, "streamed", UNKNOWN)[1] == (
+        "tmt: rare or never seen in training: Bahnhofsvorsteher, schläft; the translation guesses\n"
+    )
