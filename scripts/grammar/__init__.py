@@ -5,14 +5,15 @@ where, by what `meaning.facts` tells of it; `order.toml` orders the places; `ger
 the words, and `german` and `english` inflect them. Words that come from the same part are linked. The words are in
 the TOML files, the closed classes and the rules of inflection in `closed.toml`. `sampler` and `clauses` fill
 derivations with words that suit each other; `constructions`, the rows of scenes and patterns and the phrasebook are
-what is said; `splits` divides it.
+what is said; `variation` says some of it in another way; `splits` divides it.
 
 A German sentence has one English translation, which can be told from the sentence alone; `references` adds what else is
 right. These rules hold:
 
 Tenses     What becomes of the German tense is a row of `parts.toml` each, with an example; how tenses and modals are
-           said, a verb group of `closed.toml`. What was said or thought in the past is reported in it. What is not so
-           is in the past in English (wenn ich Zeit hätte, if I had time). Helfen takes no "to".
+           said, a verb group of `closed.toml`. Perfect and preterite are the simple past: ging, ist gegangen, went.
+           What was said or thought in the past is reported in it. What is not so is in the past in English (wenn ich
+           Zeit hätte, if I had time). Helfen takes no "to".
 Pronouns   Er, sie and es that take up a thing are it. Du, ihr, Sie and man are you; a sentence speaks to one of them.
 Possessors Ihr is her, of several people their; Ihr is your. People take 's, things and plurals in -s of.
 Negation   Nicht is not, uncontracted; cannot is one word. Kein is not … a, not … any; of what there is not, no. Nichts

@@ -114,6 +114,9 @@ def finite(verb: Verb | str, tense: str, person: Person) -> str:
     infinitive = verb if isinstance(verb, str) else verb.infinitive
     if isinstance(verb, str) or (infinitive, tense) in IRREGULAR:
         return IRREGULAR[infinitive, tense][person]
+    if tense == "preterite":
+        past = CLOSED["preterites"].get(infinitive) or inflected(infinitive, "Stamm") + "te"
+        return inflected(past, f"Präteritum {person}")
     if person in ("1p", "3p"):
         return infinitive
     if person == "1s":

@@ -42,7 +42,10 @@ def _said_otherwise(sentence: Sentence) -> Iterator[Changes]:
 
 
 def _to_others(sentence: Sentence) -> Iterator[Changes]:
-    """To each other addressee: English you is du, ihr and Sie."""
+    """To each other addressee: English you is du, ihr and Sie; the simple past is perfect and preterite."""
+    clauses = [part for part in parts(sentence) if isinstance(part, Clause) and not part.particle]
+    for tense, other in (("past", "preterite"), ("preterite", "past")):
+        yield [(node, "tense", other) for node in clauses if node.tense == tense]
     said = [part for part in parts(sentence) if isinstance(part, Pronoun) and part.key in _ADDRESSEES]
     phrases = [part for part in parts(sentence) if isinstance(part, NounPhrase)]
     owned = [phrase for phrase in phrases if phrase.determiner in _ADDRESSEES.values()]

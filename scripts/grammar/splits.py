@@ -12,6 +12,7 @@ from grammar.phrasebook import everyday, phrases, shown
 from grammar.realise import realise
 from grammar.references import with_references
 from grammar.sampler import Sampler
+from grammar.variation import varied
 from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
 from transformer_mt.corpus.pairs import SentencePair, words
 
@@ -123,7 +124,7 @@ class _Corpus:
         english = set()
         while len(pairs) < size:
             sampler.new_sentence()
-            sentence = (make or sampler.weighted(CONSTRUCTIONS))(sampler)
+            sentence = varied(sampler, (make or sampler.weighted(CONSTRUCTIONS))(sampler))
             pair = realise(sentence)
             german_key, english_key = plain(pair.source), plain(pair.target)
             known = german_key in self.german or english_key in self.english_of_other_splits

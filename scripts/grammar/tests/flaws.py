@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
+from grammar.lexicon import CLOSED
 from transformer_mt.corpus.pairs import Node, SentencePair, words
 
 # Words that several patterns look for.
@@ -11,6 +12,7 @@ _HABEN = "(?:habe|hast|hat|haben|habt)"
 _CLAUSES = (
     "that|who|whom|whether|if|because|and|or|but|when|until|before|after|so|to|although|while|why|where|how|then|what"
 )
+_WENT = "|".join(sorted(CLOSED["preterites"].values()))
 _DAYS = r"\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b"
 
 # name: (side, pattern, a sentence with the flaw). Side 0 is German, 1 English.
@@ -66,13 +68,13 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "wrong ending with wir": (0, r"^Wir (?!\w*n\b|sind\b)\w+", "Wir kommt morgen."),
     "wrong ending with ich": (
         0,
-        r"^Ich (?!\w*e\b|bin\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b)\w+",
+        rf"^Ich (?!\w*e\b|bin\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b|(?:{_WENT})\b)\w+",
         "Ich kommst morgen.",
     ),
     "wrong ending with er": (
         0,
         r"^(?:Er|Es|Man) (?!\w*t\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b|\w+te\b|wird\b|würde\b|wäre\b"
-        r"|gab\b)\w+",
+        rf"|(?:{_WENT})\b)\w+",
         "Er kommen morgen.",
     ),
     "mangled verb": (

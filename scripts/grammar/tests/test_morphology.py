@@ -7,7 +7,7 @@ import pytest
 
 from grammar import english, german, german_syntax
 from grammar.english_syntax import ENGLISH
-from grammar.lexicon import CASES, lexicon
+from grammar.lexicon import CASES, CLOSED, lexicon
 from grammar.meaning import NounPhrase, called
 from grammar.tests.derivations import nominal
 
@@ -155,6 +155,31 @@ def test_personal_pronoun(pronoun: str, forms: str) -> None:
 )
 def test_preterite(key: str, preterite: str) -> None:
     assert [german.finite(key, "preterite", person) for person in german.PERSONS] == preterite.split()
+
+
+@pytest.mark.parametrize(
+    ("key", "preterite"),
+    [
+        ("gehen", "ging gingst ging gingen gingt gingen"),
+        ("an|rufen", "rief riefst rief riefen rieft riefen"),
+        ("finden", "fand fandest fand fanden fandet fanden"),
+        ("lesen", "las lasest las lasen last lasen"),
+        ("denken", "dachte dachtest dachte dachten dachtet dachten"),
+        ("arbeiten", "arbeitete arbeitetest arbeitete arbeiteten arbeitetet arbeiteten"),
+        ("lächeln", "lächelte lächeltest lächelte lächelten lächeltet lächelten"),
+        ("öffnen", "öffnete öffnetest öffnete öffneten öffnetet öffneten"),
+        ("kaufen", "kaufte kauftest kaufte kauften kauftet kauften"),
+    ],
+)
+def test_preterite_of_strong_and_weak_verbs(key: str, preterite: str) -> None:
+    verb = lexicon().verbs[key]
+    assert [german.finite(verb, "preterite", person) for person in german.PERSONS] == preterite.split()
+
+
+def test_every_strong_verb_has_a_preterite() -> None:
+    strong = {verb.infinitive for verb in lexicon().verbs.values() if verb.participle.endswith("n")}
+    known = CLOSED["preterites"].keys() | {verb for verb, form in german.IRREGULAR if form == "preterite"}
+    assert strong <= known, strong - known
 
 
 @pytest.mark.parametrize(

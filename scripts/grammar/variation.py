@@ -1,0 +1,30 @@
+"""What may be said in another way without another translation: the preterite for the perfect."""
+
+from grammar import meaning as m
+from grammar.lexicon import CLOSED
+from grammar.sampler import WEIGHTS, Sampler
+
+_WRITTEN: dict[str, str] = CLOSED["written"]
+
+
+def varied(sampler: Sampler, sentence: m.Sentence) -> m.Sentence:
+    """The sentence, perhaps as it is written: Er ging nach Hause, weil er müde war."""
+    if sentence.form == "statement" and sampler.chance(WEIGHTS["preterite"]):
+        _tell(sentence)
+    return sentence
+
+
+def _tell(sentence: m.Sentence) -> None:
+    """Put a statement in which all is past, and nobody spoken to, into the preterite."""
+    joined = [part for part in m.parts(sentence) if isinstance(part, m.Joined)]
+    untold = [part.clause for part in joined if part.clause.reported or "infinitive" in part.row["order"]]
+    told = [part for part in m.parts(sentence) if isinstance(part, m.Clause) and part not in untold]
+    if sentence.opening is None and all(map(_is_told, told)):
+        for node in told:
+            node.tense = _WRITTEN[node.tense]
+
+
+def _is_told(node: m.Clause) -> bool:
+    spoken = m.subject_key(node.subject) in ("du", "ihr", "Sie") or node.particle or node.please
+    hoped = any("so_far" in part.facts for part in node.adverbials)
+    return node.tense in _WRITTEN and not spoken and not hoped
