@@ -74,7 +74,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "wrong ending with er": (
         0,
         r"^(?:Er|Es|Man) (?!\w*t\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b|\w+te\b|wird\b|würde\b|wäre\b"
-        rf"|(?:{_WENT})\b)\w+",
+        rf"|wurde\b|(?:{_WENT})\b)\w+",
         "Er kommen morgen.",
     ),
     "mangled verb": (
