@@ -7,7 +7,7 @@ from grammar.splits import generate_corpus
 from transformer_mt.corpus.builtin import FOLDER
 from transformer_mt.corpus.pairs import SentencePair, Tree, format_links
 
-SIZES = {"train": 40_000, "validation": 500, "test": 1_000, "seed": 1}
+SIZES = {"train": 80_000, "validation": 500, "test": 1_000, "seed": 1}
 
 
 def written(corpus: Mapping[str, list[SentencePair]]) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """The splits of the corpus: what is held out, how long sentences are, which marks and capitals are left out."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -21,6 +22,9 @@ LONGEST_IN_TRAINING = 25
 LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
 _WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
+_POOL = 3  # sentences for each that training chooses
+_LINES = 80  # one of so many is a line of two sentences
+_SENTENCES_A_FORM = 8_000  # for each time that training shows a form of a word at least
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
 _NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in one word only
@@ -96,6 +100,53 @@ def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> S
     return replace(pair, source=source if capital else source[0].lower() + source[1:], links=links, structure=structure)
 
 
+def together(first: SentencePair, second: SentencePair) -> SentencePair:
+    """Two sentences in one line, the second hung on the first: Guten Morgen! Wie geht es dir?"""
+    moved = len(words(first.source)), len(words(first.target))
+    trees = []
+    for tree, added, by in zip(first.structure or (), second.structure or (), moved, strict=True):
+        root = next(place for place, node in enumerate(tree) if node.head == -1)
+        for node in added:
+            antecedent = None if node.antecedent is None else node.antecedent + by
+            beside = {"relation": "parataxis", "head": root} if node.head == -1 else {"head": node.head + by}
+            tree = (*tree, node._replace(antecedent=antecedent, **beside))
+        trees.append(tree)
+    links = (*(first.links or ()), *((i + moved[0], j + moved[1]) for i, j in second.links or ()))
+    source, target = f"{first.source} {second.source}", f"{first.target} {second.target}"
+    return SentencePair(source, target, links, structure=(trees[0], trees[1]))
+
+
+def forms(pair: SentencePair) -> set[tuple[int, str]]:
+    """The forms of ordinary words in a pair, each with its side: neither names nor numbers."""
+    return {
+        (side, word.lower())
+        for side, (text, tree) in enumerate(zip((pair.source, pair.target), pair.structure or (), strict=False))
+        for word, node in zip(words(text), tree, strict=True)
+        if node.part_of_speech not in ("PROPN", "NUM", "PUNCT")
+    }
+
+
+def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[SentencePair]:
+    """So many pairs of the pool, in which every form of an ordinary word stands at least `fewest` times.
+
+    Pairs with rarer forms are left out; then each that has a form still wanted is taken, those with the rarest first;
+    and then the pool's in their order.
+    """
+    rows = [(pair, forms(pair)) for pair in pool]
+    count, left = Counter[tuple[int, str]](), 0
+    while left != len(rows):
+        count, left = Counter(form for _, said in rows for form in said), len(rows)
+        rows = [row for row in rows if all(count[form] >= fewest for form in row[1])]
+    wanted, taken = dict.fromkeys(count, fewest), set[int]()
+    for place in sorted(range(left), key=lambda place: min(map(count.__getitem__, rows[place][1]), default=0)):
+        if any(wanted[form] > 0 for form in rows[place][1]):
+            taken.add(place)
+            for form in rows[place][1]:
+                wanted[form] -= 1
+    order = sorted(range(left), key=lambda place: place not in taken)
+    return [rows[place][0] for place in order[:size]]
+
+
 Wanted = Callable[[Sentence, SentencePair], bool]
 
 
@@ -105,6 +156,7 @@ class _Corpus:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.held_out = held_out_pairings()
+        self.forms: set[tuple[int, str]] = set()  # that training shows, where it is large enough to choose
         fixed = [*phrases(), *everyday()]
         self.german = {plain(text) for pair in fixed for text in (pair.source, *pair.source_references)}
         self.german |= {plain(text) for text in (SHOWCASE, *shown())}
@@ -143,17 +195,35 @@ class _Corpus:
 
     def ordinary(self, sentence: Sentence, pair: SentencePair) -> bool:
         """The sentences that training may show."""
-        return _is_short(pair) and not self.shows_held_out(sentence)
+        return _is_short(pair) and not self.shows_held_out(sentence) and self.knows(pair)
+
+    def knows(self, pair: SentencePair) -> bool:
+        """True if training shows every form of the pair."""
+        return not self.forms or forms(pair) <= self.forms
 
     def training(self, size: int) -> list[SentencePair]:
         """The phrasebook, each phrase with care and carelessly, and as many sentences as are left, well mixed."""
-        fixed: list[SentencePair] = []
-        for phrase in phrases():
-            capitals = () if phrase.source.endswith("…") else (True, False)  # which stands on both sides or on none
-            fixed += [*[phrase] * 5, *(without_mark(phrase, capital=capital) for capital in capitals)]
+        fewest, known = size // _SENTENCES_A_FORM, (set(self.german), set(self.english_of_other_splits))
+        fixed = [*phrases()]
+        careless = [phrase for phrase in fixed if phrase.source[-1] != "…"]  # which stands on both sides or on none
+        fixed += [without_mark(phrase, capital=self.random.random() < 0.5) for phrase in careless]
         del fixed[size // 4 :]
-        pairs = fixed + self.split(size - len(fixed), self.seen, self.ordinary, references=False)
+        pool = self.split((_POOL if fewest else 1) * (size - len(fixed)), self.seen, self.ordinary, references=False)
+        whole = [pair for pair in pool if pair.source[-1] in ".?!"]
+        lines = [(phrase, pair) for phrase in careless for pair in self.random.sample(whole, fewest)]
+        lines += [
+            (first, second) for first, second in (self.random.sample(whole, 2) for _ in range(len(pool) // _LINES))
+        ]
+        pool += filter(_is_short, (carelessly(together(*line), self.random) for line in lines))
+        self.random.shuffle(pool)
+        pairs = chosen([*fixed, *pool], size, fewest)
         self.random.shuffle(pairs)
+        said = [sentence for pair in pairs for sentence in re.split("(?<=[.?!…]) ", pair.source)]
+        self.german = known[0] | set(map(plain, said))
+        self.english_of_other_splits = known[1] | {
+            plain(sentence) for pair in pairs for sentence in re.split("(?<=[.?!…]) ", pair.target)
+        }
+        self.forms = set[tuple[int, str]]().union(*map(forms, pairs)) if fewest else set()
         return pairs
 
     def new(self, size: int, training: list[SentencePair]) -> list[SentencePair]:
@@ -179,6 +249,8 @@ class _Corpus:
         def wanted(sentence: Sentence, pair: SentencePair) -> bool:
             grade = (len(words(pair.source)) - LONGEST_IN_TRAINING - 1) // _GRADE
             if not 0 <= grade < grades or not wanted_of[grade] or self.shows_held_out(sentence):
+                return False
+            if not self.knows(pair):
                 return False
             wanted_of[grade] -= 1
             return True
@@ -212,7 +284,9 @@ def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dic
         "validation": corpus.split(validation, corpus.seen, corpus.ordinary),
         "test": corpus.new(test, training),
         "test_composition": corpus.split(
-            test, corpus.held, lambda sentence, pair: _is_short(pair) and corpus.shows_held_out(sentence)
+            test,
+            corpus.held,
+            lambda sentence, pair: _is_short(pair) and corpus.shows_held_out(sentence) and corpus.knows(pair),
         ),
         "test_length": corpus.long(test),
         "test_everyday": list(everyday()),

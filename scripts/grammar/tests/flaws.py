@@ -480,11 +480,16 @@ _COMPILED = {name: (side, re.compile(pattern)) for name, (side, pattern, _) in P
 
 
 def flaws(pair: SentencePair) -> Iterator[str]:
-    """The names of the flaws that a pair has. German that is typed carelessly is not judged."""
+    """The names of the flaws that a pair has, each of its sentences by itself. Careless German is not judged."""
     typed_with_care = pair.source[-1] in ".?!…" and pair.source[0].isupper()
-    for name, (side, pattern) in _COMPILED.items():
-        if (side == 1 or typed_with_care) and pattern.search((pair.source, pair.target)[side]):
-            yield name
-    for name, (has_flaw, _) in PAIRS.items():
-        if has_flaw(pair):
-            yield name
+    sources, targets = (re.split("(?<=[.?!…]) ", text) for text in (pair.source, pair.target))
+    if len(sources) != len(targets):
+        yield "another number of sentences"
+    for source, target in zip(sources, targets, strict=False):
+        said = pair if len(sources) == 1 else SentencePair(source, target)
+        for name, (side, pattern) in _COMPILED.items():
+            if (side == 1 or typed_with_care) and pattern.search((source, target)[side]):
+                yield name
+        for name, (has_flaw, _) in PAIRS.items():
+            if has_flaw(said):
+                yield name

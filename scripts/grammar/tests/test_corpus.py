@@ -25,11 +25,14 @@ from grammar.splits import (
     LONGEST,
     LONGEST_IN_TRAINING,
     carelessly,
+    chosen,
+    forms,
     held_out_pairings,
     named,
     names_somebody_twice,
     pairings,
     plain,
+    together,
     with_one_gap,
     without_mark,
 )
@@ -313,6 +316,57 @@ def test_no_translation_stands_in_two_splits_where_different_sentences_have_the_
     made = generate_corpus(train=67, validation=5, test=7, seed=1)
     translations = [{plain(pair.target) for pair in split} for split in made.values()]
     assert sum(map(len, translations)) == len(set().union(*translations))
+
+
+# ---- choice
+
+
+@pytest.fixture(scope="module")
+def large() -> Corpus:
+    """A corpus that is large enough to choose its sentences."""
+    return generate_corpus(train=splits._SENTENCES_A_FORM, validation=61, test=61, seed=4)
+
+
+def test_every_form_that_is_chosen_stands_there_often_enough() -> None:
+    pool = [realise(sentence) for sentence in derivations(6007, seed=31)]
+    made = chosen(pool, 3001, 5)
+    assert len(made) == 3001
+    count = Counter(form for pair in made for form in forms(pair))
+    assert min(count.values()) == 5
+    assert len(count) > 500
+    assert set(chosen(pool, 6007, 5)) == {pair for pair in pool if forms(pair) <= count.keys()}
+
+
+def test_validation_and_tests_have_no_form_that_training_lacks(large: Corpus) -> None:
+    known = {form for pair in large["train"] for form in forms(pair)}
+    for name in ("validation", "test", "test_composition", "test_length"):
+        assert all(forms(pair) <= known for pair in large[name]), name
+
+
+def test_a_phrase_stands_at_most_twice_as_it_is(large: Corpus) -> None:
+    fixed = {plain(pair.source) for pair in phrases()}
+    said = Counter(key for pair in large["train"] if (key := plain(pair.source)) in fixed)
+    assert set(said.values()) == {1, 2}
+
+
+def test_some_lines_of_training_are_two_sentences(large: Corpus) -> None:
+    lines = [pair for pair in large["train"] if re.search("[.?!] ", pair.source)]
+    assert 0.01 < len(lines) / len(large["train"]) < 0.06
+    alone = {plain(sentence) for pair in lines for sentence in re.split("(?<=[.?!]) ", pair.source)}
+    for name in ("validation", "test", "test_composition", "test_length", "test_unknown"):
+        assert alone.isdisjoint(plain(pair.source) for pair in large[name]), name
+
+
+def test_two_sentences_in_a_line_keep_their_links_and_trees() -> None:
+    first = realise(derivation({"says": "ich; sehen; der Hund", "object": {"relative": "R; bellen"}}))
+    second = realise(derivation({"says": "du; schlafen", "form": "question"}))
+    pair = together(first, second)
+    assert pair.source == "Ich sehe den Hund, der bellt. Schläfst du?"
+    assert linked_words(pair) == linked_words(first) | linked_words(second)
+    assert relations(pair, 0) - {("schläfst", "parataxis", "sehe")} < relations(first, 0) | relations(second, 0)
+    assert pair.structure is not None
+    assert [node.antecedent for node in pair.structure[0] if node.antecedent is not None] == [3]
+    assert together(second, first).structure[0][8].antecedent == 6  # type: ignore[index]
 
 
 # ---- links
