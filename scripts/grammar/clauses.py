@@ -53,7 +53,7 @@ def clause(
     _say_when(sampler, node, when, row)
     _add_objects(sampler, node, row, habitual=when in ("habit", "gern"))
     _add_circumstances(sampler, node, row)
-    wished = "gern" in node.tense or row.subject == "addressee" or row.form in ("zu", "bare")
+    wished = node.tense in ("möchten", "gern", "würde gern") or row.subject == "addressee" or row.form in ("zu", "bare")
     if wished and isinstance(node.object, m.Pronoun) and node.object.key == "nichts":
         node.object.key = "etwas"
     if _says_how_many(node):
@@ -61,7 +61,7 @@ def clause(
     if row.complement:
         node.complement = _infinitive(sampler, node, Row(**row.complement))
     node.please = (row.form == "command" and sampler.addressee == "Sie") or sampler.chance(row.please)
-    node.negated = not node.please and sampler.chance(row.negated) and _bears_negation(node, when)
+    node.negated = not node.please and sampler.chance(row.negated) and bears_negation(node, when)
     return node
 
 
@@ -334,7 +334,7 @@ def _says_how_many(node: m.Clause) -> bool:
     return any(getattr(part, "key", getattr(part, "determiner", "")) in _UNNEGATED for part in roles)
 
 
-def _bears_negation(node: m.Clause, when: str) -> bool:
+def bears_negation(node: m.Clause, when: str) -> bool:
     """True if a clause makes sense when it is negated, by the rows of fits.toml."""
     told = {
         "counted": _says_how_many(node),

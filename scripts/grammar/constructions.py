@@ -5,6 +5,7 @@ from typing import Any
 
 from grammar import meaning as m
 from grammar.clauses import ROWS, Row, adverb, clause, fits
+from grammar.frames import framed
 from grammar.german import DETERMINERS, JOINERS
 from grammar.lexicon import Noun, ProperName, table
 from grammar.notation import Reader, form_of
@@ -228,4 +229,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {compared: 0.8, picture: 6, relative: 5, scene: 18, pattern: 16}
+CONSTRUCTIONS |= {compared: 0.8, picture: 6, relative: 5, scene: 18, pattern: 16, framed: 30}

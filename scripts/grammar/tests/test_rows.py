@@ -110,7 +110,7 @@ def test_what_choices_ask_for_holds_somewhere(language: Language, clauses: list[
     ],
 )
 def test_a_clause_is_negated_where_the_rows_say(clause: str, when: str, bears: bool) -> None:
-    assert made._bears_negation(derivation({"says": clause}).clause, when) == bears
+    assert made.bears_negation(derivation({"says": clause}).clause, when) == bears
 
 
 def test_what_bears_negation_asks_for_what_may_hold(clauses: list[Clause]) -> None:

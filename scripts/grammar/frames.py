@@ -1,0 +1,106 @@
+"""Frames: verb phrases of frames.toml, said in every person, tense and sentence by the rows of uses.toml."""
+
+from typing import Any
+
+from grammar import meaning as m
+from grammar.clauses import bears_negation
+from grammar.lexicon import lexicon, table
+from grammar.notation import Reader, form_of
+from grammar.sampler import Sampler
+
+_TABLES = table("uses")
+_WHEN: dict[str, dict[str, Any]] = _TABLES["when"]
+_PEOPLE = ("told", "asked", "others", "third")
+_OF_STATES = frozenset(("command", "zu", "habit"))  # which states do without
+
+# A group without those words, one row for each of its frames, with the aspect of its verb.
+FRAMES: list[dict[str, Any]] = []
+for group in table("frames")["frames"]:
+    for text in group["say"]:
+        verb = next(lexicon().verbs[item] for item in text.split("; ") if item in lexicon().verbs)
+        bars = {*group.get("without", "").split(), *(_OF_STATES if verb.aspect == "state" else ())}
+        FRAMES.append({"say": text, "group": group, "aspect": verb.aspect, "bars": bars})
+
+
+def _fitting(use: dict[str, Any]) -> list[dict[str, Any]]:
+    barred = set(use.get("bars", "").split())
+    anybody = use.get("subject", "told") in _PEOPLE
+    return [row for row in FRAMES if barred.isdisjoint(row["bars"]) and (anybody or "subject" not in row["group"])]
+
+
+USES = {place: use | {"frames": _fitting(use)} for place, use in enumerate(_TABLES["use"])}
+_WEIGHTS = {place: use.get("weight", 1.0) for place, use in USES.items()}
+
+
+def framed(sampler: Sampler) -> m.Sentence:
+    """Hast du den Müll schon rausgebracht? Ich glaube, dass er heute das Bad putzen muss."""
+    use = USES[sampler.weighted(_WEIGHTS)]
+    frame = sampler.fair(use["frames"])
+    main, join = sampler.one_of(use.get("main", [""])), use.get("join", "")
+    join = join if isinstance(join, str) else sampler.one_of(join)
+    form = form_of(main) if main else use.get("form", "statement")
+    starts = form == "statement" and (not main or main.startswith("A"))  # where Sie would be they
+    subject = _subject(sampler, frame["group"], use.get("subject", "told"), starts=starts)
+    reader = Reader(sampler.of_kind, {"A": subject, "C": m.Pronoun(sampler.addressee)})
+    sampler.as_subject(subject)
+    before = reader.clause(main) if main else None
+    node, when = _clause(sampler, reader, frame, use)
+    if before is not None:
+        return _behind(before, join, node, form)
+    if join:
+        others = [row for row in use["frames"] if row["group"] is frame["group"] and row is not frame]
+        if not others:
+            return m.Sentence(node)
+        second, _ = _clause(sampler, reader, sampler.fair(others), use | {"when": [when]}, timed=False)
+        return m.Sentence(node, joined=(m.Joined(join, second),))
+    if "asks" in use:
+        node.adverbials.append(m.Adverbial(sampler.words.adverbs["question"][sampler.one_of(use["asks"])]))
+        return m.Sentence(node, form, node.adverbials[-1])
+    times = node.in_slot("time") if sampler.chance(use.get("front", 0)) else []
+    return m.Sentence(node, form, node.subject if use.get("subject") == "who" else next(iter(times), None))
+
+
+def _behind(main: m.Clause, join: str, node: m.Clause, form: str) -> m.Sentence:
+    if join in ("zu", "bare"):
+        main.complement = m.Joined(join, node)
+        return m.Sentence(main, form)
+    return m.Sentence(main, form, joined=(m.Joined(join, node),))
+
+
+def _clause(
+    sampler: Sampler, reader: Reader, frame: dict[str, Any], use: dict[str, Any], *, timed: bool = True
+) -> tuple[m.Clause, str]:
+    """The frame said of A, and when it is said."""
+    options = _TABLES["aspects"][frame["aspect"]]
+    options = {name: options.get(name, 1.0) for name in use.get("when", options)}
+    fitting = {name: weight for name, weight in options.items() if _WHEN[name]["bars"] not in frame["bars"]}
+    when = sampler.weighted(fitting or options)
+    rule = _WHEN[when]
+    text = "; ".join(sampler.one_of(item.split(" / ")) for item in frame["say"].split("; "))
+    time = sampler.one_of(rule["times"]) if timed and "time" not in frame["bars"] and not _is_timed(text) else ""
+    time = time if set(time.split()).isdisjoint(text.replace(";", "").split()) else ""  # morgen früh früh
+    said = [item for item in ("A", text, time, sampler.one_of(rule["say"])) if item]
+    node = reader.clause("; ".join(said))
+    command = use.get("form") == "command"
+    node.please = (command and sampler.addressee == "Sie") or sampler.chance(use.get("please", 0))
+    negated = not time and not node.please and "negated" not in frame["bars"] and sampler.chance(use.get("negated", 0))
+    node.negated |= negated and bears_negation(node, when)
+    return node, when
+
+
+def _is_timed(text: str) -> bool:
+    """True if a frame says itself when it happens."""
+    node = Reader(lambda kind, verb: next(iter(lexicon().select(kind))), {}).clause(f"er; {text}")
+    return bool(node.in_slot("time", "frequency") or node.particle)
+
+
+def _subject(sampler: Sampler, group: dict[str, Any], kind: str, *, starts: bool) -> m.Nominal:
+    """One of the group's subjects, or somebody."""
+    if "subject" in group:
+        return Reader(sampler.of_kind).nominal(sampler.one_of(group["subject"]))
+    options = _TABLES["subjects"][kind]
+    said = sampler.weighted({**options, "addressee": 0} if starts and sampler.addressee == "Sie" else options)
+    said = sampler.addressee if said == "addressee" else said
+    if said.startswith("@"):
+        said = sampler.fair(_TABLES["casts"][said[1:]])
+    return Reader(sampler.of_kind).nominal(said)
