@@ -190,7 +190,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "punctual": (1, r"\bpunctual\b", "The train is not punctual."),
     "worn bags": (1, r"\bwear(?:s|ing) (?:\w+ ){1,3}(?:bag|suitcase|rucksack)\b", "She is wearing a red bag."),
-    "request denied": (1, r"^(?:Can|Could|Would) you not\b", "Can you not please bring anything?"),
+    "request denied": (1, r"^(?:Can|Could|Would) you not please\b", "Can you not please bring anything?"),
     "working at school": (1, r"\b(?:works?|worked|working) at school\b", "My parents work at school."),
     "drive a car": (1, r"\b(?:drives?|driving|drove|driven) a car\b", "He is driving a car."),
     "this salt": (1, r"\b[Tt]his (?:salt|sugar|milk|butter|money|bread)\b", "Give me this salt!"),

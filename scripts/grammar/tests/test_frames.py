@@ -1,0 +1,52 @@
+"""The rows of frames.toml and uses.toml."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from grammar import frames
+from grammar.frames import FRAMES, USES, framed
+from grammar.lexicon import lexicon, table
+from grammar.notation import Reader
+from grammar.realise import realise
+from grammar.sampler import Sampler
+
+BARRED = frozenset("now habit past planned modal command question negated zu joined time infinitive".split())
+_USES = table("uses")
+
+
+@pytest.mark.parametrize("row", FRAMES, ids=[row["say"] for row in FRAMES])
+def test_frame_can_be_read_whatever_is_chosen(row: dict[str, Any]) -> None:
+    sampler = Sampler(Random(1), lambda verb, noun: True)
+    assert row["bars"] <= BARRED
+    for subject in row["group"].get("subject", ["ich"]):
+        Reader(sampler.of_kind).nominal(subject)
+    places = [item.split(" / ") for item in row["say"].split("; ")]
+    for place in range(max(map(len, places))):
+        text = "; ".join(options[place % len(options)] for options in places)
+        node = Reader(sampler.of_kind).clause(f"er; {text}")
+        assert lexicon().verbs[node.verb.key] is node.verb
+
+
+def test_uses_name_tables_that_there_are() -> None:
+    tables = {name for row in _USES["aspects"].values() for name in row}
+    tables |= {name for use in _USES["use"] for name in use.get("when", [])}
+    assert tables <= set(_USES["when"])
+    assert {use.get("subject", "told") for use in _USES["use"]} <= set(_USES["subjects"])
+    assert {word for use in _USES["use"] for word in use.get("bars", "").split()} <= BARRED
+    assert {row["bars"] for row in _USES["when"].values()} <= BARRED
+
+
+@pytest.mark.parametrize("place", USES, ids=[use["example"] for use in USES.values()])
+def test_use_says_frames_without_the_bars(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_WEIGHTS", {place: 1})
+    sampler = Sampler(Random(3), lambda verb, noun: True)
+    said = set()
+    for _ in range(40):
+        sampler.new_sentence()
+        said.add(realise(framed(sampler)).source)
+    assert len(said) >= 20
+    ends = {"question": "?", "command": "!"}.get(USES[place].get("form", ""), "")
+    assert not ends or all(text.endswith(ends) for text in said)
+    assert not any(text.startswith("Sie ") and " Sie " in text for text in said)
