@@ -12,7 +12,9 @@ from grammar.notation import Reader
 from grammar.realise import realise
 from grammar.sampler import Sampler
 
-BARRED = frozenset("now habit past planned modal command question negated zu joined time infinitive".split())
+BARRED = frozenset(
+    ["now", "habit", "past", "planned", "modal", "command", "question", "negated", "zu", "joined", "time", "infinitive"]
+)
 _USES = table("uses")
 
 
