@@ -56,7 +56,8 @@ def framed(sampler: Sampler) -> m.Sentence:
     if "asks" in use:
         node.adverbials.append(m.Adverbial(sampler.words.adverbs["question"][sampler.one_of(use["asks"])]))
         return m.Sentence(node, form, node.adverbials[-1])
-    times = node.in_slot("time") if sampler.chance(use.get("front", 0)) else []
+    said_they = m.subject_key(node.subject) == "sie, plural"  # which could be Sie behind the verb
+    times = node.in_slot("time") if sampler.chance(use.get("front", 0)) and not said_they else []
     return m.Sentence(node, form, node.subject if use.get("subject") == "who" else next(iter(times), None))
 
 
