@@ -196,6 +196,8 @@ def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) 
         node.object = sampler.object(verb, noun, known=row.known, habitual=habitual)
         if isinstance(node.object, m.NounPhrase) and not fits(verb, "described"):
             node.object.adjectives = ()
+        if sampler.chance(WEIGHTS["lists"]):
+            node.object = sampler.with_others(verb, node.object)
 
 
 def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:

@@ -9,7 +9,7 @@ from grammar import meaning as m
 from grammar.german import DETERMINERS, NUMERALS, PRONOUNS
 from grammar.lexicon import CLOSED, Case
 from grammar.syntax import Language, Places, Short, make_copula
-from grammar.words import Origin, Said, Word, attach, before, root_of, spell
+from grammar.words import Origin, Said, Word, attach, before, mark, root_of, spell
 
 
 class English(Language):
@@ -143,7 +143,8 @@ class English(Language):
             text = english.comparative(adjective) if node.comparative else adjective.english
             text = adjective.with_ein if adjective.with_ein and node.determiner == "ein" else text
             said = spell(text, "ADJ", (node, adjective.key), relation="advmod", last=True)
-            described = [*attach(said, noun, "amod"), *described]
+            comma = [mark(",")] if node.listed and adjective is not node.adjectives[-1] else []
+            described = [*attach(said, noun, "amod"), *comma, *described]
         said = [*self._determiner(node, described[0].text, noun, negated), *described]
         if node.attribute is not None:
             said += attach(self._prepositional(node.attribute), noun, "nmod")

@@ -21,6 +21,7 @@ DETERMINERS: dict[str, dict[str, Any]] = CLOSED["determiners"] | {
 PREPOSITIONS: dict[str, dict[str, Any]] = CLOSED["prepositions"]
 PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
 JOINERS: dict[str, dict[str, Any]] = CLOSED["joiners"]
+COORDINATION: dict[str, dict[str, Any]] = CLOSED["coordination"]
 
 _PLACES = [(case, column) for case in CASES for column in ("m", "n", "f", "plural")]
 _DECLENSIONS = {

@@ -117,6 +117,7 @@ class German(Language):
             relation += ":poss" if "possessive" in row else ""
             said = attach(spell(german.determiner(key, case, where), speech, *origins), noun, relation)
         for adjective in node.adjectives:
+            said += [mark(",")] if node.listed and adjective is not node.adjectives[0] else []
             form = german.adjective(adjective, key, case, where, compared=node.comparative)
             said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))
         said.append(noun)

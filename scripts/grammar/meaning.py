@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, dataclass_transform
 
-from grammar.german import DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
+from grammar.german import COORDINATION, DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
 from grammar.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
 # What fields hold that are no nodes.
 _LEAVES = (str, bool, Verb, Noun, ProperName, Adverb, Adjective, tuple[Adjective, ...])
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
+_TOGETHER = {"ich": "wir", "wir": "wir", "du": "ihr", "ihr": "ihr", "Sie": "Sie"}  # with others: Anna und ich, wir
 
 
 @dataclass_transform(eq_default=False)
@@ -54,6 +55,7 @@ class NounPhrase(Node):
     plural: bool = False
     adjectives: tuple[Adjective, ...] = ()
     comparative: bool = False
+    listed: bool = False  # a comma between the adjectives: ein großes, helles Zimmer
     possessor: "Nominal | None" = None
     attribute: "Prepositional | None" = None
     own: str = ""  # the possessive that English says for the German article: die Hand heben, raise one's hand
@@ -68,9 +70,9 @@ class Relative(Node):
 
 
 class Both(Node):
-    """Two nominals joined by und or oder."""
+    """Nominals or adjectives in a row of [coordination]: Brot und Käse; müde, aber glücklich."""
 
-    parts: "tuple[Nominal, Nominal]"
+    parts: tuple[Any, ...]
     joiner: str = "und"
 
 
@@ -292,8 +294,13 @@ def subject_key(nominal: Nominal | None) -> str:
             return key if "reflexive" in PRONOUNS[key] else "er"
         case RelativePronoun(antecedent):
             return subject_key(antecedent)
-        case NounPhrase(plural=True) | Both():
+        case NounPhrase(plural=True):
             return "sie, plural"
+        case Both(several, joiner):
+            keys = [subject_key(part) for part in several]
+            if "one" in COORDINATION[joiner]:  # Anna oder Paul kommt
+                return keys[-1]
+            return next((_TOGETHER[key] for key in ("ich", "wir", "du", "ihr", "Sie") if key in keys), "sie, plural")
         case NounPhrase(named) | Name(named):
             return _THIRD_PERSON[named.gender]
     return "er"
@@ -339,8 +346,8 @@ def traits(nominal: object) -> frozenset[str]:
             return _noun_traits(noun, None if nominal.possessor is not None else determiner)
         case Name(name):
             return name.kind_set
-        case Both((first, second)):
-            return traits(first) & traits(second) | {"person"}
+        case Both(several):
+            return frozenset.intersection(*map(traits, several)) - {"light"}
     return frozenset()
 
 

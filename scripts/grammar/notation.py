@@ -6,14 +6,23 @@ for any noun of a kind. The first nominal is the subject, the next the object or
 people, the second time a pronoun. A preposition and a nominal are an adverbial; @kind is any noun that says when.
 """
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 from grammar import meaning as m
-from grammar.german import DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
+from grammar.german import COORDINATION, DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
 from grammar.lexicon import CLOSED, Adjective, Adverb, Entity, Noun, Verb, lexicon
 
 _GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
+# Lists, which brackets hide: 0 Milch, 0 Brot und 0 Ei+pl.
+_OUTSIDE = r"(?![^[]*\])"
+_LISTS = {
+    joiner: re.compile(rf"{first}(.+?),? {last.strip()}{_OUTSIDE} (.+)")
+    for joiner, row in COORDINATION.items()
+    for first, last in [row["german"].split("…")]
+}
 _COMBINED: dict[str, str] = CLOSED["combined"]
 _FORMS = ("command", "question")
 _FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
@@ -90,8 +99,10 @@ class Reader:
                 node.negated = True
             node.object = nominal
 
-    def _quality(self, item: str) -> m.Quality | None:
-        """Müde; sehr müde; groß als B; so groß wie B; zwanzig Jahr alt."""
+    def _quality(self, item: str) -> m.Quality | m.Both | None:
+        """Müde; sehr müde; groß als B; so groß wie B; zwanzig Jahr alt; müde, aber glücklich."""
+        if (several := _several(item, self._quality)) is not None:
+            return several
         adjectives = lexicon().adjectives
         if item.endswith(" Jahr alt"):
             return m.Quality(adjectives["alt"], measure=self._noun_phrase(item.split()[:-1]))
@@ -103,7 +114,9 @@ class Reader:
         return m.Quality(adjectives[key], degree) if key in adjectives and degree in ("", *_DEGREES) else None
 
     def nominal(self, text: str) -> m.Nominal:
-        """A nominal by itself."""
+        """A nominal by itself, or a list of them."""
+        if (several := _several(text, self.nominal)) is not None:
+            return several
         if text in self._letters:
             thing = self._known.get(text) or self._letters[text]
             self._known[text] = m.taken_up(thing)
@@ -141,9 +154,19 @@ class Reader:
         if not isinstance(noun, Noun):
             raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
         plural = last != key or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
-        adjectives = tuple(_of_sense(word, noun) for word in middle)
+        adjectives = tuple(_of_sense(word, noun) for word in " ".join(middle).replace(",", " ").split())
         own = "ihr" if words[0] == "own" and self._girl else ""  # das Mädchen und seine Mutter: the girl and her mother
-        return m.NounPhrase(noun, determiner, plural, adjectives, attribute=contents, own=own)
+        listed = "," in " ".join(middle)
+        return m.NounPhrase(noun, determiner, plural, adjectives, listed=listed, attribute=contents, own=own)
+
+
+def _several(text: str, read: Callable[[str], object]) -> m.Both | None:
+    """What a list joins, if all that it joins can be read."""
+    for joiner, pattern in _LISTS.items():
+        if found := pattern.fullmatch(text):
+            parts = [read(part) for part in (*re.split(", " + _OUTSIDE, found[1]), found[2])]
+            return None if None in parts else m.Both(tuple(parts), joiner)
+    return None
 
 
 @cache
@@ -167,6 +190,8 @@ def _leads(verb: Verb, preposition: str, governed: m.Nominal) -> bool:
 
 def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) -> m.Prepositional:
     """A preposition with what it governs, translated as the noun wants it."""
+    if isinstance(governed, m.Both):  # in der Küche und der Flur, as in der Küche
+        return replace(prepositional(preposition, governed.parts[0], goal=goal), object=governed)
     if isinstance(governed, m.Clock):
         return m.Prepositional(preposition, "at", governed, "time")
     if isinstance(governed, m.NounPhrase):

@@ -6,6 +6,7 @@ phrases are chosen stands in weights.toml. A sentence has one addressee (du, ihr
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import TypeVar
@@ -178,7 +179,7 @@ class Sampler:
         if kind in PRONOUNS:
             return m.Pronoun(kind)
         if kind == "two" and "anybody" in traits(verb):
-            return self._two_people()
+            return self._two_people(with_me=place == "first" and self.chance(0.5))
         kinds = ((EVERYDAY_PEOPLE if kind == "person" else kind) for kind in verb.subject.split())
         found = self.fair(self.select(" ".join(kinds) if self.chance(0.97) else verb.subject))
         return self.entity(found, adjectives=0 if place == "asked" else 0.03)
@@ -230,11 +231,12 @@ class Sampler:
             if m.subject_key(found) not in (key, *taken):
                 return found
 
-    def _two_people(self) -> m.Both:
-        people = self.select(f"sibling Vater Mutter Oma Opa {FRIENDS}")
+    def _two_people(self, *, with_me: bool) -> m.Both:
+        """Anna und mein Bruder; Anna und ich."""
+        people = self.select(f"sibling companion {FRIENDS}")
         first = self.fair(people)
-        second = self.fair([entity for entity in people if entity is not first])
-        return m.Both((m.called(first, "mein"), m.called(second, "mein")))
+        second = m.called(self.fair([entity for entity in people if entity is not first]), "mein")
+        return m.Both((m.called(first, "mein"), m.Pronoun("ich") if with_me else second))
 
     # ---- noun phrases
 
@@ -345,6 +347,28 @@ class Sampler:
         elif habitual and verb.object_is != "definite" and number in ("", "singular"):  # Sie liest gern Romane
             return m.NounPhrase(chosen, "", plural=not (chosen.mass or chosen.both))
         return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
+
+    def with_others(self, verb: Verb, thing: m.Nominal) -> m.Nominal:
+        """Beside a thing one or two others of its kind: Brot und Käse; eine Jacke, ein Hemd und eine Hose."""
+        entity, listed = m.entity_of(thing), self.select(WEIGHTS["listed"])
+        if entity not in listed or getattr(thing, "determiner", "") not in WEIGHTS["listed_behind"]:
+            return thing
+        kinds = entity.kind_set.intersection(WEIGHTS["listed"].split())
+        same = ("mass", "both", "plural_only") if getattr(thing, "determiner", "") else ()
+        others = [other for other in self.objects[verb] if other is not entity and other in listed]
+        others = [other for other in others if isinstance(other, type(entity)) and other.kind_set & kinds]
+        others = [other for other in others if all(getattr(other, key) == getattr(entity, key) for key in same)]
+        if len(others) < 3:
+            return thing
+        some = self.random.sample(others, self.weighted({1: 3.0, 2: 1.0}))
+        return m.Both((thing, *(self._beside(thing, other) for other in some)))
+
+    def _beside(self, thing: m.Nominal, other: Entity) -> m.Nominal:
+        """Another as the thing is said: with its determiner, or without one."""
+        if not isinstance(thing, m.NounPhrase) or not isinstance(other, Noun):
+            return m.called(other)
+        plural = thing.plural if thing.determiner else other.plural_only or not (other.mass or other.both)
+        return replace(thing, noun=other, plural=plural, adjectives=())
 
     def _generic(self, noun: Noun) -> m.NounPhrase:
         """A thing to like or hate: Kaffee, Hunde, das Buch."""

@@ -8,7 +8,7 @@ from random import Random
 
 from grammar.constructions import CONSTRUCTIONS, Construction, picture
 from grammar.lexicon import Entity, lexicon
-from grammar.meaning import Clause, RelativePronoun, Sentence, entity_of, parts
+from grammar.meaning import Both, Clause, RelativePronoun, Sentence, entity_of, parts
 from grammar.phrasebook import everyday, phrases, shown
 from grammar.realise import realise
 from grammar.references import with_references
@@ -57,8 +57,9 @@ def pairings(sentence: Sentence) -> Iterator[tuple[str, str]]:
     for node in parts(sentence):
         if isinstance(node, Clause):
             thing = node.object.antecedent if isinstance(node.object, RelativePronoun) else node.object
-            if entity := entity_of(thing):
-                yield node.verb.key, entity.key
+            for entity in map(entity_of, thing.parts if isinstance(thing, Both) else [thing]):
+                if entity:
+                    yield node.verb.key, entity.key
 
 
 def plain(sentence: str) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from grammar import meaning as m
-from grammar.german import PRONOUNS
+from grammar.german import COORDINATION, PRONOUNS
 from grammar.lexicon import CLOSED, Adjective, Case, Choice, table
 from grammar.words import Said, Word, attach, before, mark, root_of, spell
 
@@ -198,7 +198,7 @@ class Language(ABC):
         """A nominal in a case, or another predicate; it takes up the negation of the clause `negated`."""
         match node:
             case m.Both():
-                return self._both(node, case)
+                return self._both(node, case, negated)
             case m.NounPhrase():
                 return self._noun_phrase(node, case, negated)
             case m.Prepositional():
@@ -238,10 +238,19 @@ class Language(ABC):
             said = [*before(so, said, "advmod"), *attach(other, main, "obl")]
         return said
 
-    def _both(self, node: m.Both, case: Case) -> Said:
-        said, other = (self.phrase(part, case) for part in node.parts)
-        joiner = Word(self.closed("joiners", node.joiner), "CCONJ", ((node, "and"),))
-        return [*said, *attach(before([joiner], other, "cc"), root_of(said), "conj")]
+    def _both(self, node: m.Both, case: Case, negated: m.Clause | None) -> Said:
+        """Milk, bread and eggs; keine Milch und kein Brot: no milk or bread, which one any denies."""
+        row = COORDINATION[node.joiner]
+        first, last = row.get(f"{self.name}_denied" if negated else "", row[self.name]).split("…")
+        denied = [negated, *[negated if self.name == "german" else None] * len(node.parts)]
+        phrases = [self.phrase(part, case, denial) for part, denial in zip(node.parts, denied, strict=False)]
+        head = root_of(phrases[0])
+        said = before(spell(first, "CCONJ", (node, "first")), phrases[0], "cc")
+        for phrase in phrases[1:]:
+            joiner = spell(last, "CCONJ", (node, "and")) if phrase is phrases[-1] else []
+            comma = [mark(",")] if not joiner or self.name in row.get("comma", "") else []
+            said += [*comma, *attach(before(joiner, phrase, "cc"), head, "conj")]
+        return said
 
     # ---- what each language says its own way: the verb, of which it returns the full one and, if another takes it
     # with to, that one …

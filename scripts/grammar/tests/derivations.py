@@ -16,7 +16,6 @@ from typing import Any
 from grammar.german import PRONOUNS
 from grammar.lexicon import Entity, Verb, lexicon
 from grammar.meaning import (
-    Both,
     Clause,
     Joined,
     Name,
@@ -67,10 +66,7 @@ def derivation(row: dict[str, Any]) -> Sentence:
 
 
 def nominal(text: str) -> Nominal:
-    """A nominal, or several with und or oder between them."""
-    for joiner in ("und", "oder"):
-        if f" {joiner} " in text:
-            return Both(tuple(nominal(part) for part in text.split(f" {joiner} ")), joiner)
+    """A nominal, or a list of them."""
     return Reader(only_one).nominal(text)
 
 
