@@ -58,6 +58,10 @@ def adjectives_with(wanted: str) -> list[Adjective]:
     return [entry for entry in entries if matches(wanted, {key for key in traits_of if getattr(entry, key)})]
 
 
+def _counted(noun: Noun) -> tuple[bool, ...]:
+    return noun.mass, noun.both, noun.plural_only
+
+
 @cache
 def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, float]:
     """The determiners that suit a noun in the singular, in the plural, or uncounted."""
@@ -350,25 +354,14 @@ class Sampler:
 
     def with_others(self, verb: Verb, thing: m.Nominal) -> m.Nominal:
         """Beside a thing one or two others of its kind: Brot und Käse; eine Jacke, ein Hemd und eine Hose."""
-        entity, listed = m.entity_of(thing), self.select(WEIGHTS["listed"])
-        if entity not in listed or getattr(thing, "determiner", "") not in WEIGHTS["listed_behind"]:
+        if not isinstance(thing, m.NounPhrase) or thing.determiner not in WEIGHTS["listed_behind"]:
             return thing
-        kinds = entity.kind_set.intersection(WEIGHTS["listed"].split())
-        same = ("mass", "both", "plural_only") if getattr(thing, "determiner", "") else ()
-        others = [other for other in self.objects[verb] if other is not entity and other in listed]
-        others = [other for other in others if isinstance(other, type(entity)) and other.kind_set & kinds]
-        others = [other for other in others if all(getattr(other, key) == getattr(entity, key) for key in same)]
-        if len(others) < 3:
-            return thing
-        some = self.random.sample(others, self.weighted({1: 3.0, 2: 1.0}))
-        return m.Both((thing, *(self._beside(thing, other) for other in some)))
-
-    def _beside(self, thing: m.Nominal, other: Entity) -> m.Nominal:
-        """Another as the thing is said: with its determiner, or without one."""
-        if not isinstance(thing, m.NounPhrase) or not isinstance(other, Noun):
-            return m.called(other)
-        plural = thing.plural if thing.determiner else other.plural_only or not (other.mass or other.both)
-        return replace(thing, noun=other, plural=plural, adjectives=())
+        first, listed = thing.noun, self.select(WEIGHTS["listed"])
+        kinds = first.kind_set & set(WEIGHTS["listed"].split())
+        nouns = [noun for noun in self.objects[verb] if noun in listed and noun.kind_set & kinds and noun is not first]
+        alike = [noun for noun in nouns if isinstance(noun, Noun) and _counted(noun) == _counted(first)]
+        some = self.random.sample(alike, self.weighted({1: 3, 2: 1})) if len(alike) > 1 and first in listed else []
+        return m.Both((thing, *(replace(thing, noun=noun, adjectives=()) for noun in some))) if some else thing
 
     def _generic(self, noun: Noun) -> m.NounPhrase:
         """A thing to like or hate: Kaffee, Hunde, das Buch."""
