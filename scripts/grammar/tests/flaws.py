@@ -13,7 +13,7 @@ _CLAUSES = (
     "that|who|whom|whether|if|because|and|or|but|when|until|before|after|so|to|although|while|why|where|how|then|what"
 )
 _WENT = "|".join(sorted(CLOSED["preterites"].values()))
-_DAYS = r"\b(?:today|(?<!before )yesterday|(?<!after )tomorrow|last week|next week)\b"
+_DAYS = r"\b(?:today|(?<!before )yesterday|(?<!after )(?<!or )tomorrow|last week|next week)\b"
 
 # name: (side, pattern, a sentence with the flaw). Side 0 is German, 1 English.
 PATTERNS: dict[str, tuple[int, str, str]] = {
