@@ -229,4 +229,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {compared: 0.8, picture: 6, relative: 5, scene: 18, pattern: 16, framed: 30}
+CONSTRUCTIONS |= {compared: 0.8, picture: 3.3, relative: 4, scene: 18, pattern: 16, framed: 30}

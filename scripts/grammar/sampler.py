@@ -25,7 +25,7 @@ _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "sein ihr"}
 FRIENDS = "Anna Lena Maria Paul Peter Tim"
 EVERYDAY_PEOPLE = "familiar Mann Frau Kind Junge Mädchen"  # who does what anybody does
-ACQUAINTANCES = f"relative Freund Freundin Nachbar Nachbarin Julia {FRIENDS}"
+ACQUAINTANCES = f"Freund Freundin Nachbar Nachbarin Kollege Kollegin Julia {FRIENDS}"
 
 
 @cache
@@ -125,11 +125,11 @@ class Sampler:
         return last
 
     def fair(self, options: Sequence[T]) -> T:
-        """One of the options, preferring what was used less."""
+        """One of the options, preferring what was used less; a relative counts as several."""
         first, second = self.one_of(options), self.one_of(options)
         keys = [id(option) if isinstance(option, dict) else option for option in (first, second)]
         chosen = int(self._used[keys[0]] > self._used[keys[1]])
-        self._used[keys[chosen]] += 1
+        self._used[keys[chosen]] += 12 if "relative" in getattr(keys[chosen], "kind_set", ()) else 1
         return second if chosen else first
 
     # ---- words
@@ -231,13 +231,13 @@ class Sampler:
         taken = _SAME_PERSON.get(key, ())
         while True:
             known, pronoun = m.called(self.fair(self.select(ACQUAINTANCES)), "mein"), self.pronoun()
-            found = pronoun if self.chance(0.7 if other is None else 0.35 if taken else 0) else known
+            found = pronoun if self.chance(0.8 if other is None else 0.35 if taken else 0) else known
             if m.subject_key(found) not in (key, *taken):
                 return found
 
     def _two_people(self, *, with_me: bool) -> m.Both:
         """Anna und mein Bruder; Anna und ich."""
-        people = self.select(f"sibling companion {FRIENDS}")
+        people = self.select(f"Bruder Schwester {ACQUAINTANCES}")
         first = self.fair(people)
         second = m.called(self.fair([entity for entity in people if entity is not first]), "mein")
         return m.Both((m.called(first, "mein"), m.Pronoun("ich") if with_me else second))
