@@ -172,6 +172,7 @@ def scene(sampler: Sampler) -> m.Sentence:
     if "third" in row and sampler.chance(0.6):
         third = reader.clause(sampler.one_of(row["third"]))
         joined.append(m.Joined(row["join2"], third, within=row.get("within", False)))
+        joined[0].joiner = "," if row["join"] == row["join2"] == "und" else row["join"]
     return m.Sentence(main, form, joined=tuple(joined))
 
 

@@ -225,6 +225,18 @@ class Sentence(Node):
         orders = [joined.row["order"] for joined in self.joined[: place + 1]]
         return orders[-2:-1] == ["verb_last"] != orders[-1:] and not self.joined[place].within
 
+    def goes_on(self, place: int) -> Clause | None:
+        """The clause before the one joined at `place` if its subject is not said again: Ich stehe auf und gehe."""
+        before = (self.clause, *(joined.clause for joined in self.joined))[place]
+        joined, subject = self.joined[place], self.joined[place].clause.subject
+        if "shared" not in joined.row or self.resumes(place) or self.form != "statement":
+            return None
+        other_way = any(verb.swap or verb.named for verb in (before.verb, joined.clause.verb))  # I like it, my name is
+        if before.subject is None or not isinstance(subject, Pronoun) or other_way:
+            return None
+        taken = taken_up(before.subject)
+        return before if (taken.key, taken.english) == (subject.key, subject.english) else None
+
 
 def parts(node: Node) -> Iterator[Node]:
     """The node and every node below it; what a relative pronoun stands for is not below it."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from grammar import meaning as m
 from grammar.german import COORDINATION, PRONOUNS
 from grammar.lexicon import CLOSED, Adjective, Case, Choice, table
-from grammar.words import Said, Word, attach, before, mark, root_of, spell
+from grammar.words import Said, Word, attach, before, going_on, mark, root_of, spell
 
 Places = defaultdict[str, Said]
 Short = m.Pronoun | m.RelativePronoun | m.Name | m.Clock
@@ -56,12 +56,18 @@ class Language(ABC):
     def sentence(self, node: m.Sentence) -> Said:
         """The sentence without its final mark."""
         said = self.clause(node.clause, *self._main_order(node))
-        root = root_of(said)
+        root = last = root_of(said)
         if node.before is not None:
             said = before([*self.joined(node.before), mark(",")], said, "advcl")
         for place, joined in enumerate(node.joined):
             comma = [mark(",")] if self.name in joined.row["comma"] or node.resumes(place) else []
-            said += [*comma, *attach(self.joined(joined), root, _relation(joined))]
+            added, head, earlier = self.joined(joined), last if joined.within else root, node.goes_on(place)
+            if earlier is not None:
+                keep = earlier.says_nicht or joined.clause.says_nicht or (joined.within and not self.strands)
+                added, full = going_on(added, said, last, joined.clause.subject, keep=keep)
+                head = full or head
+            last = root_of(added)
+            said += [*comma, *attach(added, head, _relation(joined))]
         if isinstance(node.opening, m.Name):
             return before([*self.phrase(node.opening, "nominative"), mark(",")], said, "vocative")
         if node.opening is not None:

@@ -61,6 +61,29 @@ def attach(said: Said, head: Word, relation: str) -> Said:
     return said
 
 
+def going_on(said: Said, earlier: Said, root: Word, subject: object, *, keep: bool) -> tuple[Said, Word | None]:
+    """A clause without its subject and, unless `keep`, the auxiliaries that the one with this root has: its new head.
+
+    Ich muss aufstehen und frühstücken: I have to get up and have breakfast.
+    """
+    (shared, main), (same, verb) = _operators(earlier, root), _operators(said, root_of(said))
+    said = [word for word in said if (subject, "pronoun") not in word.origins]
+    if keep or not same or [(one.text, one.relation) for one in same] != [(one.text, one.relation) for one in shared]:
+        return said, None
+    for word in said:
+        word.head = verb if word.head in same else word.head
+    verb.head = None
+    return [word for word in said if word not in same], main
+
+
+def _operators(said: Said, root: Word) -> tuple[Said, Word]:
+    """The auxiliaries of the clause with this root, with what takes its full verb with to, and that verb."""
+    marks = {word.head: word for word in said if (word.text, word.relation) == ("to", "mark")}
+    verb = next((word for word in said if word.head is root and word.relation == "xcomp" and word in marks), root)
+    found = [word for word in said if word.relation in ("aux", "cop") and word.head in (root, verb)]
+    return ([*found, root, marks[verb]], verb) if verb is not root else (found, verb)
+
+
 def before(added: Said, said: Said, relation: str) -> Said:
     """The phrase with another before it, which depends on its root."""
     return [*attach(added, root_of(said), relation), *said] if added else said
