@@ -328,13 +328,13 @@ def large() -> Corpus:
 
 
 def test_every_form_that_is_chosen_stands_there_often_enough() -> None:
-    pool = [realise(sentence) for sentence in derivations(6007, seed=31)]
-    made = chosen(pool, 3001, 5)
-    assert len(made) == 3001
+    pool = [realise(sentence) for sentence in derivations(16001, seed=31)]
+    made = chosen(pool, 7001, 5)
+    assert len(made) == 7001
     count = Counter(form for pair in made for form in forms(pair))
     assert min(count.values()) == 5
     assert len(count) > 500
-    assert set(chosen(pool, 6007, 5)) == {pair for pair in pool if forms(pair) <= count.keys()}
+    assert set(chosen(pool, 16001, 5)) == {pair for pair in pool if forms(pair) <= count.keys()}
 
 
 def test_validation_and_tests_have_no_form_that_training_lacks(large: Corpus) -> None:
