@@ -41,7 +41,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "article on a game or an instrument": (
         0,
-        rf"(?<!, )\b(?:die|den|das|dem|der|eine?[nmr]?) {_GAMES}(?: zu|,)? ?(?:ge)?spiel"
+        rf"(?<!, )\b(?:die|den|das|dem|der|eine?[nmr]?) {_GAMES}(?: zu|,)? (?:ge)?spiel"
         rf"|\b[sS]piel(?:e|st|t|en) (?:die|den|das|eine?[nmr]?) {_GAMES}\b",
         "Wir spielen die Karten.",
     ),
@@ -124,7 +124,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "the day of what nobody dates": (
         0,
         r"^(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)[^,]*\b(?:aufgewacht"
-        r"|gestellt|gelegt|gerufen|angezogen|ausgezogen|überquert|geklatscht)\b",
+        r"|(?<!Frage )gestellt|gelegt|gerufen|angezogen|ausgezogen|überquert|geklatscht)\b",
         "Ich bin vorgestern aufgewacht.",
     ),
     "bed on a weekday": (
@@ -182,7 +182,11 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         "I have any money.",
     ),
     "opinion believed": (1, r"(?<!not )\bbelieves? that\b", "She believes that the story is funny."),
-    "looked for, and found": (1, r"\bthat (?:\w+ ){1,3}looked for\b", "Is that the key that she looked for?"),
+    "looked for, and found": (
+        1,
+        r"\bthat (?:\w+ ){1,3}looked for(?=[.?!]| (?:is|are|was|were)\b)",
+        "Is that the key that she looked for?",
+    ),
     "glasses that are one": (
         1,
         r"\b(?:glasses|trousers|jeans)\b.*\bit (?:is|was)\b",
@@ -449,7 +453,9 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
         SentencePair("Ich bin müde, weil ich lange gearbeitet habe.", "I am tired because I worked for a long time."),
     ),
     "bitte without please": (
-        lambda pair: bool(re.search(r"\bbitte\b", pair.source)) and not re.search(r"(?i)\bplease\b", pair.target),
+        lambda pair: (
+            bool(re.search(r"\bbitte\b(?!.* um )", pair.source)) and not re.search(r"(?i)\bplease\b", pair.target)
+        ),
         SentencePair("Hilf mir bitte!", "Help me!"),
     ),
     "if of what is sure to happen": (
