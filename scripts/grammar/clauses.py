@@ -59,7 +59,7 @@ def clause(
     if _says_how_many(node):
         node.particle = ""
     if row.complement:
-        node.complement = _infinitive(sampler, node, Row(**row.complement))
+        node.complete(row.complement["form"], _infinitive(sampler, node, Row(**row.complement)))
     node.please = (row.form == "command" and sampler.addressee == "Sie") or sampler.chance(row.please)
     node.negated = not node.please and sampler.chance(row.negated) and bears_negation(node, when)
     return node
@@ -79,12 +79,12 @@ def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nomina
     return sampler.entity(sampler.fair(entities), adjectives=0, plurals=0 if place == "asked" else 0.06)
 
 
-def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Joined:
+def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Clause:
     """An infinitive after tries, hopes, helps; its subject is not said, but reflexives agree with it."""
     who = node.object if row.form == "bare" else node.subject
     sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
     sampler.actor = m.entity_of(who)
-    return m.Joined(row.form, clause(sampler, row, subject=who))
+    return clause(sampler, row, subject=who)
 
 
 # ---- tenses and times

@@ -163,12 +163,18 @@ def scene(sampler: Sampler) -> m.Sentence:
     row = sampler.fair(SCENES["scene"])
     first, second = sampler.one_of(row["first"]), sampler.one_of(row["second"])
     form = form_of(first)
-    reader = Reader(sampler.of_kind, _letters(sampler, row, form))
-    if JOINERS.get(row["join"], {}).get("first") and form == "statement" and sampler.chance(0.35):
+    letters = _letters(sampler, row, form)
+    reader = Reader(sampler.of_kind, letters)
+    joiner = JOINERS.get(row["join"], {})
+    late = " zu" in row["join"] and not isinstance(letters["A"], m.Pronoun)  # Um zu lernen, blieb Anna: who it is
+    if joiner.get("first") and not late and form == "statement" and sampler.chance(0.35):
         before = m.Joined(row["join"], reader.clause(second), row.get("english", ""))
         return m.Sentence(reader.clause(first), before=before)
-    main = reader.clause(first)
-    joined = [m.Joined(row["join"], reader.clause(second), row.get("english", ""))]
+    main, node = reader.clause(first), reader.clause(second)
+    if joiner.get("order", "") in m.INFINITIVES:
+        main.complete(row["join"], node)
+        return m.Sentence(main, form)
+    joined = [m.Joined(row["join"], node, row.get("english", ""))]
     if "third" in row and sampler.chance(0.6):
         third = reader.clause(sampler.one_of(row["third"]))
         joined.append(m.Joined(row["join2"], third, within=row.get("within", False)))

@@ -35,19 +35,25 @@ class English(Language):
         base, *rest = node.verb.english.split()
         dated = holds.isdisjoint(("nonfinite", "command"))
         group = CLOSED["verb_groups"][self._tense(node, holds)]["english"].split() if dated else ["V.base"]
+        group = ["V.ing"] if "gerund" in holds else group
         negated = "not" in holds and not holds >= {"verb.exists", "kein"}
         has_operator = group[1:2] != ["to"] and (len(group) > 1 or (base == "be" and dated))
         if not has_operator and ("question" in holds or (negated and "nonfinite" not in holds)):
             (first, form), has_operator = group[0].split("."), True
             group = [f"do.{form}", f"{first}.base", *group[1:]]  # do not want, does he read
         said = [self._verb_word(node, part) for part in group]
-        main, top = said[-1], said[-3] if "to" in group else None  # want, supposed: what takes the verb with to
-        for word in said[:-1]:
-            word.head = main if top is None or word.text == "to" else top
+        to = group.index("to") if "to" in group else 0
+        main, top = said[-1], said[to - 1] if to else None  # want, supposed: what takes the verb with to
+        for place, word in enumerate(said[:-1]):
+            word.head = top if place < to else main
+        if "passive" in holds:  # is being repaired, has to be repaired
+            said[-2].relation = "aux:pass"
         if top is not None:
             top.head, top.relation, top.part_of_speech = None, "root", "VERB"
         if len(group) == 1 or "command" in holds:
             main.origins += ((node, "finite"),)
+        if holds >= {"command", "verb.lassen", "object.wir"}:
+            main.text, main.origins = f"{main.text}'s", (*main.origins, (node.object, "pronoun"))
         if has_operator:
             places["operator"] = [said.pop(0)]
         places["auxiliaries"], places["verb"] = said[:-1], said[-1:]

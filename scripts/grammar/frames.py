@@ -4,13 +4,14 @@ from typing import Any
 
 from grammar import meaning as m
 from grammar.clauses import bears_negation
+from grammar.german import JOINERS
 from grammar.lexicon import lexicon, table
 from grammar.notation import Reader, form_of
 from grammar.sampler import Sampler
 
 _TABLES = table("uses")
 _WHEN: dict[str, dict[str, Any]] = _TABLES["when"]
-_PEOPLE = ("told", "asked", "others", "third")
+_PEOPLE = ("told", "asked", "others", "third", "we")
 _OF_STATES = frozenset(("command", "zu", "habit"))  # which states do without
 
 # A group without those words, one row for each of its frames, with the aspect of its verb.
@@ -62,8 +63,8 @@ def framed(sampler: Sampler) -> m.Sentence:
 
 
 def _behind(main: m.Clause, join: str, node: m.Clause, form: str) -> m.Sentence:
-    if join in ("zu", "bare"):
-        main.complement = m.Joined(join, node)
+    if JOINERS.get(join, {}).get("order", "") in m.INFINITIVES:
+        main.complete(join, node)
         return m.Sentence(main, form)
     return m.Sentence(main, form, joined=(m.Joined(join, node),))
 

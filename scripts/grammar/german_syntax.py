@@ -29,21 +29,30 @@ class German(Language):
         verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
         main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
         if "nonfinite" in holds:
-            *zu, main.text = german.zu_infinitive(verb)
+            bare = "plain_infinitive" in holds
+            *zu, main.text = [verb.prefix + verb.infinitive] if bare else german.zu_infinitive(verb)
             places["end_verb"] = [*(Word(text, "PART", ((node, "to"),), main, "mark") for text in zu), main]
             main.origins = (as_verb,) if zu else (as_verb, (node, "to"))
             return main, None
         person = m.person(node.subject, "german") if node.subject else "3s"
         tense = self._choices["tense"](holds) or node.tense
-        group = CLOSED["verb_groups"][tense]["german"].split()
-        auxiliary, _, form = group[0].partition(".")
-        if "command" not in holds and len(group) == 2:
-            main.text = german.participle(verb) if group[1] == "V.participle" else verb.prefix + verb.infinitive
+        first, *others = CLOSED["verb_groups"][tense]["german"].split()
+        auxiliary, _, form = first.partition(".")
+        if "command" not in holds and others:
+            forms = {"V.participle": [german.participle(verb)], "V.zu": german.zu_infinitive(verb)}
+            *zu, main.text = forms.get(others[0], [verb.prefix + verb.infinitive])
             text = german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person)
-            places["finite"], places["end_verb"] = [Word(text, "AUX", (as_finite,), main, "aux")], [main]
+            said = [text, *others[1:]]  # ist … worden, muss … werden: the last of them makes the passive
+            words = [Word(text, "AUX", (as_finite,), main, "aux") for text in said]
+            words[-1].relation += ":pass" if "passive" in holds else ""
+            marks = [Word(text, "PART", ((node, "to"),), main, "mark") for text in zu]
+            places["finite"], places["end_verb"] = words[:1], [*marks, main, *words[1:]]
             return main, None
-        main.text = german.imperative(verb, person) if "command" in holds else german.finite(verb, form, person)
+        said_by = verb if auxiliary == "V" else auxiliary  # ich muss nach Hause
+        main.text = german.imperative(verb, person) if "command" in holds else german.finite(said_by, form, person)
         main.origins, places["finite"] = (as_finite, as_verb), [main]
+        if said_by is not verb:
+            return main, None
         if "verb_last" in holds:
             main.text = verb.prefix + main.text
         else:

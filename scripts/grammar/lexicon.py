@@ -148,7 +148,7 @@ class Verb(Entry):
     aspect: Literal["state", "habit", "activity", "event"] = "activity"
     ahead = ""
     without_set: frozenset[str] = frozenset()  # the ways of saying when that make no sense
-    timetable = able = command = only_now = False
+    timetable = able = command = only_now = gerund = False
     seen = ""  # who is seen to do it in pictures
 
     def __init__(self, key: str, row: dict[str, Any]) -> None:

@@ -10,6 +10,8 @@ from grammar.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, V
 
 # What fields hold that are no nodes.
 _LEAVES = (str, bool, Verb, Noun, ProperName, Adverb, Adjective, tuple[Adjective, ...])
+# The orders of what somebody tries or has to do; clauses with um, ohne, statt are circumstances.
+INFINITIVES = ("infinitive", "bare_infinitive", "plain_infinitive")
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 _TOGETHER = {"ich": "wir", "wir": "wir", "du": "ihr", "ihr": "ihr", "Sie": "Sie"}  # with others: Anna und ich, wir
 
@@ -164,6 +166,10 @@ class Clause(Node):
         """The adverbials that stand in these slots."""
         return [adverbial for adverbial in self.adverbials if adverbial.slot in slots]
 
+    def complete(self, joiner: str, clause: "Clause") -> None:
+        """Let a clause stand behind it; zu is -ing behind some verbs."""
+        self.complement = Joined("ing" if joiner == "zu" and self.verb.gerund else joiner, clause)
+
     @property
     def small_word(self) -> dict[str, Any]:
         """The entry of its particle in the closed classes."""
@@ -254,7 +260,8 @@ def facts(node: Clause, order: str, *, english: bool) -> Set[str]:
     found = {
         order,
         node.tense.replace(" ", "_"),
-        "nonfinite" if order.endswith("infinitive") else "",
+        "nonfinite" if order.endswith(("infinitive", "gerund")) else "",
+        "passive" if node.tense.startswith("passive") else "",
         "nicht" if node.says_nicht else "",
         "not" if node.says_nicht or "negative" in traits(thing) else "",
         "kein" if node.takes_kein else "",

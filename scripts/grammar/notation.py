@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from grammar import meaning as m
-from grammar.german import COORDINATION, DETERMINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
+from grammar.german import COORDINATION, DETERMINERS, JOINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
 from grammar.lexicon import CLOSED, Adjective, Adverb, Entity, Noun, Verb, lexicon
 
 _GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
@@ -48,18 +48,31 @@ class Reader:
         self._girl = False
         self._owner = owner  # the pronoun that could stand for whose "own" things are
 
-    def clause(self, text: str) -> m.Clause:
-        """The clause that `text` writes. Raises `ValueError` for an item that is none."""
+    def clause(self, text: str, subject: m.Nominal | None = None) -> m.Clause:
+        """The clause that `text` writes, of a subject that it need not name. Raises `ValueError` for no item."""
         items = [item for item in text.split("; ") if item not in _FORMS]
         verbs = [lexicon().verbs[item] for item in items if item in lexicon().verbs]
         if not verbs:
             raise ValueError(f"no verb in {text!r}")
         self._verb = min(verbs, key=lambda verb: verb.key in _GROUPS)  # wollen is a verb where no other is
-        node = m.Clause(self._verb)
+        node = m.Clause(self._verb, subject)
         items.remove(node.verb.key)
+        behind = [item for item in items if ": " in item]
         for item in items:
-            self._add(node, item)
+            if item not in behind:
+                self._add(node, item)
+        for item in behind:
+            self._complete(node, *item.split(": "))
+        for part in node.adverbials if node.tense.startswith("passive") else ():
+            if isinstance(part, m.Prepositional) and part.preposition == "von":
+                part.english = "by"
         return node
+
+    def _complete(self, node: m.Clause, joiner: str, text: str) -> None:
+        """What is done, of the subject or, behind lassen, hören, helfen, of the object; or a clause."""
+        order = JOINERS[joiner]["order"]
+        who = None if order == "verb_last" else node.subject if order == "infinitive" else node.object
+        node.complete(joiner, self.clause(text.replace(" + ", "; "), who))
 
     def _add(self, node: m.Clause, item: str) -> None:
         first, _, rest = item.partition(" ")

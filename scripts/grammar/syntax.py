@@ -149,8 +149,10 @@ class Language(ABC):
             if adverb and adverb.stranded:  # where … from
                 found.append(Part(None, "end", "compound:prt", spell(adverb.stranded, "ADP", (adverbial, "word 0"))))
         if node.complement is not None:
-            said = self._set_off(self.joined(node.complement))
-            found.append(Part(None, "after", _relation(node.complement), said))
+            row, said = node.complement.row, self.joined(node.complement)
+            place = "predicate" if not row["comma"] else "to_do" if row["order"] in m.INFINITIVES else "after"
+            said = self._set_off(said) if row["comma"] else said  # lass mich schlafen
+            found.append(Part(None, place, _relation(node.complement), said))
         return found
 
     def _part(self, node: m.Clause, role: str, row: dict[str, Any], negated: m.Clause | None) -> list[Part]:
