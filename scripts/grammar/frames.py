@@ -81,7 +81,8 @@ def _clause(
     text = "; ".join(sampler.one_of(item.split(" / ")) for item in frame["say"].split("; "))
     time = sampler.one_of(rule["times"]) if timed and "time" not in frame["bars"] and not _is_timed(text) else ""
     time = time if set(time.split()).isdisjoint(text.replace(";", "").split()) else ""  # morgen früh früh
-    said = [item for item in ("A", text, time, sampler.one_of(rule["say"])) if item]
+    usual = when != "often" or time or _is_timed(text)
+    said = [item for item in ("A", text, time, sampler.one_of(rule["say"]) if usual else "") if item]
     node = reader.clause("; ".join(said))
     command = use.get("form") == "command"
     node.please = (command and sampler.addressee == "Sie") or sampler.chance(use.get("please", 0))

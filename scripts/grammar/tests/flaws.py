@@ -30,7 +30,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"(?i)\b(?:niemand\w*|nichts|nie)\b[^,]*\b(?:nicht|kein\w*)\b",
         "Niemand hat nicht gesungen.",
     ),
-    "doubled word": (0, r"(?i)\b(?!(?:sie|die|der|das|den|ihr) )(\w+) \1\b", "Er hat den Hund Hund gesehen."),
+    "doubled word": (0, r"(?i)\b(?!(?:sie|die|der|das|den|ihr|uns) )(\w+) \1\b", "Er hat den Hund Hund gesehen."),
     "gut with hören": (0, r"\bgut (?:ge)?hör|\bhör\w+ (?:\w+ )*gut\b", "Ich kann dich gut hören."),
     "manner behind a prepositional object": (
         0,
@@ -118,7 +118,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "a name twice": (
         0,
-        r"\b(Anna|Lena|Maria|Emma|Paul|Peter|Tim|David|Jan|Simon)s?\b.*\b\1s?\b",
+        r"\b(Anna|Lena|Maria|Emma|Paul|Peter|Tim|David|Jan|Simon)s?\b(?! \w+ und \1s).*\b\1s?\b",
         "Emma versteht Emma.",
     ),
     "the day of what nobody dates": (
@@ -219,7 +219,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"\ban? (?:hair|homework|money|music|people|parents|trousers|jeans|glasses|sunglasses|shorts|clothes|police"
         r"|vegetables|bread|cheese|rice|pasta|weather|pairs?of)\b|\b(?:[Mm]any|[Tt]wo|[Tt]hree|these"
         r"|those) (?:hair|homework|money|music|bread|cheese|rice|pasta)\b"
-        r"|\b(?:homeworks|moneys|musics|hairs|breads|fishes|childs)\b",
+        r"|\b(?:homeworks|moneys|musics|hairs|breads|(?<!and )(?<!he )fishes|childs)\b",
         "He has a homework.",
     ),
     "drinks in the plural": (
@@ -427,7 +427,7 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
     "sollen that is not supposed to": (
         lambda pair: (
             bool(re.search(r"\b[Ss]oll(?:st|en|t)?\b", pair.source))
-            and not re.search(r"supposed to|\b(?:said|told)\b", pair.target)
+            and not re.search(r"supposed to|\b(?:said|told)\b|\b(?:[Ss]hall|should) (?:I|we)\b", pair.target)
         ),
         SentencePair("Du sollst kommen.", "You should come."),
     ),
