@@ -7,9 +7,9 @@ from grammar import meaning as m
 from grammar.clauses import ROWS, Row, adverb, clause, fits
 from grammar.frames import framed
 from grammar.german import DETERMINERS, JOINERS
-from grammar.lexicon import Noun, ProperName, table
+from grammar.lexicon import Noun, ProperName, matches, table
 from grammar.notation import Reader, form_of
-from grammar.sampler import FRIENDS, Sampler
+from grammar.sampler import FRIENDS, WEIGHTS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
@@ -27,11 +27,11 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
     sentence = m.Sentence(node, form, _first(sampler, node, row))
     if row.opening:
         denies = node.negated or "negates" in node.small_word or getattr(node.object, "key", "") == "nichts"
-        sentence.opening = row.opening[denies or node.particle == "noch nie"]
+        sentence.opening = (row.opening[denies or node.particle == "noch nie"],)
     elif sampler.chance(row.calls):
         names = [m.Name(name) for name in sampler.select(FRIENDS) if isinstance(name, ProperName)]
         others = names if sampler.addressee == "du" else ["Entschuldigung"]
-        sentence.opening = sampler.one_of(["Hallo", *others])
+        sentence.opening = (sampler.one_of(["Hallo", *others]),)
     return sentence
 
 
@@ -210,6 +210,27 @@ def relative(sampler: Sampler) -> m.Sentence:
     return m.Sentence(Reader(sampler.of_kind, letters).clause(text), form)
 
 
+def spoken(sampler: Sampler) -> m.Sentence:
+    """Guten Morgen, wie geht es dir? Übrigens, ich komme morgen. Du kommst, oder? Komm her, Anna!"""
+    sentence = sampler.weighted(_SPOKEN)(sampler)
+    node = sentence.clause
+    who = m.subject_key(node.subject) if node.subject else ""
+    holds = {sentence.form, who, sampler.addressee + "!", "denied" if node.says_nicht else "affirmed", node.tense}
+    rows = [row for row in WEIGHTS["asides"] if matches(row["of"], holds)]
+    if rows and not (sentence.opening or sentence.before or sentence.joined):
+        row = sampler.fair(rows)
+        said = tuple(_named(sampler, part) for part in sampler.one_of(row["say"]))
+        setattr(sentence, row["where"], said)
+        sentence.form = row.get("form", sentence.form)
+    return sentence
+
+
+def _named(sampler: Sampler, part: str) -> str | m.Name:
+    """The part of an aside, or a name that it leaves open."""
+    name = sampler.of_kind("name", None) if part == "<name>" else None
+    return m.Name(name) if isinstance(name, ProperName) else part
+
+
 def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.Nominal]:
     """Whom and what the letters of a row stand for, different ones for different people and things."""
     letters: dict[str, m.Nominal] = {}
@@ -235,5 +256,6 @@ def _cast(options: str | list[str]) -> list[str]:
     return _cast(SCENES["casts"][options[1:]]) if options.startswith("@") else [options]
 
 
+_SPOKEN: dict[Construction, float] = {framed: 6, pattern: 2}
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {compared: 0.8, picture: 3.3, relative: 4, scene: 18, pattern: 16, framed: 30}
+CONSTRUCTIONS |= {compared: 0.8, picture: 3.3, relative: 4, scene: 18, pattern: 16, framed: 30, spoken: 8}

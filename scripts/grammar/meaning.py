@@ -12,6 +12,9 @@ from grammar.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, V
 _LEAVES = (str, bool, Verb, Noun, ProperName, Adverb, Adjective, tuple[Adjective, ...])
 # The orders of what somebody tries or has to do; clauses with um, ohne, statt are circumstances.
 INFINITIVES = ("infinitive", "bare_infinitive", "plain_infinitive")
+# Attributes of the parts of a clause, and what they are where it asks for the part.
+_ASKED_BY = ("key", "determiner", "degree", "slot")
+_ASKING = {"wer", "was", "welcher", "wie viele", "wie viel", "wie", "question"}
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 _TOGETHER = {"ich": "wir", "wir": "wir", "du": "ihr", "ihr": "ihr", "Sie": "Sie"}  # with others: Anna und ich, wir
 
@@ -189,6 +192,12 @@ class Clause(Node):
         return self.verb.fixed_noun is not None or "indefinite" in traits(direct) | traits(self.predicate)
 
     @property
+    def asked(self) -> Any:
+        """The part that asks: wer, welches Buch, wie alt, wo."""
+        told = (self.predicate, self.object, self.recipient, self.subject, *self.adverbials)
+        return next((part for part in told if _ASKING & {getattr(part, name, "") for name in _ASKED_BY}), None)
+
+    @property
     def english_subject(self) -> Nominal | None:
         """The subject; where the two languages see it the other way round (gefallen, like), the German object."""
         return self.object if self.verb.swap else self.subject
@@ -224,7 +233,8 @@ class Sentence(Node):
     first: object = None  # the part that the German starts with or that is asked for
     before: Joined | None = None  # a subordinate clause that opens the sentence
     joined: tuple[Joined, ...] = ()
-    opening: str | Name | None = None  # what stands before a comma, in both languages: Ja; Anna
+    opening: tuple[str | Name, ...] = ()  # what stands before a comma, in both languages: Ja; Anna; Hallo Anna
+    ending: tuple[str | Name, ...] = ()  # what stands behind one: Anna; oder
 
     def resumes(self, place: int) -> bool:
         """True if the clause joined at `place` resumes the main clause behind a subordinate one."""

@@ -6,7 +6,7 @@ from grammar.meaning import Sentence
 from grammar.words import links, mark, text_of, tidy, tree
 from transformer_mt.corpus.pairs import SentencePair
 
-_MARKS = {"statement": ".", "question": "?", "command": "!"}
+_MARKS = {"statement": ".", "question": "?", "tag": "?", "command": "!"}
 
 
 def realise(sentence: Sentence) -> SentencePair:

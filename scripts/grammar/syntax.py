@@ -63,23 +63,29 @@ class Language(ABC):
             comma = [mark(",")] if self.name in joined.row["comma"] or node.resumes(place) else []
             added, head, earlier = self.joined(joined), last if joined.within else root, node.goes_on(place)
             if earlier is not None:
-                keep = earlier.says_nicht or joined.clause.says_nicht or (joined.within and not self.strands)
+                keep = (earlier.says_nicht and joined.joiner != "sondern") or joined.clause.says_nicht
+                keep = keep or (joined.within and not self.strands)
                 added, full = going_on(added, said, last, joined.clause.subject, keep=keep)
                 head = full or head
             last = root_of(added)
             said += [*comma, *attach(added, head, _relation(joined))]
-        if isinstance(node.opening, m.Name):
-            return before([*self.phrase(node.opening, "nominative"), mark(",")], said, "vocative")
-        if node.opening is not None:
-            opening = spell(self.closed("openings", node.opening), "INTJ", (node, "opening"))
-            return before([*opening, mark(",")], said, "discourse")
+        return [*self._asides(node.opening, root), mark(","), *said, mark(","), *self._asides(node.ending, root)]
+
+    def _asides(self, parts: tuple[str | m.Name, ...], root: Word) -> Said:
+        """What is said before or behind a sentence, between commas: Hallo Anna; oder."""
+        said: Said = []
+        for part in parts:
+            name = self.phrase(part, "nominative") if isinstance(part, m.Name) else []
+            words = name or spell(self.closed("openings", str(part)), "INTJ", (parts, str(part)))
+            said += attach(words, root, "vocative" if name else "discourse")
         return said
 
     def joined(self, node: m.Joined) -> Said:
         """A clause behind the word that joins it to another."""
         part_of_speech, relation, _ = CLOSED["joining"][node.row["order"]].split()
         order = self.relative_order if node.within else node.row.get(self.order_key, self.relative_order)
-        said = self.clause(node.clause, order, node.clause.subject if order == "verb_second" else None)
+        starts = node.clause.subject if order == "verb_second" else node.clause.asked if node.joiner == "?" else None
+        said = self.clause(node.clause, order, starts)
         return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
 
     def _main_order(self, node: m.Sentence) -> tuple[str, object]:

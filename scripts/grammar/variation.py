@@ -19,7 +19,7 @@ def _tell(sentence: m.Sentence) -> None:
     joined = [part for part in m.parts(sentence) if isinstance(part, m.Joined)]
     untold = [part.clause for part in joined if part.clause.reported or "infinitive" in part.row["order"]]
     told = [part for part in m.parts(sentence) if isinstance(part, m.Clause) and part not in untold]
-    if sentence.opening is None and all(map(_is_told, told)):
+    if not sentence.opening and all(map(_is_told, told)):
         for node in told:
             node.tense = _WRITTEN[node.tense]
 

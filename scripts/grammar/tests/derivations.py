@@ -8,7 +8,8 @@ complement = "dass: …"           or "zu: …", "bare: …", "warum: …"
 object = { … }                   what the notation does not write of a role (subject and predicate likewise):
                                  relative = "R; singen", possessor = "mein Vater", attribute = "in ein blau Hemd",
                                  comparative = true, own = true, determiner = "wie viele"
-ago = "drei Woche+pl"            A = "mein Vater und mein Mutter": what a letter stands for; opening = "Ja"
+ago = "drei Woche+pl"            A = "mein Vater und mein Mutter": what a letter stands for
+opening = "Hallo; Anna"          ending = "oder": what stands before and behind
 """
 
 from typing import Any
@@ -31,7 +32,21 @@ from grammar.notation import Reader, prepositional
 
 _ROLES = ("subject", "object", "predicate")
 ROW_KEYS = frozenset(
-    ("says", "form", "first", "german", "english", "opening", "before", "joined", "complement", "ago", *_ROLES, *"ABCX")
+    (
+        "says",
+        "form",
+        "first",
+        "german",
+        "english",
+        "opening",
+        "ending",
+        "before",
+        "joined",
+        "complement",
+        "ago",
+        *_ROLES,
+        *"ABCX",
+    )
 )
 
 
@@ -54,15 +69,20 @@ def derivation(row: dict[str, Any]) -> Sentence:
         clause.adverbials.append(
             Prepositional("vor", "ago", nominal(row["ago"]), "time", after=True),
         )
-    opening = row.get("opening")
     return Sentence(
         clause,
         row.get("form", "statement"),
         first=part_of(clause, row["first"]) if "first" in row else None,
         before=before,
         joined=tuple(_joined(reader, text) for text in row.get("joined", ())),
-        opening=Name(lexicon().names[opening]) if opening in lexicon().names else opening,
+        opening=_asides(row.get("opening", "")),
+        ending=_asides(row.get("ending", "")),
     )
+
+
+def _asides(text: str) -> tuple[str | Name, ...]:
+    """What stands beside a sentence: Hallo; Anna."""
+    return tuple(Name(lexicon().names[part]) if part in lexicon().names else part for part in text.split("; ") if part)
 
 
 def nominal(text: str) -> Nominal:

@@ -178,7 +178,8 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "instrument without the": (1, r"\bplay(?:s|ed|ing)? (?:guitar|piano|violin)\b", "She is playing guitar."),
     "any without not": (
         1,
-        r"^(?!Has anyone\b)(?!.*\b(?:not|cannot|nobody|never|without|hardly|rarely)\b).*\bany(?:thing|one)?\b",
+        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\b(?:not|cannot|nobody|never|without|hardly|rarely)\b)"
+        r".*\bany(?:thing|one)?\b",
         "I have any money.",
     ),
     "opinion believed": (1, r"(?<!not )\bbelieves? that\b", "She believes that the story is funny."),
@@ -334,7 +335,7 @@ for _name, (_pattern, _flawed) in _EITHER.items():
 
 # ---- what takes both languages to see
 
-_FORMAL = re.compile(r"(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
+_FORMAL = re.compile(r"(?<!Entschuldigen )(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 _PLURALS = frozenset(("children", "men", "women", "people", "police", "they"))
 _PAIRED = frozenset(
     ("glasses", "sunglasses", "trousers", "jeans", "shorts", "clothes", "vegetables", "dishes", "stairs")
