@@ -259,7 +259,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "object is the subject": (
         1,
-        rf"^(?:I (?!(?:.*\b(?:{_CLAUSES})\b)|.*,).*\bme\b|We (?!(?:.*\b(?:{_CLAUSES})\b)|.*,).*\bus\b)",
+        rf"^(?:I (?!(?:think|hope) |(?:.*\b(?:{_CLAUSES})\b)|.*,).*\bme\b|We (?!(?:.*\b(?:{_CLAUSES})\b)|.*,).*\bus\b)",
         "I saw me yesterday.",
     ),
     "bags that lie": (
@@ -277,7 +277,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "two times": (
         1,
-        r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|until|although|while)\b|.*,)"
+        r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|since|until|although|while)\b|.*,)"
         rf".*{_DAYS}.*{_DAYS}(?! (?:morning|evening))",
         "Today we are coming tomorrow.",
     ),
