@@ -165,7 +165,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "an before a spoken consonant": (1, r"(?i)\ban (?:uni|use|eu)", "I have an uniform."),
     "doubled English word": (
         1,
-        r"(?i)\b(?!(?:her|that|had|you|left) )(\w+) \1\b",
+        r"(?i)\b(?!(?:her|that|had|you|left|on|in) )(\w+) \1\b",
         "He has seen the the dog.",
     ),
     "article on a bare noun": (
