@@ -7,9 +7,9 @@ from grammar import meaning as m
 from grammar.clauses import ROWS, Row, adverb, clause, fits
 from grammar.frames import framed
 from grammar.german import DETERMINERS, JOINERS
-from grammar.lexicon import Noun, ProperName, matches, table
+from grammar.lexicon import CLOSED, Noun, matches, table
 from grammar.notation import Reader, form_of
-from grammar.sampler import FRIENDS, WEIGHTS, Sampler
+from grammar.sampler import WEIGHTS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
@@ -28,10 +28,6 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
     if row.opening:
         denies = node.negated or "negates" in node.small_word or getattr(node.object, "key", "") == "nichts"
         sentence.opening = (row.opening[denies or node.particle == "noch nie"],)
-    elif sampler.chance(row.calls):
-        names = [m.Name(name) for name in sampler.select(FRIENDS) if isinstance(name, ProperName)]
-        others = names if sampler.addressee == "du" else ["Entschuldigung"]
-        sentence.opening = (sampler.one_of(["Hallo", *others]),)
     return sentence
 
 
@@ -192,7 +188,8 @@ def pattern(sampler: Sampler) -> m.Sentence:
     tells = who in ("ich", "wir", "mein", "unser") or (who not in asked and sampler.chance(0.7))
     if form == "question" and not front and tells:
         form = "statement"
-    return m.Sentence(node, form, _part(node, front) if front else None)
+    opening = sampler.one_of(row.get("opening", [[]]))
+    return m.Sentence(node, form, _part(node, front) if front else None, opening=tuple(opening))
 
 
 def relative(sampler: Sampler) -> m.Sentence:
@@ -219,16 +216,10 @@ def spoken(sampler: Sampler) -> m.Sentence:
     rows = [row for row in WEIGHTS["asides"] if matches(row["of"], holds)]
     if rows and not (sentence.opening or sentence.before or sentence.joined):
         row = sampler.fair(rows)
-        said = tuple(_named(sampler, part) for part in sampler.one_of(row["say"]))
-        setattr(sentence, row["where"], said)
+        read, parts = Reader(sampler.of_kind).nominal, sampler.one_of(row["say"])
+        setattr(sentence, row["where"], tuple(part if part in CLOSED["openings"] else read(part) for part in parts))
         sentence.form = row.get("form", sentence.form)
     return sentence
-
-
-def _named(sampler: Sampler, part: str) -> str | m.Name:
-    """The part of an aside, or a name that it leaves open."""
-    name = sampler.of_kind("name", None) if part == "<name>" else None
-    return m.Name(name) if isinstance(name, ProperName) else part
 
 
 def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.Nominal]:
@@ -258,4 +249,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 _SPOKEN: dict[Construction, float] = {framed: 6, pattern: 2}
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {compared: 0.8, picture: 3.3, relative: 4, scene: 18, pattern: 16, framed: 30, spoken: 8}
+CONSTRUCTIONS |= {compared: 0.8, picture: 3.3, relative: 4, scene: 16, pattern: 16, framed: 30, spoken: 8}

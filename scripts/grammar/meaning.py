@@ -233,8 +233,8 @@ class Sentence(Node):
     first: object = None  # the part that the German starts with or that is asked for
     before: Joined | None = None  # a subordinate clause that opens the sentence
     joined: tuple[Joined, ...] = ()
-    opening: tuple[str | Name, ...] = ()  # what stands before a comma, in both languages: Ja; Anna; Hallo Anna
-    ending: tuple[str | Name, ...] = ()  # what stands behind one: Anna; oder
+    opening: tuple[Any, ...] = ()  # what stands before a comma, in both languages: Ja; Anna; Hallo Anna
+    ending: tuple[Any, ...] = ()  # what stands behind one: Anna; oder
 
     def resumes(self, place: int) -> bool:
         """True if the clause joined at `place` resumes the main clause behind a subordinate one."""
@@ -244,14 +244,11 @@ class Sentence(Node):
     def goes_on(self, place: int) -> Clause | None:
         """The clause before the one joined at `place` if its subject is not said again: Ich stehe auf und gehe."""
         before = (self.clause, *(joined.clause for joined in self.joined))[place]
-        joined, subject = self.joined[place], self.joined[place].clause.subject
-        if "shared" not in joined.row or self.resumes(place) or self.form != "statement":
-            return None
-        other_way = any(verb.swap or verb.named for verb in (before.verb, joined.clause.verb))  # I like it, my name is
-        if before.subject is None or not isinstance(subject, Pronoun) or other_way:
-            return None
-        taken = taken_up(before.subject)
-        return before if (taken.key, taken.english) == (subject.key, subject.english) else None
+        joined, said = self.joined[place], self.joined[place].clause
+        taken = taken_up(before.subject) if before.subject else None
+        same = taken and said.subject and vars(taken) == vars(said.subject)
+        other = self.resumes(place) or any(verb.swap or verb.named or verb.exists for verb in (before.verb, said.verb))
+        return before if same and not other and "shared" in joined.row and self.form == "statement" else None
 
 
 def parts(node: Node) -> Iterator[Node]:

@@ -129,7 +129,7 @@ class Sampler:
         first, second = self.one_of(options), self.one_of(options)
         keys = [id(option) if isinstance(option, dict) else option for option in (first, second)]
         chosen = int(self._used[keys[0]] > self._used[keys[1]])
-        self._used[keys[chosen]] += 12 if "relative" in getattr(keys[chosen], "kind_set", ()) else 1
+        self._used[keys[chosen]] += 20 if "relative" in getattr(keys[chosen], "kind_set", ()) else 1
         return second if chosen else first
 
     # ---- words

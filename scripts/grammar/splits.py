@@ -15,7 +15,7 @@ from grammar.references import with_references
 from grammar.sampler import Sampler
 from grammar.variation import varied
 from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
-from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.corpus.pairs import Node, SentencePair, words
 
 # Marks count as words here, as in `transformer_mt.corpus.pairs.words`.
 LONGEST_IN_TRAINING = 25
@@ -23,7 +23,7 @@ LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
 _WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
 _POOL = 3  # sentences for each that training chooses
-_LINES = 80  # one of so many is a line of two sentences
+_LINES = 120  # one of so many is a line of two sentences
 _SENTENCES_A_FORM = 8_000  # for each time that training shows a form of a word at least
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
@@ -67,6 +67,11 @@ def plain(sentence: str) -> str:
     return " ".join(re.findall(r"\w+", sentence.lower()))
 
 
+def sentences(text: str) -> Iterator[str]:
+    """The plain sentences of a line."""
+    return map(plain, re.split("(?<=[.?!…]) ", text))
+
+
 def with_one_gap(sentence: str) -> Iterator[tuple[str, ...]]:
     """The plain sentence with each of its words left open: sentences that share one differ in one word only."""
     said = plain(sentence).split()
@@ -108,9 +113,9 @@ def together(first: SentencePair, second: SentencePair) -> SentencePair:
     for tree, added, by in zip(first.structure or (), second.structure or (), moved, strict=True):
         root = next(place for place, node in enumerate(tree) if node.head == -1)
         for node in added:
+            relation, head = ("parataxis", root) if node.head == -1 else (node.relation, node.head + by)
             antecedent = None if node.antecedent is None else node.antecedent + by
-            beside = {"relation": "parataxis", "head": root} if node.head == -1 else {"head": node.head + by}
-            tree = (*tree, node._replace(antecedent=antecedent, **beside))
+            tree = (*tree, Node(node.part_of_speech, relation, head, antecedent))
         trees.append(tree)
     links = (*(first.links or ()), *((i + moved[0], j + moved[1]) for i, j in second.links or ()))
     source, target = f"{first.source} {second.source}", f"{first.target} {second.target}"
@@ -204,26 +209,22 @@ class _Corpus:
 
     def training(self, size: int) -> list[SentencePair]:
         """The phrasebook, each phrase with care and carelessly, and as many sentences as are left, well mixed."""
-        fewest, known = size // _SENTENCES_A_FORM, (set(self.german), set(self.english_of_other_splits))
+        fewest, german, english = size // _SENTENCES_A_FORM, {*self.german}, {*self.english_of_other_splits}
         fixed = [*phrases()]
         careless = [phrase for phrase in fixed if phrase.source[-1] != "…"]  # which stands on both sides or on none
         fixed += [without_mark(phrase, capital=self.random.random() < 0.5) for phrase in careless]
         del fixed[size // 4 :]
         pool = self.split((_POOL if fewest else 1) * (size - len(fixed)), self.seen, self.ordinary, references=False)
         whole = [pair for pair in pool if pair.source[-1] in ".?!"]
-        lines = [(phrase, pair) for phrase in careless for pair in self.random.sample(whole, fewest)]
-        lines += [
-            (first, second) for first, second in (self.random.sample(whole, 2) for _ in range(len(pool) // _LINES))
-        ]
-        pool += filter(_is_short, (carelessly(together(*line), self.random) for line in lines))
+        lines = [*zip(*(self.random.sample(whole, len(pool) // _LINES) for _ in range(2)), strict=True)]
+        wanting = [(phrase, pair) for phrase in careless for pair in self.random.sample(whole, fewest)]
+        lined = [carelessly(together(*line), self.random) for line in (*lines, *wanting)]
+        pool += filter(_is_short, lined[: len(lines)])
         self.random.shuffle(pool)
-        pairs = chosen([*fixed, *pool], size, fewest)
+        pairs = chosen([*fixed, *pool, *filter(_is_short, lined[len(lines) :])], size, fewest)
         self.random.shuffle(pairs)
-        said = [sentence for pair in pairs for sentence in re.split("(?<=[.?!…]) ", pair.source)]
-        self.german = known[0] | set(map(plain, said))
-        self.english_of_other_splits = known[1] | {
-            plain(sentence) for pair in pairs for sentence in re.split("(?<=[.?!…]) ", pair.target)
-        }
+        self.german = german | {said for pair in pairs for said in sentences(pair.source)}
+        self.english_of_other_splits = english | {said for pair in pairs for said in sentences(pair.target)}
         self.forms = set[tuple[int, str]]().union(*map(forms, pairs)) if fewest else set()
         return pairs
 

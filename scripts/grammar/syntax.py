@@ -71,12 +71,12 @@ class Language(ABC):
             said += [*comma, *attach(added, head, _relation(joined))]
         return [*self._asides(node.opening, root), mark(","), *said, mark(","), *self._asides(node.ending, root)]
 
-    def _asides(self, parts: tuple[str | m.Name, ...], root: Word) -> Said:
+    def _asides(self, parts: tuple[Any, ...], root: Word) -> Said:
         """What is said before or behind a sentence, between commas: Hallo Anna; oder."""
         said: Said = []
         for part in parts:
             name = self.phrase(part, "nominative") if isinstance(part, m.Name) else []
-            words = name or spell(self.closed("openings", str(part)), "INTJ", (parts, str(part)))
+            words = name or spell(self.closed("openings", part), "INTJ", (parts, part))
             said += attach(words, root, "vocative" if name else "discourse")
         return said
 
