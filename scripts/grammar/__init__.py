@@ -21,6 +21,7 @@ Negation   Nicht is not, uncontracted; cannot is one word. Kein is not … a, no
 Clauses    Relative pronouns are who and whom for people, that for all else; a preposition that the verb governs stays
            behind. Weil and denn are because, als when, wenn if, ob whether; das is that, dieser this.
 Order      Only adverbs of time and of the whole sentence start the English where they start the German.
+Particles  Ja, doch, halt, eben, denn and mal, which English does not say, have neither a word nor a link there.
 Marks      The English has its capital and its mark, whatever the German lacks; "…" at its end is "…" on both sides.
 Links      Marks have none. Do is linked with the German finite verb, both parts of a separable verb with the English
            one, kein with not and its determiner, gerade with be. Without a link is only what the other language does

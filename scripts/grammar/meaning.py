@@ -164,6 +164,7 @@ class Clause(Node):
     please: bool = False
     simple: bool = False  # in the English simple present, as after wenn
     reported: bool = False  # in the tense of what was said
+    spoken: str = ""  # ja, doch, mal, denn: what English does not say
 
     def in_slot(self, *slots: str) -> list[Adverbial | Prepositional]:
         """The adverbials that stand in these slots."""

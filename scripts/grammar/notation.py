@@ -82,6 +82,8 @@ class Reader:
             node.tense = _COMBINED.get(f"{node.tense} {item}") or _COMBINED.get(f"{item} {node.tense}", item)
         elif item in PARTICLES:
             node.particle = item
+        elif item in CLOSED["spoken"]["words"]:
+            node.spoken = item
         elif (adverb := _adverb(item, node)) is not None:
             node.adverbials.append(adverb)
         elif (quality := self._quality(item)) is not None:
@@ -170,6 +172,8 @@ class Reader:
         adjectives = tuple(_of_sense(word, noun) for word in " ".join(middle).replace(",", " ").split())
         own = "ihr" if words[0] == "own" and self._girl else ""  # das Mädchen und seine Mutter: the girl and her mother
         listed = "," in " ".join(middle)
+        if words[0] == "own" and self._verb and self._verb.reflexive == "dative":  # sich die Zähne putzen
+            determiner, own = "der", determiner
         return m.NounPhrase(noun, determiner, plural, adjectives, listed=listed, attribute=contents, own=own)
 
 

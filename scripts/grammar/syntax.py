@@ -167,7 +167,13 @@ class Language(ABC):
         origins = [(node, origin) for origin in row.get("origin", role).split()]
         if "of" not in row:
             own = PRONOUNS["Sie" if node.subject is None else m.subject_key(node.subject)]
-            words = {"particle": node.particle, "own": own, "verb": node.verb, "small": node.small_word}
+            words = {
+                "particle": node.particle,
+                "own": own,
+                "verb": node.verb,
+                "small": node.small_word,
+                "spoken": node.spoken,
+            }
             return [Part(None, place, relation, spell(row["text"].format(**words), row["speech"], *origins))]
         nominal = getattr(node, row["of"])
         said = self._role(node, role, nominal, row["case"], negated)

@@ -1,4 +1,4 @@
-"""What may be said in another way without another translation: the preterite for the perfect."""
+"""What may be said in another way without another translation: the preterite for the perfect, modal particles."""
 
 from grammar import meaning as m
 from grammar.lexicon import CLOSED
@@ -11,7 +11,21 @@ def varied(sampler: Sampler, sentence: m.Sentence) -> m.Sentence:
     """The sentence, perhaps as it is written: Er ging nach Hause, weil er müde war."""
     if sentence.form == "statement" and sampler.chance(WEIGHTS["preterite"]):
         _tell(sentence)
+    if sampler.chance(WEIGHTS["particle"]):
+        _chat(sampler, sentence)
     return sentence
+
+
+def _chat(sampler: Sampler, sentence: m.Sentence) -> None:
+    """Say a sentence as one talks: Wo warst du denn? Komm doch mal! Das ist ja schön."""
+    node, form = sentence.clause, sentence.form
+    requested = form == "question" and node.tense in ("können", "könnte", "würde")
+    form = "asked" if requested or node.please else form
+    told = node.particle or node.in_slot("sentence", "frequency") or sentence.opening or sentence.before
+    new = form == "statement" and "new" in m.traits(node.subject)  # Ein Mann lacht.
+    put_off = form in ("asked", "command") and (node.negated or node.in_slot("time"))
+    if not (told or new or put_off or "preterite" in node.tense):
+        node.spoken = sampler.weighted(WEIGHTS["spoken"][form])
 
 
 def _tell(sentence: m.Sentence) -> None:
