@@ -25,7 +25,7 @@ def _chat(sampler: Sampler, sentence: m.Sentence) -> None:
     new = form == "statement" and "new" in m.traits(node.subject)  # Ein Mann lacht.
     put_off = form in ("asked", "command") and (node.negated or node.in_slot("time"))
     if not (told or new or put_off or "preterite" in node.tense):
-        node.spoken = sampler.weighted(WEIGHTS["spoken"][form])
+        node.spoken = sampler.weighted(WEIGHTS["spoken"].get(form, {"": 1}))
 
 
 def _tell(sentence: m.Sentence) -> None:

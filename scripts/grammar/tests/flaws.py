@@ -178,7 +178,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "instrument without the": (1, r"\bplay(?:s|ed|ing)? (?:guitar|piano|violin)\b", "She is playing guitar."),
     "any without not": (
         1,
-        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\b(?:not|cannot|nobody|never|without|hardly|rarely)\b)"
+        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\b(?:not|cannot|nobody|never|[Ww]ithout|hardly|rarely)\b)"
         r".*\bany(?:thing|one)?\b",
         "I have any money.",
     ),
@@ -310,7 +310,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"\b(?:[Tt]here (?:is|was)|[Ii]s there|[Ww]as there) (?:not )?(?:two|three|four|five|many|several|some \w+s\b)",
         "There is two dogs.",
     ),
-    "to home": (1, r"\b(?:to|in) (?:home|abroad|upstairs|outside|here|there)\b", "He is going to home."),
+    "to home": (1, r"\b(?:to|(?<!go )in) (?:home|abroad|upstairs|outside|here|there)\b", "He is going to home."),
     "like to with a state": (1, r"\blikes? to (?:like|love|know|need|want|understand)\b", "I like to know him."),
     "small letter": (
         1,
