@@ -178,7 +178,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "instrument without the": (1, r"\bplay(?:s|ed|ing)? (?:guitar|piano|violin)\b", "She is playing guitar."),
     "any without not": (
         1,
-        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\b(?:not|cannot|nobody|never|[Ww]ithout|hardly|rarely)\b)"
+        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\b(?:not?|cannot|nobody|never|[Ww]ithout|hardly|rarely)\b)"
         r".*\bany(?:thing|one)?\b",
         "I have any money.",
     ),
@@ -220,7 +220,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"\ban? (?:hair|homework|money|music|people|parents|trousers|jeans|glasses|sunglasses|shorts|clothes|police"
         r"|vegetables|bread|cheese|rice|pasta|weather|pairs?of)\b|\b(?:[Mm]any|[Tt]wo|[Tt]hree|these"
         r"|those) (?:hair|homework|money|music|bread|cheese|rice|pasta)\b"
-        r"|\b(?:homeworks|moneys|musics|hairs|breads|(?<!and )(?<!he )fishes|childs)\b",
+        r"|\b(?:homeworks|moneys|musics|hairs|breads|(?<=two )fishes|childs)\b",
         "He has a homework.",
     ),
     "drinks in the plural": (
