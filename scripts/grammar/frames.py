@@ -53,6 +53,7 @@ def framed(sampler: Sampler) -> m.Sentence:
         if not others:
             return m.Sentence(node)
         second, _ = _clause(sampler, reader, sampler.fair(others), use | {"when": [when]}, timed=False)
+        second.simple = when == "often"
         return m.Sentence(node, joined=(m.Joined(join, second),))
     if "asks" in use:
         node.adverbials.append(m.Adverbial(sampler.words.adverbs["question"][sampler.one_of(use["asks"])]))
