@@ -213,7 +213,7 @@ def spoken(sampler: Sampler) -> m.Sentence:
     node = sentence.clause
     who = m.subject_key(node.subject) if node.subject else ""
     holds = {sentence.form, who, sampler.addressee + "!", "denied" if node.says_nicht else "affirmed", node.tense}
-    holds.update(part.slot for part in node.adverbials)
+    holds |= m.facts(node, "", english=False) | {part.slot for part in node.adverbials}
     rows = [row for row in WEIGHTS["asides"] if matches(row["of"], holds)]
     if rows and not (sentence.opening or sentence.before or sentence.joined):
         row = sampler.fair(rows)
