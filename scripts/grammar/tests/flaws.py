@@ -335,7 +335,7 @@ for _name, (_pattern, _flawed) in _EITHER.items():
 
 # ---- what takes both languages to see
 
-_FORMAL = re.compile(r"(?<!Entschuldigen )(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
+_FORMAL = re.compile(r"(?<!ntschuldigen )(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 _PLURALS = frozenset(("children", "men", "women", "people", "police", "they"))
 _PAIRED = frozenset(
     ("glasses", "sunglasses", "trousers", "jeans", "shorts", "clothes", "vegetables", "dishes", "stairs")
