@@ -170,7 +170,9 @@ class Reader:
             raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
         plural = last != key or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
         adjectives = tuple(_of_sense(word, noun) for word in " ".join(middle).replace(",", " ").split())
-        own = "ihr" if words[0] == "own" and self._girl else ""  # das Mädchen und seine Mutter: the girl and her mother
+        own = (
+            {"man": "dein"}.get(self._owner, "ihr" if self._girl else "") if words[0] == "own" else ""
+        )  # das Mädchen und seine Mutter: the girl and her mother
         listed = "," in " ".join(middle)
         if words[0] == "own" and self._verb and self._verb.reflexive == "dative":  # sich die Zähne putzen
             determiner, own = "der", determiner
