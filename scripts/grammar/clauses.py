@@ -69,8 +69,6 @@ def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nomina
     wanted = row.subject or (node.predicate.adjective.suits if isinstance(node.predicate, m.Quality) else "")
     if not wanted:
         return sampler.subject(node.verb, place)
-    if wanted == "answer":
-        return sampler.pronoun("answer")
     if wanted in PRONOUNS or wanted == "addressee":
         return m.Pronoun(sampler.addressee if wanted == "addressee" else wanted)
     entities = sampler.select(wanted)

@@ -24,11 +24,7 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
     form = "question" if sampler.chance(row.asked) else row.form
     node = clause(sampler, row, place="asked" if form == "question" else "behind" if row.first else "first")
     node.negated &= not (row.asked and form == "question")
-    sentence = m.Sentence(node, form, _first(sampler, node, row))
-    if row.opening:
-        denies = node.negated or "negates" in node.small_word or getattr(node.object, "key", "") == "nichts"
-        sentence.opening = (row.opening[denies or node.particle == "noch nie"],)
-    return sentence
+    return m.Sentence(node, form, _first(sampler, node, row))
 
 
 def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
