@@ -88,7 +88,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         rf"\b{_HABEN} [^,]*\bfeiert\b",
         "Er hat das Fest feiert.",
     ),
-    "ja before a denial": (0, r"^Ja, [^,]*\b(?:nie|nichts|niemand\w*|kein\w*|nicht)\b", "Ja, er kommt nie."),
+    "ja before a denial": (0, r"^Ja, [^,]*\b(?:nie|nichts(?! zu tun)|niemand\w*|kein\w*|nicht)\b", "Ja, er kommt nie."),
     "perfect behind damit": (
         0,
         rf"\bdamit [^,]*(?:t|en) {_HABEN}\b(?=[.!?,]|$)",
