@@ -348,7 +348,7 @@ class Sampler:
         familiar = familiar or (known and not chosen.kind_set & {"food", "drink", "dish"})
         if definiteness == "either" and familiar:
             definiteness = "definite"
-        elif habitual and verb.object_is != "definite" and number in ("", "singular"):  # Sie liest gern Romane
+        elif habitual and verb.object_is not in ("definite", "bare") and number in ("", "singular"):  # gern Romane
             return m.NounPhrase(chosen, "", plural=not (chosen.mass or chosen.both))
         return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
 

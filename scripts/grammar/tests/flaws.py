@@ -341,7 +341,7 @@ _PAIRED = frozenset(
     ("glasses", "sunglasses", "trousers", "jeans", "shorts", "clothes", "vegetables", "dishes", "stairs")
 )
 _HABIT = re.compile(
-    r"\b(jede[nrs]?|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|sonntags"
+    r"\b(jede[nrs]?|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
     r"|wenn|Wenn|bevor|"
     r"Bevor|bis|damit|gern|Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
