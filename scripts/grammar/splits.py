@@ -22,7 +22,7 @@ LONGEST_IN_TRAINING = 25
 LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
 _WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
-_POOL = 3  # sentences for each that training chooses
+_POOL = 3  # sentences for each that training chooses; as many again are looked through for rare forms
 _LINES = 120  # one of so many is a line of two sentences
 _SENTENCES_A_FORM = 8_000  # for each time that training shows a form of a word at least
 _HELD_OUT_EVERY = 9
@@ -207,6 +207,20 @@ class _Corpus:
         """True if training shows every form of the pair."""
         return not self.forms or forms(pair) <= self.forms
 
+    def rare(self, pool: list[SentencePair], enough: int) -> Wanted:
+        """Of as many sentences again as the pool has, those with a form that it has too rarely; then any."""
+        count, left = Counter(form for pair in pool for form in forms(pair)), len(pool)
+
+        def wanted(sentence: Sentence, pair: SentencePair) -> bool:
+            nonlocal left
+            left, said = left - 1, forms(pair)
+            if not self.ordinary(sentence, pair) or (left > 0 and all(count[form] >= enough for form in said)):
+                return False
+            count.update(said)
+            return True
+
+        return wanted
+
     def training(self, size: int) -> list[SentencePair]:
         """The phrasebook, each phrase with care and carelessly, and as many sentences as are left, well mixed."""
         fewest, german, english = size // _SENTENCES_A_FORM, {*self.german}, {*self.english_of_other_splits}
@@ -215,6 +229,8 @@ class _Corpus:
         fixed += [without_mark(phrase, capital=self.random.random() < 0.5) for phrase in careless]
         del fixed[size // 4 :]
         pool = self.split((_POOL if fewest else 1) * (size - len(fixed)), self.seen, self.ordinary, references=False)
+        if fewest:
+            pool += self.split(len(pool) // 10, self.seen, self.rare(pool, 3 * fewest), references=False)
         whole = [pair for pair in pool if pair.source[-1] in ".?!"]
         lines = [*zip(*(self.random.sample(whole, len(pool) // _LINES) for _ in range(2)), strict=True)]
         wanting = [(phrase, pair) for phrase in careless for pair in self.random.sample(whole, fewest)]
