@@ -155,7 +155,7 @@ def _time(sampler: Sampler, verb: Verb, tense: str, kind: str) -> m.Adverbial | 
         return adverb(sampler, "frequency", tense)
     if kind == "clock":
         hours = _HOURS.get(verb.key, " ".join(tuple(NUMERALS)[:11])).split()
-        return prepositional("um", m.Clock(sampler.one_of(hours), half=sampler.chance(0.2)))
+        return prepositional("um", m.Clock(sampler.one_of(hours), "halb" if sampler.chance(0.2) else "Uhr"))
     if kind == "long":
         unit = sampler.noun("Woche Monat Jahr")
         return m.Prepositional("vor", "ago", m.NounPhrase(unit, sampler.few(), plural=True), "time", after=True)

@@ -6,10 +6,13 @@ from typing_extensions import override
 
 from grammar import english, german
 from grammar import meaning as m
-from grammar.german import DETERMINERS, NUMERALS, PRONOUNS
+from grammar.german import DETERMINERS, PRONOUNS
 from grammar.lexicon import CLOSED, Case
 from grammar.syntax import Language, Places, Short, make_copula
 from grammar.words import Origin, Said, Word, attach, before, mark, root_of, spell
+
+_HOURS = {"eins": 1} | {german.WORDS[hour]: hour for hour in range(1, 13)}
+_ENGLISH_HOURS = ["twelve", "one", *list(CLOSED["numerals"].values())[:11]]
 
 
 class English(Language):
@@ -121,12 +124,9 @@ class English(Language):
                 text = "that" if "person" not in m.traits(antecedent) else "who" if case == "nominative" else "whom"
                 return [Word(text, "PRON", ((node, "relative"),))]
             case m.Name(name):
-                return spell(name.english, "PROPN", (node, "noun"), relation="flat")
-        hours = ["one", *NUMERALS.values()]
-        numeral = Word(hours[hours.index(NUMERALS[node.hour]) - node.half], "NUM", ((node, "numeral"),))
-        if node.half:
-            return before(spell("half past", "ADP", (node, "half")), [numeral], "case")
-        return [numeral, Word("o'clock", "ADV", ((node, "clock"),), numeral, "advmod")]
+                return self._name(node, name.english)
+        numeral, unit = self._clock(node, _hour(node))
+        return [*numeral, *attach(unit, root_of(numeral), "advmod")]
 
     def _prepositional(self, node: m.Prepositional) -> Said:
         """In the park; by train; three days ago."""
@@ -142,7 +142,7 @@ class English(Language):
         """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
         possessive = node.possessor is not None or "possessive" in DETERMINERS[node.determiner]
         text = node.noun.owned if possessive else ""
-        text = text or english.noun(node.noun, plural=m.english_plural(node))
+        text = text or node.noun.numbered * bool(node.label) or english.noun(node.noun, plural=m.english_plural(node))
         described = spell(text, "NOUN", (node, "noun"), relation="compound", last=True)
         noun = described[-1]
         for adjective in reversed(node.adjectives):
@@ -151,6 +151,13 @@ class English(Language):
             said = spell(text, "ADJ", (node, adjective.key), relation="advmod", last=True)
             comma = [mark(",")] if node.listed and adjective is not node.adjectives[-1] else []
             described = [*attach(said, noun, "amod"), *comma, *described]
+        if node.label is not None:
+            number = self.phrase(node.label, "accusative")
+            number[0].origins += ((node, "noun"),) * (text == "-")  # in 1998: im Jahr 1998
+            described = number if text == "-" else [*described, *attach(number, noun, "nummod")]
+            noun = described[0]
+        if _is_ordinal(node):
+            described.insert(-1, Word("of", "ADP", ((node, "noun"),), noun, "case"))
         said = [*self._determiner(node, described[0].text, noun, negated), *described]
         if node.attribute is not None:
             said += attach(self._prepositional(node.attribute), noun, "nmod")
@@ -176,7 +183,7 @@ class English(Language):
         elif text == "a":
             says_article = any(adjective.with_ein for adjective in node.adjectives)  # another book
             text = "" if says_article else english.article(following)
-        elif text == "the" and in_english == "bare":
+        elif text == "the" and (node.label or (in_english == "bare" and not _is_ordinal(node))):
             text = ""
         speech, relation = ("PRON", "nmod:poss") if "possessive" in row else ("DET", "det")
         if "numeral" in row:
@@ -191,6 +198,19 @@ class English(Language):
         said = self.phrase(owner, "accusative")
         said[-1].text += "'s"
         return said
+
+
+def _is_ordinal(node: m.NounPhrase) -> bool:
+    """True of a day of a month in words: the third of May, but 3 May."""
+    return "month" in node.noun.kind_set and any(not entry.english.isdecimal() for entry in node.adjectives)
+
+
+def _hour(node: m.Clock) -> str:
+    """The English hour: seven of halb acht, 8 of 20 Uhr."""
+    less = CLOSED["clock"][node.form].get("less", 0)
+    if node.hour in _HOURS:
+        return _ENGLISH_HOURS[_HOURS[node.hour] - less]
+    return str(int(node.hour) - less) if node.hour.isdecimal() else node.hour.replace(".", ":")
 
 
 def _takes_s(owner: m.Nominal) -> bool:

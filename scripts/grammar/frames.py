@@ -80,9 +80,11 @@ def _clause(
     when = sampler.weighted(fitting or options)
     rule = _WHEN[when]
     text = "; ".join(sampler.one_of(item.split(" / ")) for item in frame["say"].split("; "))
-    time = sampler.one_of(rule["times"]) if timed and "time" not in frame["bars"] and not _is_timed(text) else ""
+    time = (
+        sampler.one_of(rule["times"]) if timed and "time" not in frame["bars"] and not _is_timed(sampler, text) else ""
+    )
     time = time if set(time.split()).isdisjoint(text.replace(";", "").split()) else ""  # morgen früh früh
-    usual = when != "often" or time or _is_timed(text)
+    usual = when != "often" or time or _is_timed(sampler, text)
     said = [item for item in ("A", text, time, sampler.one_of(rule["say"]) if usual else "") if item]
     node = reader.clause("; ".join(said))
     command = use.get("form") == "command"
@@ -92,9 +94,9 @@ def _clause(
     return node, when
 
 
-def _is_timed(text: str) -> bool:
+def _is_timed(sampler: Sampler, text: str) -> bool:
     """True if a frame says itself when it happens."""
-    node = Reader(lambda kind, verb: next(iter(lexicon().select(kind))), {}).clause(f"er; {text}")
+    node = Reader(sampler.of_kind).clause(f"er; {text}")
     return bool(node.in_slot("time", "frequency") or node.particle)
 
 

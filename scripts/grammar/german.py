@@ -13,10 +13,19 @@ Person = Literal["1s", "2s", "3s", "1p", "2p", "3p"]
 PERSONS: tuple[Person, ...] = ("1s", "2s", "3s", "1p", "2p", "3p")
 
 PRONOUNS = CLOSED["pronouns"]
-NUMERALS: dict[str, str] = {key: text.split("|")[-1] for key, text in CLOSED["numerals"].items()}
+_BASIC = list(CLOSED["numerals"])
+# The words of the numbers up to ninety-nine; of all numbers that stand before nouns the English, with "|" for a blank.
+WORDS = {1: "ein"} | dict(enumerate(_BASIC[:19], 2)) | {10 * ten: key for ten, key in enumerate(_BASIC[18:26], 2)}
+WORDS |= {n: f"{WORDS[n % 10]}und{WORDS[n // 10 * 10]}" for n in range(21, 100) if n % 10}
+_ONES = {"ein": "one"} | CLOSED["numerals"]
+NUMERALS: dict[str, str] = CLOSED["numerals"] | {
+    WORDS[n]: f"{_ONES[WORDS[n // 10 * 10]]}-{_ONES[WORDS[n % 10]]}" for n in range(21, 100) if n % 10
+}
+NUMERALS |= {str(n): str(n) for n in range(2, 10000)}
+NUMERALS |= {f"{n // 100},{n % 100:02}": f"{n // 100}.{n % 100:02}" for n in range(10, 10000)}  # prices
 # Numerals stand where determiners do.
 DETERMINERS: dict[str, dict[str, Any]] = CLOSED["determiners"] | {
-    key: CLOSED["numeral"] | {"stem": key, "english": f"{text} {text}"} for key, text in CLOSED["numerals"].items()
+    key: CLOSED["numeral"] | {"stem": key, "english": f"{text} {text}"} for key, text in NUMERALS.items()
 }
 PREPOSITIONS: dict[str, dict[str, Any]] = CLOSED["prepositions"]
 PARTICLES: dict[str, dict[str, Any]] = CLOSED["particles"]
@@ -87,14 +96,14 @@ def comparative(entry: Adjective) -> str:
 def noun(entry: Noun, case: Case, *, plural: bool) -> str:
     """The noun in its case: -n in the dative plural, -s in the genitive, -n of the weak nouns."""
     if plural and entry.measure and not entry.plural_only:  # zwei Euro
-        return entry.key
+        return entry.german
     if plural:
         return inflected(entry.plural, "Dativ Plural") if case == "dative" else entry.plural
     if entry.weak and case != "nominative":
         return entry.plural
     if case != "genitive":
-        return entry.key
-    return entry.genitive or (entry.key if entry.gender == "f" else inflected(entry.key, "Genitiv"))
+        return entry.german
+    return entry.genitive or (entry.german if entry.gender == "f" else inflected(entry.german, "Genitiv"))
 
 
 def pronoun(key: str, case: Case) -> str:

@@ -77,7 +77,7 @@ class German(Language):
     # ---- what stands in them
 
     def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
-        """Ich, mich; (der Mann,) der, den; Anna, Annas, die Schweiz; acht Uhr, halb acht."""
+        """Ich, mich; (der Mann,) der, den; Anna, Annas, die Schweiz; acht Uhr, Viertel nach acht."""
         match node:
             case m.Pronoun(key):
                 return [Word(german.pronoun(key, case), "PRON", ((node, "pronoun"),))]
@@ -85,21 +85,21 @@ class German(Language):
                 text = german.relative_pronoun(case, german.column(noun, plural=plural))
                 return [Word(text, "PRON", ((node, "relative"),))]
             case m.Name(name):
-                text = german.inflected(name.key, "Genitiv, Name") if case == "genitive" else name.key
+                text = name.key if case == "nominative" else german.inflected(name.key, "Name")
+                text = german.inflected(text, "Genitiv, Name") if case == "genitive" else text
                 article = german.determiner("der", case, "f" if name.article == "die" else "m") if name.article else ""
-                return before(spell(article, "DET"), [Word(text, "PROPN", ((node, "noun"),))], "det")
-        numeral = Word(node.hour, "NUM", ((node, "numeral"),))
-        if node.half:
-            return before([Word("halb", "ADJ", ((node, "half"),))], [numeral], "amod")
-        return before([numeral], [Word("Uhr", "NOUN", ((node, "clock"),))], "nummod")
+                return before(spell(article, "DET"), self._name(node, text), "det")
+        said, unit = self._clock(node, node.hour)
+        return before(said, unit, "nummod") if unit else said
 
     def _prepositional(self, node: m.Prepositional) -> Said:
         """A preposition, if there is one (ein Glas Wasser), and what it governs."""
-        said = self.phrase(node.object, node.case if node.preposition else "nominative")
-        return self._governed(spell(node.preposition, "ADP", (node, "preposition")), said, node.object)
+        said = self.phrase(node.object, node.case)
+        preposition = spell(self.closed("prepositions", node.preposition), "ADP", (node, "preposition"))
+        return self._governed(preposition, said, node.object)
 
     @override
-    def _governed(self, preposition: Said, said: Said, governed: m.Nominal) -> Said:
+    def _governed(self, preposition: Said, said: Said, governed: m.Predicate) -> Said:
         """Im for in dem, unless a relative clause needs the article's stress; den Fluss entlang."""
         text = preposition[0].text if preposition else ""
         contracted = CLOSED["contractions"].get(f"{text} {said[0].text}")
@@ -130,6 +130,8 @@ class German(Language):
             form = german.adjective(adjective, key, case, where, compared=node.comparative)
             said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))
         said.append(noun)
+        if node.label is not None:
+            said += attach(self.phrase(node.label, "nominative"), noun, "nummod")
         if not isinstance(node.possessor, m.Name):
             said += attach(owner, noun, "nmod")
         if node.attribute is not None:

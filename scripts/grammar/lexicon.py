@@ -79,7 +79,7 @@ class Noun(Entry):
     kind_set: frozenset[str] = frozenset()
     plural = genitive = english_plural = in_english = owned = ""
     place = goal = spot = path = origin = when = bare = ""
-    worn = holds = of = part_of = ""
+    worn = holds = of = part_of = numbered = ""
     mass = both = measure = weak = plural_only = shared = fixed_noun = False
 
     @property
@@ -175,6 +175,12 @@ def _entries(of: type[E], rows: dict[str, Any], **defaults: str) -> dict[str, E]
     return {key: of(key, defaults | row) for key, row in rows.items()}
 
 
+def _pool(words: str = "", first: str = "", behind: str = "", **row: str) -> list[ProperName]:
+    """The names of a pool: its words, and each first part with each ending; training shows no eleventh."""
+    names = [*words.split(), *(start + end for start in first.split() for end in behind.split())]
+    return [ProperName(name, {"english": name, "unseen": at % 11 == 10} | row) for at, name in enumerate(names)]
+
+
 class Lexicon:
     """All entries, by key, in the order of the files; the adverbs by their slots."""
 
@@ -190,6 +196,7 @@ class Lexicon:
             slot: _entries(Adverb, rows, slot="goal" if slot == "origin" else slot)
             for slot, rows in table("adverbs").items()
         }
+        self.pools = {name: _pool(**row) for name, row in table("pools").items()}
         entities: list[Entity] = [*self.nouns.values(), *self.names.values()]
         self._called = {entity: {entity.key, *entity.kind_set} for entity in entities}
         self._known = frozenset[str]().union(*self._called.values())

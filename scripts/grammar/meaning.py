@@ -65,6 +65,7 @@ class NounPhrase(Node):
     attribute: "Prepositional | None" = None
     own: str = ""  # the possessive that English says for the German article: die Hand heben, raise one's hand
     relative: "Relative | None" = None
+    label: Name | None = None  # Zimmer 214
 
 
 class Relative(Node):
@@ -82,10 +83,10 @@ class Both(Node):
 
 
 class Clock(Node):
-    """A time of day: acht Uhr, eight o'clock; halb acht, half past seven."""
+    """A time of day: acht Uhr, eight o'clock; halb acht, half past seven; `form` is a row of the closed classes."""
 
     hour: str
-    half: bool = False
+    form: str = "Uhr"
 
 
 Nominal = Pronoun | RelativePronoun | Name | NounPhrase | Both | Clock
@@ -115,7 +116,7 @@ class Prepositional(Node):
 
     preposition: str
     english: str
-    object: Nominal
+    object: "Nominal | Adverbial"  # bis Freitag, bis morgen
     slot: str = "place"
     bare: bool = False  # English without a determiner: by train
     after: bool = False  # English behind its object: three days ago
@@ -130,7 +131,8 @@ class Prepositional(Node):
     @property
     def facts(self) -> Set[str]:
         """The keys of parts.toml for its clause."""
-        return {"since"} if "perfect" in PREPOSITIONS[self.preposition] else {type(self.object).__name__}
+        kinds = {f"{self.preposition}_{kind}" for kind in ("", *kinds_of(self.object))}
+        return {"since"} if "perfect" in PREPOSITIONS[self.preposition] else kinds | {type(self.object).__name__}
 
 
 class Quality(Node):
@@ -304,6 +306,12 @@ def _role_facts(role: str, name: str, nominal: frozenset[str]) -> frozenset[str]
 def called(entity: Entity, determiner: str = "der") -> Nominal:
     """The nominal that names the entity: Anna, der Hund, die Eltern."""
     return Name(entity) if isinstance(entity, ProperName) else NounPhrase(entity, determiner, entity.plural_only)
+
+
+def kinds_of(node: object) -> Set[str]:
+    """The kinds of the noun or the name that a part of a derivation has, or else what it is."""
+    entity = entity_of(node)
+    return entity.kind_set | {entity.key} if entity else {type(node).__name__}
 
 
 def entity_of(node: object) -> Entity | None:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cache
 
 from grammar import meaning as m
-from grammar.german import COORDINATION, DETERMINERS, JOINERS, NUMERALS, PARTICLES, PREPOSITIONS, PRONOUNS, possessive
-from grammar.lexicon import CLOSED, Adjective, Adverb, Entity, Noun, Verb, lexicon
+from grammar.german import COORDINATION, DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, WORDS, possessive
+from grammar.lexicon import CLOSED, Adjective, Adverb, Choice, Entity, Noun, ProperName, Verb, lexicon
 
 _GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
 # Lists, which brackets hide: 0 Milch, 0 Brot und 0 Ei+pl.
@@ -28,8 +28,11 @@ _FORMS = ("command", "question")
 _FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
 SLOTS = {"when": "time", "goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}  # others stand in place
 
-# What chooses where a row leaves a choice: a noun or name of a kind, which suits the verb.
-Chooser = Callable[[str, Verb | None], Entity]
+_NUMBER = re.compile(r"<(\d[^>]*)>|^(?:\d|1[012])(?= Uhr$)")
+_HOURS = ("eins", *(WORDS[hour] for hour in range(2, 13)))
+
+# What chooses where a row leaves a choice: a noun or name of a kind, which suits the verb; or the text of a time.
+Chooser = Callable[[str, Verb | None], Entity | str]
 
 
 def form_of(text: str) -> str:
@@ -89,16 +92,22 @@ class Reader:
         elif (quality := self._quality(item)) is not None:
             node.predicate = quality
         elif item.startswith("@"):
-            day = self._choose(item[1:], None)
-            assert isinstance(day, Noun), f"{item} names nobody"
-            node.adverbials.append(prepositional(day.when.split()[0], m.NounPhrase(day)))
+            self._add_time(node, self._choose(item[1:], None))
         elif first in PREPOSITIONS and rest:
-            governed = self.nominal(rest)
+            adverbs = _adverbs().get(rest)  # bis morgen
+            governed = m.Adverbial(adverbs[0]) if adverbs else self.nominal(rest)
             node.adverbials.append(prepositional(first, governed, goal=_leads(node.verb, first, governed)))
         elif first == "to":
             node.recipient = self.nominal(rest)
         else:
             self._role(node, self.nominal(item))
+
+    def _add_time(self, node: m.Clause, chosen: Entity | str) -> None:
+        """A noun that says when, or the items of a time of times.toml."""
+        if isinstance(chosen, Noun):
+            node.adverbials.append(prepositional(chosen.when.split()[0], m.NounPhrase(chosen)))
+        for item in chosen.split("; ") if isinstance(chosen, str) else ():
+            self._add(node, item)
 
     def _role(self, node: m.Clause, nominal: m.Nominal) -> None:
         """The next role that is free: subject, predicate of to be, object."""
@@ -120,7 +129,7 @@ class Reader:
             return several
         adjectives = lexicon().adjectives
         if item.endswith(" Jahr alt"):
-            return m.Quality(adjectives["alt"], measure=self._noun_phrase(item.split()[:-1]))
+            return m.Quality(adjectives["alt"], measure=self._noun_phrase(self._drawn(item).split()[:-1]))
         for joiner in (" als ", " wie "):
             key, _, other = item.removeprefix("so ").partition(joiner)
             if other and key in adjectives:
@@ -140,21 +149,26 @@ class Reader:
             return m.Pronoun(text)
         if text in lexicon().names:
             return m.Name(lexicon().names[text])
+        text = self._drawn(text)
         owner, owned, rest = text.partition("'s ")
         if owned:
             return self._noun_phrase([possessive(m.subject_key(self._letters[owner])), *rest.split()])
-        words = text.split()
-        if len(words) == 1 and text.startswith("<"):
-            return m.called(self._choose(text[1:-1], self._verb), "")
-        half = words[0] == "halb"
-        hour = words[half]
-        hour = list(NUMERALS)[int(hour) - 2] if hour.isdecimal() else hour
-        if half or (hour in NUMERALS and words[-1] == "Uhr"):
-            return m.Clock(hour, half)
-        return self._noun_phrase(words)
+        words = re.split(r" (?!\()", text)
+        if text.startswith("<") and text.endswith(">"):
+            named = self._choose(text[1:-1], self._verb)
+            assert not isinstance(named, str), text
+            return m.called(named, "")
+        if words[-1] in _HOURS or (words[-1] == "Uhr" and (words[-2] in _HOURS or words[-2][0].isdecimal())):
+            return _clock(words)
+        return _called_by(text) if text.replace(" ", "").isdecimal() else self._noun_phrase(words)
+
+    def _drawn(self, text: str) -> str:
+        """The text with numbers for <2-9>; see `Sampler.copied`."""
+        return _NUMBER.sub(lambda found: getattr(self._choose(found[1] or found[0], None), "key", ""), text)
 
     def _noun_phrase(self, words: list[str]) -> m.NounPhrase:
         nouns, contents = lexicon().nouns, None
+        label = _called_by(words.pop()) if len(words) > 2 and words[-1].isdecimal() else None
         for place, word in enumerate(words[:-1]):
             if word in nouns and (nouns[word].holds or nouns[word].of):  # ein Glas Wasser, eine Gruppe von Kindern
                 inside = self._noun_phrase(["0", words[-1]])
@@ -168,7 +182,8 @@ class Reader:
         noun = self._choose(key[1:-1], self._verb) if key.startswith("<") else nouns[key]
         if not isinstance(noun, Noun):
             raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
-        plural = last != key or noun.plural_only or determiner in NUMERALS or determiner in ("viele", "alle")
+        several = "numeral" in DETERMINERS[determiner] or determiner in ("viele", "alle")
+        plural = last != key or noun.plural_only or several
         adjectives = tuple(_of_sense(word, noun) for word in " ".join(middle).replace(",", " ").split())
         own = (
             {"man": "dein"}.get(self._owner, "ihr" if self._girl else "") if words[0] == "own" else ""
@@ -176,7 +191,9 @@ class Reader:
         listed = "," in " ".join(middle)
         if words[0] == "own" and self._verb and self._verb.reflexive == "dative":  # sich die Zähne putzen
             determiner, own = "der", determiner
-        return m.NounPhrase(noun, determiner, plural, adjectives, listed=listed, attribute=contents, own=own)
+        return m.NounPhrase(
+            noun, determiner, plural, adjectives, listed=listed, attribute=contents, own=own, label=label
+        )
 
 
 def _several(text: str, read: Callable[[str], object]) -> m.Both | None:
@@ -188,14 +205,30 @@ def _several(text: str, read: Callable[[str], object]) -> m.Both | None:
     return None
 
 
+def _called_by(number: str) -> m.Name:
+    """A number as a name: Zimmer 214."""
+    return m.Name(ProperName(number, {"english": number}))
+
+
+def _clock(words: list[str]) -> m.Clock:
+    """Acht Uhr; acht; Viertel nach acht; 14:30 Uhr; 20 Uhr; ein Uhr is written "eins Uhr"."""
+    *lead, hour = words[:-1] if words[-1] == "Uhr" else words
+    form = "Uhr" if words[-1] == "Uhr" else " ".join(lead)
+    if form == "Uhr" and not hour.isalpha():
+        form = "exact" if not hour.isdecimal() else "pm" if int(hour) > 12 else "Uhr"
+    return m.Clock("ein" if hour == "eins" and form == "Uhr" else hour, form)
+
+
 @cache
 def _of_sense(word: str, noun: Noun) -> Adjective:
     """The adjective, in the sense that suits the noun where it has several: klein is small, of children little."""
+    if word[0].isdecimal():  # der 3. Mai
+        return Adjective(word, {"english": word.rstrip("."), "indeclinable": True})
     senses = [entry for entry in lexicon().adjectives.values() if entry.german == word]
     return next((entry for entry in senses if noun in lexicon().select(entry.suits)), lexicon().adjectives[word])
 
 
-def _leads(verb: Verb, preposition: str, governed: m.Nominal) -> bool:
+def _leads(verb: Verb, preposition: str, governed: m.Predicate) -> bool:
     """True if the preposition says where to: nach Berlin; ins Kino, where the verb takes a goal."""
     match governed:
         case m.NounPhrase(noun):
@@ -207,16 +240,16 @@ def _leads(verb: Verb, preposition: str, governed: m.Nominal) -> bool:
     return bool(verb.goal or verb.onto) and preposition in ("zu", "nach", goal)
 
 
-def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) -> m.Prepositional:
+def prepositional(preposition: str, governed: m.Nominal | m.Adverbial, *, goal: bool = False) -> m.Prepositional:
     """A preposition with what it governs, translated as the noun wants it."""
     if isinstance(governed, m.Both):  # in der Küche und der Flur, as in der Küche
         return replace(prepositional(preposition, governed.parts[0], goal=goal), object=governed)
-    if isinstance(governed, m.Clock):
-        return m.Prepositional(preposition, "at", governed, "time")
+    row = PREPOSITIONS[preposition]
+    said, _, slot = Choice(*row.get("of", ()))(m.kinds_of(governed)).rpartition(" ")
+    if said:
+        return m.Prepositional(preposition, said, governed, slot, after=said == "ago")
     if isinstance(governed, m.NounPhrase):
         noun, plain = governed.noun, governed.determiner == "der" and not governed.adjectives
-        if preposition == "seit" and "period" in noun.kind_set:
-            return m.Prepositional(preposition, "for", governed, "time")
         for role in ("when", "goal", "spot") if goal else ("when", "place", "spot", "path", "origin"):
             german, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
             if german == preposition:  # bare: at school, to work
@@ -227,7 +260,6 @@ def prepositional(preposition: str, governed: m.Nominal, *, goal: bool = False) 
             return m.Prepositional(preposition, "by", governed, "company", bare=True)
     if goal:
         return m.Prepositional(preposition, "to", governed, "goal")
-    row = PREPOSITIONS[preposition]
     return m.Prepositional(preposition, row["english"], governed, row.get("slot", "place"))
 
 

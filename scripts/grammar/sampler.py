@@ -12,18 +12,18 @@ from random import Random
 from typing import TypeVar
 
 from grammar import meaning as m
-from grammar.german import PRONOUNS, possessive
+from grammar.german import PRONOUNS, WORDS, possessive
 from grammar.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, matches, table
 
 T = TypeVar("T")
-WEIGHTS = table("weights")
+WEIGHTS, TIMES = table("weights"), table("times")
 # Pronouns of the same first or second person, of which one sentence has one.
 _SAME_PERSON = {key: group for group in (("ich", "wir"), ("du", "ihr", "Sie")) for key in group}
 _SEVERAL = ("wir", "ihr", "sie, plural")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "sein ihr"}
-FRIENDS = "Anna Lena Maria Paul Peter Tim"
+FRIENDS = "Anna Lena Maria Mary Paul Peter Tim Tom Thomas"
 EVERYDAY_PEOPLE = "familiar Mann Frau Kind Junge Mädchen"  # who does what anybody does
 ACQUAINTANCES = f"Freund Freundin Nachbar Nachbarin Kollege Kollegin Julia {FRIENDS}"
 
@@ -160,13 +160,57 @@ class Sampler:
         nouns = [noun for noun in self.select(wanted) if isinstance(noun, Noun)]
         return self.fair([noun for noun in nouns if all(getattr(noun, key) for key in having)])
 
-    def of_kind(self, kind: str, verb: Verb | None) -> Entity:
-        """Any noun or name of a kind, of those that go with the verb where there are such; `name`: of a person."""
-        found = self.select("person -figure" if kind == "name" else kind)
+    def of_kind(self, kind: str, verb: Verb | None) -> Entity | str:
+        """Any noun or name of a kind, of those that go with the verb where there are such; `name`: of a person.
+
+        Or else the text of a time of times.toml; names of pools and numbers, such as "f surname", "street 1-99".
+        """
+        if kind in TIMES:
+            return self.one_of(TIMES[kind])
+        if kind.split()[0] in self.words.pools or kind[0].isdecimal():
+            return self.copied(kind)
+        found = self.select("person -figure -title" if kind == "name" else kind)
         if kind == "name":
             found = [entity for entity in found if isinstance(entity, ProperName)]
         fitting = self.objects[verb] if verb else []
         return self.fair([entity for entity in found if entity in fitting] or found)
+
+    def copied(self, kinds: str) -> ProperName:
+        """A name that both languages write alike, of the pools and numbers that `kinds` lists: Anna Becker, 214."""
+        drawn = [self._number(kind) if kind[0].isdecimal() else self.fair(self._pool(kind)) for kind in kinds.split()]
+        key, english = (" ".join(getattr(name, side) for name in drawn) for side in ("key", "english"))
+        first, unseen = drawn[0], any(name.unseen for name in drawn)
+        row = {"english": english, "kind": first.kind, "gender": first.gender, "article": first.article}
+        return ProperName(key, row | {"unseen": unseen})
+
+    def _pool(self, name: str) -> list[ProperName]:
+        return [one for one in self.words.pools[name] if self.unseen or not one.unseen]
+
+    def _number(self, wanted: str) -> ProperName:
+        """A number of 2-99, of 10-90/5 every fifth, of 05-95 with two digits; w: as a word, d: in digits, or either."""
+        bounds, _, step = wanted.rstrip("wd").partition("/")
+        low, _, high = bounds.partition("-")
+        number = self.random.randrange(int(low), int(high or low) + 1, int(step or 1))
+        words = wanted[-1] == "w" or (wanted[-1] != "d" and number in WORDS and self.chance(0.5))
+        text = WORDS[number] if words else str(number).zfill(len(low))
+        return ProperName(text, {"english": text})
+
+    def renamed(self, sentence: m.Sentence) -> m.Sentence:
+        """The sentence with names of the pools for most of its people and many of its towns."""
+        chosen: dict[ProperName, ProperName] = {}
+        for node in m.parts(sentence):
+            if isinstance(node, m.Name) and self.words.names.get(node.name.key) is node.name:
+                if node.name not in chosen:
+                    chosen[node.name] = self._other(node.name, alone=node in (*sentence.opening, *sentence.ending))
+                node.name = chosen[node.name]
+        return sentence
+
+    def _other(self, name: ProperName, *, alone: bool) -> ProperName:
+        title = name.key.partition(" ")[0]
+        kinds = f"{title} surname" if title in self.words.pools else WEIGHTS["pools"].get(name.gender + name.kind[:1])
+        if not kinds or name.unseen or self.chance(0.4):
+            return name
+        return self.copied(f"{kinds} surname" if name.gender != "n" and not alone and self.chance(0.12) else kinds)
 
     # ---- people
 

@@ -89,7 +89,8 @@ def carelessly(pair: SentencePair, random: Random) -> SentencePair:
         return replace(pair, source=pair.source[:-1] + "…", target=pair.target[:-1] + "…")
     if point > 0.16:
         return pair
-    return without_mark(pair, commas=random.random() < 0.5, capital=random.random() >= 0.25)
+    commas = random.random() < 0.5 or bool(re.search(r"\d,\d", pair.source))
+    return without_mark(pair, commas=commas, capital=random.random() >= 0.25)
 
 
 def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
@@ -182,7 +183,7 @@ class _Corpus:
         english = set()
         while len(pairs) < size:
             sampler.new_sentence()
-            sentence = varied(sampler, (make or sampler.weighted(CONSTRUCTIONS))(sampler))
+            sentence = sampler.renamed(varied(sampler, (make or sampler.weighted(CONSTRUCTIONS))(sampler)))
             pair = realise(sentence)
             german_key, english_key = plain(pair.source), plain(pair.target)
             known = german_key in self.german or english_key in self.english_of_other_splits

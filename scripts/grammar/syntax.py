@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from grammar import meaning as m
 from grammar.german import COORDINATION, PRONOUNS
-from grammar.lexicon import CLOSED, Adjective, Case, Choice, table
+from grammar.lexicon import CLOSED, Adjective, Case, Choice, Entry, table
 from grammar.words import Said, Word, attach, before, going_on, mark, root_of, spell
 
 Places = defaultdict[str, Said]
@@ -187,7 +187,7 @@ class Language(ABC):
         """A nominal in its role in a clause."""
         return self.phrase(nominal, case, negated)
 
-    def _governed(self, preposition: Said, said: Said, governed: m.Nominal) -> Said:
+    def _governed(self, preposition: Said, said: Said, governed: m.Predicate) -> Said:
         """A preposition, if there is one, with what it governs."""
         return before(preposition, said, "case")
 
@@ -229,14 +229,23 @@ class Language(ABC):
                 return self._quality(node)
         return self._short(node, case, negated)
 
+    def _clock(self, node: m.Clock, hour: str) -> tuple[Said, Said]:
+        """Viertel nach acht, quarter past eight; 20 and Uhr, 8 and pm."""
+        lead, _, unit = CLOSED["clock"][node.form][self.name].partition("{}")
+        numeral = Word(hour, "NUM", ((node, "numeral"), *(() if unit else ((node, "unit"),))))
+        said = before(spell(lead, "ADV", (node, "lead")), [numeral], "advmod")
+        return said, spell(unit, "NOUN" if unit == " Uhr" else "ADV", (node, "unit"))
+
     def _adverb(self, node: m.Adverbial) -> Said:
-        """Its words, linked one by one with those of the other language where there are as many."""
-        one_by_one = len(node.adverb.key.split()) == len(node.adverb.english.split())
+        """Its words, perhaps with a degree."""
         speech = "PRON" if node.adverb.pronoun == self.name else "ADV"
         said = spell(getattr(node.adverb, self.name), speech, relation="advmod", last=True)
-        for place, word in enumerate(said):
-            word.origins = ((node, f"word {place if one_by_one else 0}"),)
-        return before(self._degree(node), said, "advmod")
+        return before(self._degree(node), _one_by_one(said, node, node.adverb), "advmod")
+
+    def _name(self, node: m.Name, text: str) -> Said:
+        """A name, or a number by which something is called."""
+        speech = "NUM" if text[0].isdecimal() else "PROPN"
+        return _one_by_one(spell(text, speech, relation="flat"), node, node.name)
 
     def _degree(self, node: m.Adverbial | m.Quality) -> Said:
         return spell(self.closed("degrees", node.degree), "ADV", (node, "degree")) if node.degree else []
@@ -286,6 +295,14 @@ class Language(ABC):
     def _prepositional(self, node: m.Prepositional) -> Said: ...
     @abstractmethod
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said: ...
+
+
+def _one_by_one(said: Said, node: m.Node, entry: Entry) -> Said:
+    """The words of an entry, linked one by one with those of the other language where there are as many."""
+    one_by_one = len(entry.key.split()) == len(entry.english.split())
+    for place, word in enumerate(said):
+        word.origins = ((node, f"word {place if one_by_one else 0}"),)
+    return said
 
 
 def _relation(node: m.Joined) -> str:

@@ -1,9 +1,9 @@
 """Words that remember which part of a derivation they say and on which word they depend."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from transformer_mt.corpus.pairs import Node, Tree
+from transformer_mt.corpus.pairs import Node, Tree, words
 
 # The part of a derivation that a word says: a node of it and a role, such as (clause, "verb") or (phrase, "noun").
 Origin = tuple[object, str]
@@ -25,6 +25,7 @@ class Word:
     head: "Word | None" = None
     relation: str = "root"
     antecedent: "Word | None" = None
+    close: bool = False  # written close to the word before it
 
 
 Said = list[Word]
@@ -90,17 +91,31 @@ def before(added: Said, said: Said, relation: str) -> Said:
 
 
 def tidy(sentence: Iterable[Word]) -> Said:
-    """Leave out every comma that stands at the start, at the end, or directly after another comma."""
+    """Leave out every comma that stands at the start, at the end, or directly after another comma; 14:30 is three."""
     kept: Said = []
     for word in sentence:
         if word.text != "," or (kept and kept[-1].text != ","):
-            kept.append(word)
+            kept += [word, *_pieces(word)]
     return kept[:-1] if kept[-1].text == "," else kept
+
+
+def _pieces(word: Word) -> Iterator[Word]:
+    """What the marks in a number cut off it, the marks and digits behind the first."""
+    if not word.text.isalpha():
+        word.text, *rest = words(word.text)
+        for place, text in enumerate(rest):
+            if text in MARKS:
+                yield Word(text, "PUNCT", relation="punct", close=True)
+            else:
+                origins = tuple((node, f"{role} {place}"[: None if text != "’" else -2]) for node, role in word.origins)
+                yield Word(text, word.part_of_speech, origins, word, "flat", close=True)
 
 
 def text_of(sentence: Iterable[Word]) -> str:
     """The written sentence, with a capital at the start and marks closed up to the word before them."""
-    return capital("".join(word.text if word.text in MARKS else " " + word.text for word in sentence).strip())
+    return capital(
+        "".join(word.text if word.close or word.text in MARKS else f" {word.text}" for word in sentence).strip()
+    )
 
 
 def capital(text: str) -> str:

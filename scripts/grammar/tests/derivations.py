@@ -15,7 +15,7 @@ opening = "Hallo; Anna"          ending = "oder": what stands before and behind
 from typing import Any
 
 from grammar.german import PRONOUNS
-from grammar.lexicon import Entity, Verb, lexicon
+from grammar.lexicon import Entity, ProperName, Verb, lexicon
 from grammar.meaning import (
     Clause,
     Joined,
@@ -51,7 +51,9 @@ ROW_KEYS = frozenset(
 
 
 def only_one(kind: str, verb: Verb | None) -> Entity:
-    """Rows leave nothing to choose."""
+    """Rows leave nothing to choose; digits stay as they are."""
+    if kind.isdecimal():
+        return ProperName(kind, {})
     raise AssertionError(f"nothing is chosen here: {kind}")
 
 

@@ -229,7 +229,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r" (?:beers|coffees|colas|teas|juices|wines|milks|waters)\b",
         "I am drinking beers.",
     ),
-    "plural with 's": (1, r"\b\w+(?<!s)s's\b", "My parents's house is old."),
+    "plural with 's": (1, r"\b[a-z]\w+(?<!s)s's\b", "My parents's house is old."),
     "verb after do or will inflected": (
         1,
         r"\b(?:did|does|do|will|would|can|could|should|cannot)(?: not)? (?:am|is|are|was|were|has|had|does|did"
@@ -326,8 +326,8 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "for to": (1, r"\bfor to\b|\bto to\b|\bof of\b|\bat at\b", "I came for to help."),
 }
 _EITHER = {
-    "notation left over": (r"[|()<>+_/\\@=\[\]{}0-9]", "Er hat ein <drink> getrunken."),
-    "spaces": (r"^ | $|  | [,.?!…]|,,|,[^ ]", "Er kommt , glaube ich."),
+    "notation left over": (r"[|()<>+_/\\@=\[\]{}]|\d[^\W\d]|[^\W\d]\d", "Er hat ein <drink> getrunken."),
+    "spaces": (r"^ | $|  | [,.?!…]|,,|,[^ \d]|,(?=\d)(?<!\d,)", "Er kommt , glaube ich."),
 }
 for _name, (_pattern, _flawed) in _EITHER.items():
     PATTERNS |= {f"{_name}, German": (0, _pattern, _flawed), f"{_name}, English": (1, _pattern, _flawed)}
@@ -357,7 +357,7 @@ def _possessive_of(pair: SentencePair, possessive: str, subjects: Callable[[str]
         return False
     english, tree = words(pair.target), pair.structure[1]
     root = next(place for place, node in enumerate(tree) if node.head == -1)
-    found = [english[place] for place, node in enumerate(tree) if node.relation == "nsubj" and node.head == root]
+    found = [english[place] for place, node in enumerate(tree) if _is_subject(node, root)]
     owned = [
         place
         for place, node in enumerate(tree)
@@ -367,6 +367,10 @@ def _possessive_of(pair: SentencePair, possessive: str, subjects: Callable[[str]
         and tree[node.head].relation != "nsubj"
     ]
     return bool(owned) and any(map(subjects, found))
+
+
+def _is_subject(node: Node, root: int) -> bool:
+    return node.relation == "nsubj" and node.head == root and node.part_of_speech != "PROPN"
 
 
 def _is_plural(word: str) -> bool:
