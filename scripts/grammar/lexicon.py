@@ -114,7 +114,14 @@ class Adverb(Entry):
     def facts(self) -> frozenset[str]:
         """The keys of parts.toml for a clause in which it stands."""
         ahead, repeated = self.tenses == {"future"}, bool(self.tenses & {"habit", "repeated"})
-        told = {"so_far": self.perfect, "ahead": ahead, "repeated": repeated, "middle": self.middle, self.key: True}
+        told = {
+            "since": "since" in self.tenses,
+            "so_far": self.perfect,
+            "ahead": ahead,
+            "repeated": repeated,
+            "middle": self.middle,
+            self.key: True,
+        }
         return frozenset(name for name, value in told.items() if value)
 
 

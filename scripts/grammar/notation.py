@@ -236,8 +236,8 @@ def _leads(verb: Verb, preposition: str, governed: m.Predicate) -> bool:
         case m.Name(name) if name.article:
             goal = "in"
         case _:
-            goal = ""
-    return bool(verb.goal or verb.onto) and preposition in ("zu", "nach", goal)
+            goal = "nach"
+    return bool(verb.goal or verb.onto) and preposition in ("zu", goal)
 
 
 def prepositional(preposition: str, governed: m.Nominal | m.Adverbial, *, goal: bool = False) -> m.Prepositional:

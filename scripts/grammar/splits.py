@@ -30,6 +30,10 @@ _FEWEST_OBJECTS = 6
 _NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in one word only
 
 
+# Where a sentence ends and another starts: not in "am 3. Mai".
+BETWEEN = re.compile(rf"(?<=[.?!…]) (?!{'|'.join(noun.key for noun in lexicon().select('month'))})")
+
+
 def held_out_pairings() -> frozenset[tuple[str, str]]:
     """The pairings of verb and object that only `test_composition` shows: every ninth of each verb with a choice."""
     pairs = set()
@@ -69,7 +73,7 @@ def plain(sentence: str) -> str:
 
 def sentences(text: str) -> Iterator[str]:
     """The plain sentences of a line."""
-    return map(plain, re.split("(?<=[.?!…]) ", text))
+    return map(plain, BETWEEN.split(text))
 
 
 def with_one_gap(sentence: str) -> Iterator[tuple[str, ...]]:

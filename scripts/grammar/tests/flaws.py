@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from grammar.lexicon import CLOSED
+from grammar.splits import BETWEEN
 from transformer_mt.corpus.pairs import Node, SentencePair, words
 
 # Words that several patterns look for.
@@ -73,7 +74,8 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "wrong ending with er": (
         0,
-        r"^(?:Er|Es|Man) (?!\w*t\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b|\w+te\b|wird\b|würde\b|wäre\b"
+        r"^(?:Er|Es|Man) (?!(?:sind|waren)\b.* (?:Grad|Kilometer)\b)"
+        r"(?!\w*t\b|kann\b|muss\b|will\b|darf\b|soll\b|mag\b|weiß\b|war\b|\w+te\b|wird\b|würde\b|wäre\b"
         rf"|wurde\b|(?:{_WENT})\b)\w+",
         "Er kommen morgen.",
     ),
@@ -320,7 +322,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "no capital": (1, r"^[a-z]", "he is here."),
     "no final mark": (1, r"[^.?!…]$", "He is here"),
-    "since for a span": (1, r"\bsince (?:two|three|four|five|an? )", "We live here since two years."),
+    "since for a span": (1, r"\bsince (?:two|three|four|five|an?) (?!o'clock)\w", "We live here since two years."),
     "one name of several": (1, r"\b(?:[Oo]ur|[Tt]heir) name (?:is|was)\b", "Our name is Sophie."),
     "what for wie": (1, r"\b[Ww]hat course\b", "What course our name is Sophie."),
     "for to": (1, r"\bfor to\b|\bto to\b|\bof of\b|\bat at\b", "I came for to help."),
@@ -342,7 +344,7 @@ _PAIRED = frozenset(
 )
 _HABIT = re.compile(
     r"\b(jede[nrs]?|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
-    r"|wenn|Wenn|bevor|"
+    r"|(?:ein|zwei|drei)mal|alle zwei|wenn|Wenn|bevor|"
     r"Bevor|bis|damit|gern|Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
 )
@@ -493,7 +495,7 @@ _COMPILED = {name: (side, re.compile(pattern)) for name, (side, pattern, _) in P
 def flaws(pair: SentencePair) -> Iterator[str]:
     """The names of the flaws that a pair has, each of its sentences by itself. Careless German is not judged."""
     typed_with_care = pair.source[-1] in ".?!…" and pair.source[0].isupper()
-    sources, targets = (re.split("(?<=[.?!…]) ", text) for text in (pair.source, pair.target))
+    sources, targets = (BETWEEN.split(text) for text in (pair.source, pair.target))
     if len(sources) != len(targets):
         yield "another number of sentences"
     for source, target in zip(sources, targets, strict=False):

@@ -352,7 +352,7 @@ def test_a_phrase_stands_at_most_twice_as_it_is(large: Corpus) -> None:
 def test_some_lines_of_training_are_two_sentences(large: Corpus) -> None:
     lines = [pair for pair in large["train"] if re.search("[.?!] ", pair.source)]
     assert 0.01 < len(lines) / len(large["train"]) < 0.06
-    alone = {plain(sentence) for pair in lines for sentence in re.split("(?<=[.?!]) ", pair.source)}
+    alone = {plain(sentence) for pair in lines for sentence in splits.BETWEEN.split(pair.source)}
     for name in ("validation", "test", "test_composition", "test_length", "test_unknown"):
         assert alone.isdisjoint(plain(pair.source) for pair in large[name]), name
 
