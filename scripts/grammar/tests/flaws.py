@@ -344,7 +344,7 @@ _PAIRED = frozenset(
 )
 _HABIT = re.compile(
     r"\b(jede[nrs]?|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
-    r"|(?:ein|zwei|drei)mal|alle zwei|wenn|Wenn|bevor|"
+    r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|wenn|Wenn|bevor|"
     r"Bevor|bis|damit|gern|Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
 )

@@ -525,7 +525,7 @@ def test_references_are_written_with_care(corpus: Corpus) -> None:
     for name in ("validation", "test", "test_composition", "test_unknown"):
         for pair in corpus[name]:
             for text in pair.references:
-                assert re.fullmatch(r"[A-Z].*[.?!…]", text), (name, text)
+                assert re.fullmatch(r"[A-Z\d].*[.?!…]", text), (name, text)
                 assert "  " not in text
 
 
@@ -575,7 +575,7 @@ def test_some_sources_are_typed_carelessly_and_all_targets_with_care(corpus: Cor
     assert any(pair.source[0].islower() for pair in unmarked)
     for pair in train:
         assert pair.target[-1] in ".?!…"
-        assert pair.target[0].isupper()
+        assert not pair.target[0].islower()  # 5 euros
         assert (pair.source[-1] == "…") == (pair.target[-1] == "…")
 
 
