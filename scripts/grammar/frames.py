@@ -4,7 +4,6 @@ from typing import Any
 
 from grammar import meaning as m
 from grammar.clauses import bears_negation
-from grammar.german import JOINERS
 from grammar.lexicon import lexicon, table
 from grammar.notation import Reader, form_of
 from grammar.sampler import Sampler
@@ -18,7 +17,9 @@ _OF_STATES = frozenset(("command", "zu", "habit"))  # which states do without
 FRAMES: list[dict[str, Any]] = []
 for group in table("frames")["frames"]:
     for text in group["say"]:
-        verb = next(lexicon().verbs[item] for item in text.split("; ") if item in lexicon().verbs)
+        options = [option for item in text.split("; ") for option in item.split(" / ")]
+        verb = next((lexicon().verbs[option] for option in options if option in lexicon().verbs), None)
+        assert verb, f"no verb in {text!r}"
         bars = {*group.get("without", "").split(), *(_OF_STATES if verb.aspect == "state" else ())}
         FRAMES.append({"say": text, "group": group, "aspect": verb.aspect, "bars": bars})
 
@@ -47,7 +48,7 @@ def framed(sampler: Sampler) -> m.Sentence:
     before = reader.clause(main) if main else None
     node, when = _clause(sampler, reader, frame, use)
     if before is not None:
-        return _behind(before, join, node, form)
+        return _behind(before, m.Joined(join, node, use.get("english", "")), form)
     if join:
         others = [row for row in use["frames"] if row["group"] is frame["group"] and row is not frame]
         if not others:
@@ -63,11 +64,11 @@ def framed(sampler: Sampler) -> m.Sentence:
     return m.Sentence(node, form, node.subject if use.get("subject") == "who" else next(iter(times), None))
 
 
-def _behind(main: m.Clause, join: str, node: m.Clause, form: str) -> m.Sentence:
-    if JOINERS.get(join, {}).get("order", "") in m.INFINITIVES:
-        main.complete(join, node)
+def _behind(main: m.Clause, joined: m.Joined, form: str) -> m.Sentence:
+    if joined.row.get("order", "") in m.INFINITIVES:
+        main.complete(joined.joiner, joined.clause)
         return m.Sentence(main, form)
-    return m.Sentence(main, form, joined=(m.Joined(join, node),))
+    return m.Sentence(main, form, joined=(joined,))
 
 
 def _clause(
@@ -76,15 +77,18 @@ def _clause(
     """The frame said of A, and when it is said."""
     options = _TABLES["aspects"][frame["aspect"]]
     options = {name: options.get(name, 1.0) for name in use.get("when", options)}
-    fitting = {name: weight for name, weight in options.items() if _WHEN[name]["bars"] not in frame["bars"]}
+    barred = frame["bars"] | set(use.get("bars", "").split())
+    fitting = {name: weight for name, weight in options.items() if barred.isdisjoint((_WHEN[name]["bars"], name))}
     when = sampler.weighted(fitting or options)
-    rule = _WHEN[when]
     text = "; ".join(sampler.one_of(item.split(" / ")) for item in frame["say"].split("; "))
-    time = (
-        sampler.one_of(rule["times"]) if timed and "time" not in frame["bars"] and not _is_timed(sampler, text) else ""
-    )
+    times = _times(sampler, text)
+    clocks = [part for part in times if isinstance(getattr(part, "object", None), m.Clock)]
+    when = "usual" if clocks and when in ("now", "planned", "state") else when
+    rule = _WHEN[when]
+    free = timed and use.get("timed", True) and "time" not in frame["bars"] and not times
+    time = sampler.one_of(rule["times"]) if free else ""
     time = time if set(time.split()).isdisjoint(text.replace(";", "").split()) else ""  # morgen früh früh
-    usual = when != "often" or time or _is_timed(sampler, text)
+    usual = when != "often" or time or times
     said = [item for item in ("A", text, time, sampler.one_of(rule["say"]) if usual else "") if item]
     node = reader.clause("; ".join(said))
     command = use.get("form") == "command"
@@ -94,10 +98,9 @@ def _clause(
     return node, when
 
 
-def _is_timed(sampler: Sampler, text: str) -> bool:
-    """True if a frame says itself when it happens."""
-    node = Reader(sampler.of_kind).clause(f"er; {text}")
-    return bool(node.in_slot("time", "frequency") or node.particle)
+def _times(sampler: Sampler, text: str) -> list[m.Adverbial | m.Prepositional]:
+    """What in a frame says itself when it happens."""
+    return Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")
 
 
 def _subject(sampler: Sampler, group: dict[str, Any], kind: str, *, starts: bool) -> m.Nominal:
