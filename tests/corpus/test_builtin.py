@@ -9,7 +9,7 @@ from transformer_mt.corpus.builtin import SHOWCASE, SPLITS, builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair, words
 from transformer_mt.errors import InputError
 
-WHOLE = {"train": 40_000, "validation": 500, "test": 1_000}
+WHOLE = {"train": 80_000, "validation": 500, "test": 1_000}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_the_showcase_is_in_no_split(corpus: dict[str, list[SentencePair]]) -> N
     assert all(pair.source != SHOWCASE for pairs in corpus.values() for pair in pairs)
 
 
-@pytest.mark.parametrize(("key", "size"), [("train", 40_001), ("validation", 501), ("test", 1_001)])
+@pytest.mark.parametrize(("key", "size"), [("train", 80_001), ("validation", 501), ("test", 1_001)])
 def test_more_pairs_than_there_are_is_refused_with_their_number(key: str, size: int) -> None:
     with pytest.raises(InputError, match=f"^data.builtin.{key}: {size:,}, but .* has {size - 1:,} pairs; lower it$"):
         builtin_corpus(**{"train": 3, "validation": 3, "test": 3, key: size}, structure=False)

@@ -68,8 +68,8 @@ class ChosenBy:
 class BuiltinConfig(Section):
     """The part of the built-in corpus to use: the first pairs of every split."""
 
-    train: Count = 40_000
-    """Sentence pairs for training; there are 40,000."""
+    train: Count = 80_000
+    """Sentence pairs for training; there are 80,000."""
     validation: Count = 500
     """Sentence pairs in the validation split; there are 500."""
     test: Count = 1_000
@@ -118,7 +118,7 @@ class TokenizerConfig(Section):
 
     kind: Literal["unigram", "bpe"] = "unigram"
     """Kind of vocabulary: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
-    vocabulary_size: Count = 2_800
+    vocabulary_size: Count = 4_000
     """Subwords, special symbols and 256 bytes included."""
     whole_words: Annotated[int, Field(ge=0, le=10**5)] = 150
     """Number of the commonest words per language that are one subword each; at most half of the subwords."""
@@ -298,7 +298,7 @@ class TrainingConfig(Section):
 
     seed: Seed = 1
     """Seed of the initial weights, the order of batches, dropout and sampling."""
-    steps: Steps = 1_500
+    steps: Steps = 1_700
     """Optimizer steps in all; ignored where training.epochs is set."""
     epochs: Annotated[int, Field(ge=0, le=10**6)] = 0
     """Passes over the training data after which training ends; 0: training.steps decides."""
