@@ -61,7 +61,7 @@ def test_more_pairs_than_there_are_is_refused_with_their_number(key: str, size: 
 
 
 @pytest.mark.slow
-def test_it_is_read_in_half_a_second() -> None:
+def test_it_is_read_in_a_second() -> None:
     code = (
         "import time\n"
         "from transformer_mt.corpus.builtin import builtin_corpus\n"
@@ -69,4 +69,4 @@ def test_it_is_read_in_half_a_second() -> None:
         f"builtin_corpus(**{WHOLE}, structure=False)\n"
         "print(time.process_time() - start)\n"
     )
-    assert float(subprocess.check_output([sys.executable, "-c", code])) < 0.5
+    assert float(subprocess.check_output([sys.executable, "-c", code])) < 1.0
