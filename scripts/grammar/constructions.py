@@ -68,7 +68,8 @@ def compared(sampler: Sampler) -> m.Sentence:
     second = sampler.fair([entity for entity in entities if entity.english != first.english])
     subject = sampler.as_subject(sampler.entity(first, adjectives=0, plurals=0))
     than = sampler.entity(second, adjectives=0, plurals=0)
-    predicate = m.Quality(adjective, than=than, equal=sampler.chance(0.3))
+    degree, _, grade = sampler.weighted(WEIGHTS["compared"]).partition(" | ")
+    predicate = m.Quality(adjective, degree, grade, than)
     return m.Sentence(m.Clause(sampler.words.verbs["sein"], subject, predicate=predicate))
 
 

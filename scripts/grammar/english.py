@@ -34,8 +34,10 @@ def verb_form(base: str, past: str, form: str, person: Person) -> str:
     return inflected(base + base[-1] if base in _DOUBLING else base, "ing" if form == "ing" else "ed")
 
 
-def comparative(entry: Adjective) -> str:
-    """The comparative: bigger, happier, more interesting."""
-    if entry.better == "more":
-        return f"more {entry.english}"
-    return entry.better or inflected(entry.english, "comparative")
+def graded(entry: Adjective, grade: str) -> str:
+    """The adjective, its comparative or superlative: bigger, happier, more interesting, biggest, best."""
+    if grade and entry.better == "more":
+        return f"{'more' if grade == 'comparative' else 'most'} {entry.english}"
+    if grade == "superlative":
+        return entry.best or inflected(entry.english, "comparative").removesuffix("r") + "st"
+    return (entry.better or inflected(entry.english, "comparative")) if grade else entry.english

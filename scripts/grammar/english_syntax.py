@@ -24,7 +24,7 @@ class English(Language):
     relative_order = "declarative"
     order_key = "english_order"
     strands = True
-    comparative = staticmethod(english.comparative)
+    graded = staticmethod(english.graded)
 
     # ---- clauses
 
@@ -81,7 +81,7 @@ class English(Language):
             word = verb.english.split()[0]
             text = english.verb_form(word, verb.past, form, person)
             return Word(text, "AUX" if word == "be" and not there_is else "VERB", ((node, "verb"),))
-        role = "gladly" if "gern" in node.tense and word in ("like", "to") else "finite"
+        role = "gladly" if "gern" in node.tense and word in ("like", "prefer", "rather", "to") else "finite"
         speech, relation = ("PART", "mark") if word == "to" else ("AUX", "aux")
         ongoing = [(node, "particle")] if word == "be" and "progressive" in node.small_word else []
         return Word(english.verb_form(word, "", form, person), speech, ((node, role), *ongoing), relation=relation)
@@ -140,13 +140,13 @@ class English(Language):
 
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
-        possessive = node.possessor is not None or "possessive" in DETERMINERS[node.determiner]
+        possessive = node.owner is not None or "possessive" in DETERMINERS[node.determiner]
         text = node.noun.owned if possessive else ""
         text = text or node.noun.numbered * bool(node.label) or english.noun(node.noun, plural=m.english_plural(node))
         described = spell(text, "NOUN", (node, "noun"), relation="compound", last=True)
         noun = described[-1]
         for adjective in reversed(node.adjectives):
-            text = english.comparative(adjective) if node.comparative else adjective.english
+            text = english.graded(adjective, node.grade)
             text = adjective.with_ein if adjective.with_ein and node.determiner == "ein" else text
             said = spell(text, "ADJ", (node, adjective.key), relation="advmod", last=True)
             comma = [mark(",")] if node.listed and adjective is not node.adjectives[-1] else []
@@ -159,17 +159,17 @@ class English(Language):
         if _is_ordinal(node):
             described.insert(-1, Word("of", "ADP", ((node, "noun"),), noun, "case"))
         said = [*self._determiner(node, described[0].text, noun, negated), *described]
-        if node.attribute is not None:
+        if node.attribute is not None and node.attribute.english != "'s":
             said += attach(self._prepositional(node.attribute), noun, "nmod")
-        if node.possessor is not None and not _takes_s(node.possessor):
-            of = [Word("of", "ADP", ((node.possessor, "determiner"),))]
-            said += attach(before(of, self.phrase(node.possessor, "accusative"), "case"), noun, "nmod")
+        if node.owner is not None and not _takes_s(node.owner):
+            of = [Word("of", "ADP", ((node.owner, "determiner"),))]
+            said += attach(before(of, self.phrase(node.owner, "accusative"), "case"), noun, "nmod")
         return [*said, *self._relative(node, noun)]
 
     def _determiner(self, node: m.NounPhrase, following: str, noun: Word, negated: m.Clause | None) -> Said:
         origin = (node, "determiner")
-        if node.possessor is not None and _takes_s(node.possessor):
-            return attach(self._possessor(node.possessor), noun, "nmod:poss")
+        if node.owner is not None and _takes_s(node.owner):
+            return attach(self._possessor(node.owner), noun, "nmod:poss")
         row, in_english = DETERMINERS[node.own or node.determiner], node.noun.in_english
         text = row["english"].split()[m.english_plural(node)].replace("|", " ")
         denied = negated if "indefinite" in m.traits(node) else None

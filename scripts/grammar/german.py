@@ -78,9 +78,9 @@ def relative_pronoun(case: Case, where: Column) -> str:
     return _DECLENSIONS["relative"][case, where]
 
 
-def adjective(entry: Adjective, after: str, case: Case, where: Column, *, compared: bool = False) -> str:
+def adjective(entry: Adjective, after: str, case: Case, where: Column, *, grade: str = "") -> str:
     """The adjective before a noun, inflected as the determiner `after` demands; some never are."""
-    stem = comparative(entry) if compared else entry.attributive or entry.german
+    stem = graded(entry, grade) if grade else entry.attributive or entry.german
     if entry.indeclinable:
         return stem
     row = _row(after, where)
@@ -88,9 +88,12 @@ def adjective(entry: Adjective, after: str, case: Case, where: Column, *, compar
     return stem + _DECLENSIONS[declension][case, where].removeprefix("e" if stem.endswith("e") else "")
 
 
-def comparative(entry: Adjective) -> str:
-    """The comparative as predicate: größer."""
-    return entry.comparative or inflected(entry.attributive or entry.german, "Komparativ")
+def graded(entry: Adjective, grade: str) -> str:
+    """The adjective, its comparative, größer, or the stem of its superlative, größt."""
+    if grade == "superlative":
+        return entry.superlative or inflected(entry.comparative.removesuffix("er") or entry.german, "Superlativ")
+    compared = entry.comparative or inflected(entry.attributive or entry.german, "Komparativ")
+    return compared if grade else entry.german
 
 
 def noun(entry: Noun, case: Case, *, plural: bool) -> str:

@@ -20,7 +20,7 @@ class German(Language):
     relative_order = "verb_last"
     order_key = "order"
     strands = False
-    comparative = staticmethod(german.comparative)
+    graded = staticmethod(german.graded)
 
     # ---- clauses
 
@@ -127,7 +127,7 @@ class German(Language):
             said = attach(spell(german.determiner(key, case, where), speech, *origins), noun, relation)
         for adjective in node.adjectives:
             said += [mark(",")] if node.listed and adjective is not node.adjectives[0] else []
-            form = german.adjective(adjective, key, case, where, compared=node.comparative)
+            form = german.adjective(adjective, key, case, where, grade=node.grade)
             said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))
         said.append(noun)
         if node.label is not None:

@@ -59,13 +59,18 @@ class NounPhrase(Node):
     determiner: str = "der"
     plural: bool = False
     adjectives: tuple[Adjective, ...] = ()
-    comparative: bool = False
+    grade: str = ""  # of its adjectives: comparative, superlative
     listed: bool = False  # a comma between the adjectives: ein großes, helles Zimmer
     possessor: "Nominal | None" = None
     attribute: "Prepositional | None" = None
     own: str = ""  # the possessive that English says for the German article: die Hand heben, raise one's hand
     relative: "Relative | None" = None
     label: Name | None = None  # Zimmer 214
+
+    @property
+    def owner(self) -> Any:
+        """Whose it is in English, where das Auto von meinem Bruder is my brother's car, too."""
+        return self.attribute.object if self.attribute and self.attribute.english == "'s" else self.possessor
 
 
 class Relative(Node):
@@ -136,12 +141,12 @@ class Prepositional(Node):
 
 
 class Quality(Node):
-    """An adjective as predicate: müde, sehr müde, größer als …, so groß wie …, zwanzig Jahre alt."""
+    """An adjective as predicate: müde, sehr müde, größer als …, am größten, so groß wie …, zwanzig Jahre alt."""
 
     adjective: Adjective
     degree: str = ""
+    grade: str = ""  # comparative, superlative
     than: Nominal | None = None
-    equal: bool = False
     measure: NounPhrase | None = None
 
 

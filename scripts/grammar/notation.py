@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
+from grammar import german
 from grammar import meaning as m
 from grammar.german import COORDINATION, DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, WORDS, possessive
 from grammar.lexicon import CLOSED, Adjective, Adverb, Choice, Entity, Noun, ProperName, Verb, lexicon
@@ -23,6 +24,7 @@ _LISTS = {
     for joiner, row in COORDINATION.items()
     for first, last in [row["german"].split("…")]
 }
+_SIGN = re.compile("([=>])")  # before the English of a preposition
 _COMBINED: dict[str, str] = CLOSED["combined"]
 _FORMS = ("command", "question")
 _FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
@@ -87,16 +89,15 @@ class Reader:
             node.particle = item
         elif item in CLOSED["spoken"]["words"]:
             node.spoken = item
-        elif (adverb := _adverb(item, node)) is not None:
-            node.adverbials.append(adverb)
+        elif (adverb := _adverb(_compared(item)[0], node)) is not None:
+            _, joiner, other = _compared(item)  # schneller als ich
+            node.adverbials += [adverb, *([prepositional(joiner, self.nominal(other))] if other else [])]
         elif (quality := self._quality(item)) is not None:
             node.predicate = quality
         elif item.startswith("@"):
             self._add_time(node, self._choose(item[1:], None))
-        elif first in PREPOSITIONS and rest:
-            adverbs = _adverbs().get(rest)  # bis morgen
-            governed = m.Adverbial(adverbs[0]) if adverbs else self.nominal(rest)
-            node.adverbials.append(prepositional(first, governed, goal=_leads(node.verb, first, governed)))
+        elif _SIGN.split(first)[0] in PREPOSITIONS and first != "als" and rest:
+            node.adverbials.append(self._behind(first, rest, node.verb))
         elif first == "to":
             node.recipient = self.nominal(rest)
         else:
@@ -108,6 +109,15 @@ class Reader:
             node.adverbials.append(prepositional(chosen.when.split()[0], m.NounPhrase(chosen)))
         for item in chosen.split("; ") if isinstance(chosen, str) else ():
             self._add(node, item)
+
+    def _behind(self, preposition: str, rest: str, verb: Verb | None = None) -> m.Prepositional:
+        """In der Park; an>to mein Eltern: with its own English, and behind > in the case of a goal."""
+        preposition, *own = _SIGN.split(preposition)
+        adverbs = _adverbs().get(rest)  # bis morgen
+        governed = m.Adverbial(adverbs[0]) if adverbs else self.nominal(rest)
+        goal = own[:1] == [">"] or (verb is not None and _leads(verb, preposition, governed))
+        said = prepositional(preposition, governed, goal=goal)
+        return replace(said, english=own[1].replace("|", " "), bare=False) if own else said
 
     def _role(self, node: m.Clause, nominal: m.Nominal) -> None:
         """The next role that is free: subject, predicate of to be, object."""
@@ -127,20 +137,27 @@ class Reader:
         """Müde; sehr müde; groß als B; so groß wie B; zwanzig Jahr alt; müde, aber glücklich."""
         if (several := _several(item, self._quality)) is not None:
             return several
-        adjectives = lexicon().adjectives
         if item.endswith(" Jahr alt"):
-            return m.Quality(adjectives["alt"], measure=self._noun_phrase(self._drawn(item).split()[:-1]))
-        for joiner in (" als ", " wie "):
-            key, _, other = item.removeprefix("so ").partition(joiner)
-            if other and key in adjectives:
-                return m.Quality(adjectives[key], than=self.nominal(other), equal=joiner == " wie ")
-        degree, _, key = item.partition(" ") if item not in adjectives else ("", "", item)
-        return m.Quality(adjectives[key], degree) if key in adjectives and degree in ("", *_DEGREES) else None
+            return m.Quality(lexicon().adjectives["alt"], measure=self._noun_phrase(self._drawn(item).split()[:-1]))
+        said, joiner, other = _compared(item)
+        degree, key = _degree(said)
+        if key not in _graded():
+            return None
+        adjective, grade = _graded()[key]
+        than = self.nominal(other) if other else None
+        return m.Quality(adjective, degree, "comparative" if joiner == "als" else grade, than)
 
     def nominal(self, text: str) -> m.Nominal:
         """A nominal by itself, or a list of them."""
         if (several := _several(text, self.nominal)) is not None:
             return several
+        text, _, inside = text.removesuffix("]").partition(" [")
+        if inside:  # der Weg [zu der Bahnhof], der Ende [der Straße]
+            phrase, (first, _, rest) = self.nominal(text), inside.partition(" ")
+            governs = _SIGN.split(first)[0] in PREPOSITIONS
+            role, told = ("attribute", self._behind(first, rest)) if governs else ("possessor", self.nominal(inside))
+            setattr(phrase, role, told)
+            return phrase
         if text in self._letters:
             thing = self._known.get(text) or self._letters[text]
             self._known[text] = m.taken_up(thing)
@@ -151,6 +168,8 @@ class Reader:
             return m.Name(lexicon().names[text])
         text = self._drawn(text)
         owner, owned, rest = text.partition("'s ")
+        if owned and owner not in self._letters:
+            return replace(self._noun_phrase(["der", *rest.split()]), possessor=self.nominal(owner))
         if owned:
             return self._noun_phrase([possessive(m.subject_key(self._letters[owner])), *rest.split()])
         words = re.split(r" (?!\()", text)
@@ -184,7 +203,8 @@ class Reader:
             raise ValueError(f"{key} is a name, in {' '.join(words)!r}")
         several = "numeral" in DETERMINERS[determiner] or determiner in ("viele", "alle")
         plural = last != key or noun.plural_only or several
-        adjectives = tuple(_of_sense(word, noun) for word in " ".join(middle).replace(",", " ").split())
+        graded = [_of_sense(word, noun) for word in " ".join(middle).replace(",", " ").split()]
+        adjectives, grade = tuple(entry for entry, _ in graded), max([grade for _, grade in graded], default="")
         own = (
             {"man": "dein"}.get(self._owner, "ihr" if self._girl else "") if words[0] == "own" else ""
         )  # das Mädchen und seine Mutter: the girl and her mother
@@ -192,7 +212,7 @@ class Reader:
         if words[0] == "own" and self._verb and self._verb.reflexive == "dative":  # sich die Zähne putzen
             determiner, own = "der", determiner
         return m.NounPhrase(
-            noun, determiner, plural, adjectives, listed=listed, attribute=contents, own=own, label=label
+            noun, determiner, plural, adjectives, grade, listed, attribute=contents, own=own, label=label
         )
 
 
@@ -220,12 +240,35 @@ def _clock(words: list[str]) -> m.Clock:
 
 
 @cache
-def _of_sense(word: str, noun: Noun) -> Adjective:
-    """The adjective, in the sense that suits the noun where it has several: klein is small, of children little."""
+def _of_sense(word: str, noun: Noun) -> tuple[Adjective, str]:
+    """The adjective and its grade, in the sense that suits the noun: klein is small, of children little."""
     if word[0].isdecimal():  # der 3. Mai
-        return Adjective(word, {"english": word.rstrip("."), "indeclinable": True})
-    senses = [entry for entry in lexicon().adjectives.values() if entry.german == word]
-    return next((entry for entry in senses if noun in lexicon().select(entry.suits)), lexicon().adjectives[word])
+        return Adjective(word, {"english": word.rstrip("."), "indeclinable": True}), ""
+    entries, grades = lexicon().adjectives.values(), ("", "comparative", "superlative")
+    senses = [(entry, grade) for grade in grades for entry in entries if german.graded(entry, grade) == word]
+    return next((sense for sense in senses if noun in lexicon().select(sense[0].suits)), senses[0])
+
+
+@cache
+def _graded() -> dict[str, tuple[Adjective, str]]:
+    """The adjectives and their grades as predicates: groß, größer (Menschen), am größten."""
+    return {
+        form.format(german.graded(entry, grade)) + entry.key.removeprefix(entry.german): (entry, grade)
+        for form, grade in (("am {}en", "superlative"), ("{}", "comparative"), ("{}", ""))
+        for entry in lexicon().adjectives.values()
+    }
+
+
+def _compared(item: str) -> list[str]:
+    """What is compared, als or wie, and with what: größer als B, so groß wie B, genauso schnell wie B."""
+    said, *other = re.split(" (als|wie) ", item, maxsplit=1)
+    return [re.sub("^so ", "as ", said), *other] if other else [item, "", ""]
+
+
+def _degree(item: str) -> tuple[str, str]:
+    """The degree before an adjective or adverb, and that: sehr müde, ein bisschen später."""
+    degree = next((degree for degree in _DEGREES if item.startswith(f"{degree} ")), "")
+    return degree, item.removeprefix(degree).strip()
 
 
 def _leads(verb: Verb, preposition: str, governed: m.Predicate) -> bool:
@@ -251,26 +294,24 @@ def prepositional(preposition: str, governed: m.Nominal | m.Adverbial, *, goal: 
     if isinstance(governed, m.NounPhrase):
         noun, plain = governed.noun, governed.determiner == "der" and not governed.adjectives
         for role in ("when", "goal", "spot") if goal else ("when", "place", "spot", "path", "origin"):
-            german, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
-            if german == preposition:  # bare: at school, to work
+            own, _, english = getattr(noun, role).partition(" | ")[0].partition(" ")
+            if own == preposition:  # bare: at school, to work
                 bare = plain and role in noun.bare.split()
                 slot = SLOTS.get(role, "goal" if goal else "place")
                 return m.Prepositional(preposition, english, governed, slot, bare)
         if preposition == "mit" and "ride" in noun.kind_set and not governed.adjectives:
             return m.Prepositional(preposition, "by", governed, "company", bare=True)
-    if goal:
+    if goal or (preposition == "nach" and isinstance(governed, m.Name)):
         return m.Prepositional(preposition, "to", governed, "goal")
     return m.Prepositional(preposition, row["english"], governed, row.get("slot", "place"))
 
 
 def _adverb(item: str, node: m.Clause) -> m.Adverbial | None:
     """The adverb of that key, perhaps with a degree; of those in several slots, manner where the verb takes it."""
-    degree, _, key = item.partition(" ")
-    if item in _adverbs() or degree not in _DEGREES:
-        degree, key = "", item
+    degree, key = _degree(item) if item not in _adverbs() else ("", item)
     found = _adverbs().get(key, [])
     manner = [entry for entry in found if entry.slot == "manner" and key in node.verb.manner.split()]
-    if not found or (key in lexicon().adjectives and not manner and node.verb.infinitive in ("sein", "werden")):
+    if not found or (key in _graded() and not manner and node.verb.infinitive in ("sein", "werden")):
         return None
     return m.Adverbial((manner or found)[0], degree)
 

@@ -34,7 +34,7 @@ class Language(ABC):
     relative_order: str
     order_key: str  # of joiners: what says the order of the clause behind them, if not that of relative clauses
     strands: bool  # whether prepositions that a verb governs stay behind: whom I am waiting for
-    comparative: Callable[[Adjective], str]
+    graded: Callable[[Adjective, str], str]
 
     def __init__(self) -> None:
         rows: dict[str, str] = table("order")[self.name]
@@ -253,18 +253,19 @@ class Language(ABC):
     def _quality(self, node: m.Quality) -> Said:
         """The adjective with its degree or measure, and what it is compared with."""
         row = CLOSED["comparison"][self.name]
-        compared = node.than is not None and not node.equal
-        text = self.comparative(node.adjective) if compared else getattr(node.adjective, self.name)
+        text = row.get(node.grade, "{}").format(self.graded(node.adjective, node.grade))
+        text = row.get(f"degree {node.degree}", "{1}").format(text.split()[0], text)
         said = spell(text, "ADJ", (node, "adjective"), relation="advmod", last=True)
         main = said[-1]
+        if node.grade == "superlative":  # am, the
+            said[0].part_of_speech, said[0].relation = row["most"].split()
         said = before(self._degree(node), said, "advmod")
         if node.measure is not None:
             said = before(self.phrase(node.measure, "accusative"), said, row["measure"])
         if node.than is not None:
-            than = Word(row["as" if node.equal else "than"], row["part_of_speech"], ((node, "than"),))
+            than = Word(row["than" if node.grade else "as"], row["part_of_speech"], ((node, "than"),))
             other = before([than], self.phrase(node.than, self.plain_case), "case")
-            so = [Word(row["so"], "ADV", ((node, "as"),))] if node.equal else []
-            said = [*before(so, said, "advmod"), *attach(other, main, "obl")]
+            said += attach(other, main, "obl")
         return said
 
     def _both(self, node: m.Both, case: Case, negated: m.Clause | None) -> Said:

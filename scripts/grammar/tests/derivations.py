@@ -7,7 +7,7 @@ before = "wenn: es; regnen"      the clause before it; joined = ["weil: …", "w
 complement = "dass: …"           or "zu: …", "bare: …", "warum: …"
 object = { … }                   what the notation does not write of a role (subject and predicate likewise):
                                  relative = "R; singen", possessor = "mein Vater", attribute = "in ein blau Hemd",
-                                 comparative = true, own = true, determiner = "wie viele"
+                                 own = true, determiner = "wie viele"
 ago = "drei Woche+pl"            A = "mein Vater und mein Mutter": what a letter stands for
 opening = "Hallo; Anna"          ending = "oder": what stands before and behind
 """
@@ -104,7 +104,6 @@ def _dress(clause: Clause, row: dict[str, Any]) -> None:
             continue
         phrase = getattr(clause, role)
         assert isinstance(phrase, NounPhrase), phrase
-        phrase.comparative = added.pop("comparative", False)
         phrase.determiner = added.pop("determiner", phrase.determiner)
         if added.pop("own", False):
             phrase.own = PRONOUNS[subject_key(clause.subject)]["own"]

@@ -50,7 +50,10 @@ def test_verb(key: str, row: str) -> None:
 @pytest.mark.parametrize(("key", "row"), known("adjectives"))
 def test_comparative(key: str, row: str) -> None:
     adjective = lexicon().adjectives[key]
-    assert f"{german.comparative(adjective)} | {adjective.english} | {english.comparative(adjective)}" == row
+    assert (
+        f"{german.graded(adjective, 'comparative')} | {adjective.english} | {english.graded(adjective, 'comparative')}"
+        == row
+    )
 
 
 def test_table_covers_the_lexicon() -> None:
