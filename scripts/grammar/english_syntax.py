@@ -111,6 +111,17 @@ class English(Language):
             return spell(verb.asks, "ADV", (nominal, "pronoun"))
         return super()._role(node, role, nominal, case, negated)
 
+    @override
+    def _relative(self, node: m.Predicate, noun: Word) -> Said:
+        """The man I know, the house we live in: without whom, and without that where a preposition stays behind."""
+        said = super()._relative(node, noun)
+        unsaid = [word for word in said if word.text == "whom" or any(case.head is word for case in said)]
+        unsaid = [word for word in unsaid if word.antecedent is noun]
+        for word in said:
+            if word.head is not None and word.head in unsaid:
+                word.head, word.relation = word.head.head, "obl"
+        return [word for word in said if word not in unsaid]
+
     # ---- what stands in them
 
     def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
@@ -131,8 +142,6 @@ class English(Language):
     def _prepositional(self, node: m.Prepositional) -> Said:
         """In the park; by train; three days ago."""
         said = self.phrase(node.object, "accusative")
-        if said[0].text == "that":  # the house in which we live
-            said[0].text = "which"
         if node.bare:
             said = [word for word in said if word.relation != "det"]
         preposition = attach(spell(node.english, "ADP", (node, "preposition")), root_of(said), "case")
@@ -142,15 +151,20 @@ class English(Language):
         """Determiner, adjectives, noun, attribute, relative clause, with 's or of for the possessor."""
         possessive = node.owner is not None or "possessive" in DETERMINERS[node.determiner]
         text = node.noun.owned if possessive else ""
+        row = DETERMINERS[node.determiner]
+        alone = node.noun.alone and ("capital" in row or not node.adjectives) and row.get("alone", "")
+        text = alone.split()[node.plural].replace("|", " ") if alone else text
         text = text or node.noun.numbered * bool(node.label) or english.noun(node.noun, plural=m.english_plural(node))
-        described = spell(text, "NOUN", (node, "noun"), relation="compound", last=True)
+        origins = ((node, "noun"), (node, "determiner"))[: 1 + bool(alone)]
+        described = spell(text, "PRON" if alone else "NOUN", *origins, relation="compound", last=True)
         noun = described[-1]
         for adjective in reversed(node.adjectives):
             text = english.graded(adjective, node.grade)
             text = adjective.with_ein if adjective.with_ein and node.determiner == "ein" else text
             said = spell(text, "ADJ", (node, adjective.key), relation="advmod", last=True)
             comma = [mark(",")] if node.listed and adjective is not node.adjectives[-1] else []
-            described = [*attach(said, noun, "amod"), *comma, *described]
+            attach(said, noun, "amod")
+            described = [*described, *said] if alone else [*said, *comma, *described]
         if node.label is not None:
             number = self.phrase(node.label, "accusative")
             number[0].origins += ((node, "noun"),) * (text == "-")  # in 1998: im Jahr 1998
@@ -158,7 +172,8 @@ class English(Language):
             noun = described[0]
         if _is_ordinal(node):
             described.insert(-1, Word("of", "ADP", ((node, "noun"),), noun, "case"))
-        said = [*self._determiner(node, described[0].text, noun, negated), *described]
+        said = [] if alone else self._determiner(node, described[0].text, noun, negated)
+        said += described
         if node.attribute is not None and node.attribute.english != "'s":
             said += attach(self._prepositional(node.attribute), noun, "nmod")
         if node.owner is not None and not _takes_s(node.owner):

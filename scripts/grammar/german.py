@@ -66,10 +66,11 @@ def _row(key: str, where: Column) -> dict[str, Any]:
     return DETERMINERS["" if key == "ein" and where == "plural" else key]
 
 
-def determiner(key: str, case: Case, where: Column) -> str:
-    """The inflected determiner; the empty string for the bare noun and for the plural of `ein`."""
+def determiner(key: str, case: Case, where: Column, *, alone: bool = False) -> str:
+    """The inflected determiner, perhaps alone: meiner; the empty string for the bare noun and the plural of `ein`."""
     row = _row(key, where)
-    stem, ending = row.get("stem", ""), _DECLENSIONS[row["declension"]][case, where]
+    declension = "alone" if alone and row["declension"] == "ein" else row["declension"]
+    stem, ending = row.get("stem", ""), _DECLENSIONS[declension][case, where]
     return ("eur" if stem == "euer" and ending else stem) + ending
 
 

@@ -102,6 +102,9 @@ class German(Language):
     def _governed(self, preposition: Said, said: Said, governed: m.Predicate) -> Said:
         """Im for in dem, unless a relative clause needs the article's stress; den Fluss entlang."""
         text = preposition[0].text if preposition else ""
+        if text and isinstance(governed, m.Pronoun) and governed.key in ("es", "das", "was"):  # darauf, womit
+            word = ("wo" if governed.key == "was" else "da") + ("r" if text[0] in "aäuüoöei" else "") + text
+            return [Word(word, "ADV", (*preposition[0].origins, *said[0].origins))]
         contracted = CLOSED["contractions"].get(f"{text} {said[0].text}")
         if contracted and len(said) > 1 and getattr(governed, "relative", None) is None:
             said[0] = Word(contracted, "ADP", (*preposition[0].origins, *said[0].origins), said[0].head, "case")
@@ -112,6 +115,7 @@ class German(Language):
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""
         where = german.column(node.noun, plural=node.plural)
+        alone, capital = node.noun.alone and not node.adjectives, "capital" in german.DETERMINERS[node.determiner]
         noun = Word(german.noun(node.noun, case, plural=node.plural), "NOUN", ((node, "noun"),))
         key = node.determiner
         origins: list[Origin] = [(node, "determiner")]
@@ -124,12 +128,19 @@ class German(Language):
             row = german.DETERMINERS[key]
             speech, relation = ("NUM", "nummod") if "numeral" in row else ("DET", "det")
             relation += ":poss" if "possessive" in row else ""
-            said = attach(spell(german.determiner(key, case, where), speech, *origins), noun, relation)
+            said = attach(spell(german.determiner(key, case, where, alone=alone), speech, *origins), noun, relation)
         for adjective in node.adjectives:
             said += [mark(",")] if node.listed and adjective is not node.adjectives[0] else []
             form = german.adjective(adjective, key, case, where, grade=node.grade)
+            form = form.capitalize() if capital and not adjective.indeclinable else form  # etwas Neues
             said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))
-        said.append(noun)
+        if node.noun.alone:  # meiner, der rote: the last word says the noun
+            noun, said[-1].origins = said[-1], (*said[-1].origins, (node, "noun"))
+            noun.part_of_speech = "PRON" if alone else "ADJ"
+            for word in said:
+                word.head, word.relation = (None, "root") if word is noun else (noun, word.relation)
+        else:
+            said.append(noun)
         if node.label is not None:
             said += attach(self.phrase(node.label, "nominative"), noun, "nummod")
         if not isinstance(node.possessor, m.Name):

@@ -80,7 +80,7 @@ class Noun(Entry):
     plural = genitive = english_plural = in_english = owned = ""
     place = goal = spot = path = origin = when = bare = ""
     worn = holds = of = part_of = numbered = ""
-    mass = both = measure = weak = plural_only = shared = fixed_noun = False
+    mass = both = measure = alone = weak = plural_only = shared = fixed_noun = False
 
     @property
     def gender(self) -> Gender:

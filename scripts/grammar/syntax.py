@@ -151,7 +151,10 @@ class Language(ABC):
         for adverbial in (part for part in node.adverbials if part is not self._predicate(node)):
             adverb = adverbial.adverb if isinstance(adverbial, m.Adverbial) else None
             place = self._choices["place"](node.verb.facts | adverbial.facts) or adverbial.slot
-            found.append(Part(adverbial, place, "advmod" if adverb else "obl", self.phrase(adverbial, self.plain_case)))
+            stranded = self.strands and isinstance(getattr(adverbial, "object", None), m.RelativePronoun | m.Pronoun)
+            stay = len(getattr(adverbial, "english", "").split()) if stranded else 0  # who … with
+            said = self.phrase(adverbial, self.plain_case)
+            found.append(Part(adverbial, place, "advmod" if adverb else "obl", said, stay))
             if adverb and adverb.stranded:  # where … from
                 found.append(Part(None, "end", "compound:prt", spell(adverb.stranded, "ADP", (adverbial, "word 0"))))
         if node.complement is not None:
