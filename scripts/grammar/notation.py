@@ -261,7 +261,7 @@ def _graded() -> dict[str, tuple[Adjective, str]]:
 
 def _compared(item: str) -> list[str]:
     """What is compared, als or wie, and with what: größer als B, so groß wie B, genauso schnell wie B."""
-    said, *other = re.split(" (als|wie) ", item, maxsplit=1)
+    said, *other = [item] if item in _adverbs() else re.split(" (als|wie) ", item, maxsplit=1)
     return [re.sub("^so ", "as ", said), *other] if other else [item, "", ""]
 
 

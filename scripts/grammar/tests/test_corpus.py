@@ -488,12 +488,12 @@ def test_a_relative_pronoun_knows_its_antecedent(made: list[SentencePair]) -> No
         for text, tree in zip((pair.source, pair.target), pair.structure or (), strict=True):
             clauses = [node for node in tree if node.relation == "acl:relcl"]
             linked = [(place, node) for place, node in enumerate(tree) if node.antecedent is not None]
-            assert len(clauses) == len(linked), text
-            for (place, node), clause in zip(linked, clauses, strict=True):
+            assert len(clauses) == len(linked) or (text == pair.target and len(clauses) > len(linked)), text
+            for place, node in linked:
                 assert node.part_of_speech == "PRON"
                 assert node.antecedent is not None
                 assert node.antecedent < place
-                assert node.antecedent == clause.head
+                assert node.antecedent in {clause.head for clause in clauses}
                 known += 1
     assert known > 50
 
@@ -643,7 +643,11 @@ def lemmas() -> tuple[set[str], set[str]]:
         german |= {key.partition(",")[0] for key in CLOSED[name]}
         english |= {row["english"].split()[0] for row in CLOSED[name].values()}
     german |= {*CLOSED["numerals"], *CLOSED["prepositions"], *CLOSED["joiners"], *CLOSED["degrees"], *CLOSED["verbs"]}
-    english |= {*CLOSED["numerals"].values(), *CLOSED["degrees"].values(), *CLOSED["openings"].values()}
+    english |= {
+        *CLOSED["numerals"].values(),
+        *filter(None, map(str, CLOSED["degrees"].values())),
+        *CLOSED["openings"].values(),
+    }
     for row in CLOSED["verb_groups"].values():
         english |= {part.partition(".")[0] for part in row["english"].split() if not part.startswith("V.")}
     for row in CLOSED["particles"].values():
@@ -767,7 +771,8 @@ def test_relative_clauses_are_of_every_case_and_of_prepositions() -> None:
     pairs = [pair for _, pair in said_by("relative")]
     for pronoun in (" der ", " den ", " dem ", " denen ", " auf den ", " in dem ", " mit der "):
         assert sum(f",{pronoun}" in pair.source for pair in pairs) > 3, pronoun
-    assert sum(" in which " in pair.target for pair in pairs) > 20
+    assert sum(bool(re.search(r"[a-z] (?:in|for|to|with)\b(?! [a-z]+ing)", pair.target)) for pair in pairs) > 20
+    assert not any(re.search(r"\bwhom\b| which ", pair.target) for pair in pairs)
     assert not any(re.search(r"\bI \w+ me\b|\b[Ww]e \w+ us\b|\b[Yy]ou \w+ you\b", pair.target) for pair in pairs)
 
 
