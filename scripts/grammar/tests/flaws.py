@@ -93,7 +93,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "ja before a denial": (0, r"^Ja, [^,]*\b(?:nie|nichts(?! zu tun)|niemand\w*|kein\w*|nicht)\b", "Ja, er kommt nie."),
     "perfect behind damit": (
         0,
-        rf"\bdamit [^,]*(?:t|en) {_HABEN}\b(?=[.!?,]|$)",
+        rf", damit [^,]*(?:t|en) {_HABEN}\b(?=[.!?,]|$)",
         "Du hast ihm geholfen, damit er den Zug nicht verpasst hat.",
     ),
     "perfect of wollen": (0, r"\bgewollt\b", "Sie hat Tee gewollt."),
@@ -212,7 +212,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "not already, not still": (1, r"\bnot (?:already|still)\b", "He has not already eaten."),
     "all without the": (
         1,
-        r"\b[Aa]ll (?!the\b|day\b|night\b|my\b|your\b|his\b|her\b|our\b|their\b|these\b|of\b|right\b)\w+",
+        r"(?<!at )\b[Aa]ll (?!the\b|day\b|night\b|my\b|your\b|his\b|her\b|our\b|their\b|these\b|of\b|right\b)\w+",
         "All guests are dancing.",
     ),
     "all with not": (1, r"(?:\b[Aa]ll the \w+|\b[Ee]veryone) [^,]*\bnot\b", "All the guests did not dance."),
@@ -394,6 +394,7 @@ def _simple_present_of_what_goes_on(pair: SentencePair) -> bool:
         bool(_SIMPLE.search(pair.target))
         and " who " not in pair.target
         and not _HABIT.search(german)
+        and "Getränk" not in german  # whose English is drinks
         and "," not in german
     )
 
