@@ -19,7 +19,7 @@ _DAYS = r"\b(?:today|(?<!before )yesterday|(?<!after )(?<!or )tomorrow|last week
 # name: (side, pattern, a sentence with the flaw). Side 0 is German, 1 English.
 PATTERNS: dict[str, tuple[int, str, str]] = {
     # ---- German
-    "nicht ein for kein": (0, r"\bnicht eine?[nmrs]?\b(?= \w)", "Er hat noch nicht ein Buch gelesen."),
+    "nicht ein for kein": (0, r"\bnicht eine?[nmrs]?\b(?= (?!bisschen)\w)", "Er hat noch nicht ein Buch gelesen."),
     "alle with nicht": (
         0,
         r"(?:^Alle\b|\balle[nr]? (?:\w+ )?[A-ZÄÖÜ]\w+)[^,]*\bnicht\b",
@@ -90,7 +90,11 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         rf"\b{_HABEN} [^,]*\bfeiert\b",
         "Er hat das Fest feiert.",
     ),
-    "ja before a denial": (0, r"^Ja, [^,]*\b(?:nie|nichts(?! zu tun)|niemand\w*|kein\w*|nicht)\b", "Ja, er kommt nie."),
+    "ja before a denial": (
+        0,
+        r"^Ja, [^,]*\b(?:nie|nichts(?! zu tun)|niemand\w*|kein(?!e Ahnung)\w*|nicht)\b",
+        "Ja, er kommt nie.",
+    ),
     "perfect behind damit": (
         0,
         rf", damit [^,]*(?:t|en) {_HABEN}\b(?=[.!?,]|$)",
