@@ -316,7 +316,11 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"\b(?:[Tt]here (?:is|was)|[Ii]s there|[Ww]as there) (?:not )?(?:two|three|four|five|many|several|some \w+s\b)",
         "There is two dogs.",
     ),
-    "to home": (1, r"\b(?:to|(?<!go )in) (?:home|abroad|upstairs|outside|here|there)\b", "He is going to home."),
+    "to home": (
+        1,
+        r"\b(?:to|(?<!go )(?<!move )in) (?:home|abroad|upstairs|outside|here|there)\b",
+        "He is going to home.",
+    ),
     "like to with a state": (1, r"\blikes? to (?:like|love|know|need|want|understand)\b", "I like to know him."),
     "small letter": (
         1,

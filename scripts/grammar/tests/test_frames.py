@@ -12,9 +12,8 @@ from grammar.notation import Reader
 from grammar.realise import realise
 from grammar.sampler import Sampler
 
-BARRED = frozenset(
-    ["now", "habit", "past", "planned", "modal", "command", "question", "negated", "zu", "joined", "time", "infinitive"]
-)
+_WORDS = "now habit past planned modal command question negated zu joined time infinitive help und glad"
+BARRED = frozenset(_WORDS.split())
 _USES = table("uses")
 
 
