@@ -129,7 +129,8 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "the day of what nobody dates": (
         0,
-        r"^(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)[^,]*\b(?:aufgewacht"
+        r"^(?!.*\b(?:bin|bist|ist|sind|seid)\b.* ausgezogen)"
+        r"(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)[^,]*\b(?:aufgewacht"
         r"|(?<!Frage )gestellt|gelegt|angezogen|ausgezogen|überquert|geklatscht)\b",
         "Ich bin vorgestern aufgewacht.",
     ),
