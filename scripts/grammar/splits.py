@@ -22,7 +22,7 @@ LONGEST_IN_TRAINING = 25
 LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
 _WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
-_POOL = 3  # sentences for each that training chooses; as many again are looked through for rare forms
+_POOL = 2  # sentences for each that training chooses; as many again are looked through for rare forms
 _LINES = 120  # one of so many is a line of two sentences
 _SENTENCES_A_FORM = 8_000  # for each time that training shows a form of a word at least
 _HELD_OUT_EVERY = 9
@@ -32,6 +32,9 @@ _NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in
 
 # Where a sentence ends and another starts: not in "am 3. Mai".
 BETWEEN = re.compile(rf"(?<=[.?!…]) (?!{'|'.join(noun.key for noun in lexicon().select('month'))})")
+
+
+_FORMAL = re.compile(r"\b(?:Sie|Ihnen|Ihr\w*)\b")  # which are they and her without a capital
 
 
 def held_out_pairings() -> frozenset[tuple[str, str]]:
@@ -84,21 +87,21 @@ def with_one_gap(sentence: str) -> Iterator[tuple[str, ...]]:
 
 
 def carelessly(pair: SentencePair, random: Random) -> SentencePair:
-    """The pair as people type the German: often without the final mark, then also without commas or the capital.
+    """The pair as people type the German: often without the final mark, then also without commas or capitals.
 
     Three in a hundred sentences end in "…" on both sides. The English is otherwise always written with care.
     """
     point = random.random()
     if point < 0.03:
         return replace(pair, source=pair.source[:-1] + "…", target=pair.target[:-1] + "…")
-    if point > 0.16:
+    if point > 0.18:
         return pair
     commas = random.random() < 0.5 or bool(re.search(r"\d,\d", pair.source))
-    return without_mark(pair, commas=commas, capital=random.random() >= 0.25)
+    return without_mark(pair, commas=commas, capitals=random.random() >= 0.35)
 
 
-def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
-    """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
+def without_mark(pair: SentencePair, *, capitals: bool, commas: bool = True) -> SentencePair:
+    """The pair with a source that lacks its final mark, and perhaps its commas and its capitals, but for Sie's."""
     kept = [place for place, word in enumerate(words(pair.source)[:-1]) if commas or word != ","]
     place_of = {old: new for new, old in enumerate(kept)} | {-1: -1}
     source = pair.source[:-1] if commas else pair.source[:-1].replace(",", "")
@@ -108,7 +111,9 @@ def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> S
         nodes = [node._replace(head=place_of[node.head]) for node in map(structure[0].__getitem__, kept)]
         german = (node._replace(antecedent=node.antecedent and place_of[node.antecedent]) for node in nodes)
         structure = (tuple(german), structure[1])
-    return replace(pair, source=source if capital else source[0].lower() + source[1:], links=links, structure=structure)
+    if not capitals:
+        source = source[0].lower() + source[1:] if _FORMAL.search(source) else source.lower()
+    return replace(pair, source=source, links=links, structure=structure)
 
 
 def together(first: SentencePair, second: SentencePair) -> SentencePair:
@@ -231,7 +236,7 @@ class _Corpus:
         fewest, german, english = size // _SENTENCES_A_FORM, {*self.german}, {*self.english_of_other_splits}
         fixed = [*phrases()]
         careless = [phrase for phrase in fixed if phrase.source[-1] != "…"]  # which stands on both sides or on none
-        fixed += [without_mark(phrase, capital=self.random.random() < 0.5) for phrase in careless]
+        fixed += [without_mark(phrase, capitals=self.random.random() < 0.5) for phrase in careless]
         del fixed[size // 4 :]
         pool = self.split((_POOL if fewest else 1) * (size - len(fixed)), self.seen, self.ordinary, references=False)
         if fewest:

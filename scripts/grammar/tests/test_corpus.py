@@ -191,7 +191,7 @@ def test_showcase_has_neighbours_in_training(corpus: Corpus) -> None:
     train = [pair.source for pair in corpus["train"]]
     assert sum(bool(re.match("(Kannst|Könnt|Können|Kann) .* helfen,? .*zu", source)) for source in train) >= 10
     assert sum("übersetz" in source for source in train) >= 10
-    assert sum(bool(re.search("Satz|Sätze|Satzes", source)) for source in train) >= 5
+    assert sum(bool(re.search("Satz|Sätze|Satzes", source)) for source in train) >= 2
     assert ("übersetzen", "Satz") not in held_out_pairings()
 
 
@@ -585,9 +585,9 @@ def test_careless_typing_moves_links_and_structure_with_the_words() -> None:
     assert set(typed) == {
         "Ich weiß, dass der Zug um acht Uhr ankommt.",
         "Ich weiß, dass der Zug um acht Uhr ankommt",
-        "ich weiß, dass der Zug um acht Uhr ankommt",
+        "ich weiß, dass der zug um acht uhr ankommt",
         "Ich weiß dass der Zug um acht Uhr ankommt",
-        "ich weiß dass der Zug um acht Uhr ankommt",
+        "ich weiß dass der zug um acht uhr ankommt",
         "Ich weiß, dass der Zug um acht Uhr ankommt…",
     }
     expected = linked_words(pair)
@@ -615,12 +615,14 @@ def relations(pair: SentencePair, side: int) -> set[tuple[str, str, str]]:
 
 def test_a_pair_without_its_mark_keeps_everything_else() -> None:
     pair = careful()
-    made = without_mark(pair, capital=False)
-    assert made.source == "ich" + pair.source[3:-1]
+    made = without_mark(pair, capitals=False)
+    assert made.source == pair.source[:-1].lower()
     assert (made.target, made.links) == (pair.target, pair.links)
     assert made.structure is not None
     assert pair.structure is not None
     assert made.structure == (pair.structure[0][:-1], pair.structure[1])
+    formal = SentencePair("Kommen Sie morgen?", "Are you coming tomorrow?")  # sie would be they
+    assert without_mark(formal, capitals=False).source == "kommen Sie morgen"
 
 
 # ---- vocabulary
