@@ -145,22 +145,22 @@ def forms(pair: SentencePair) -> set[tuple[int, str]]:
 def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[SentencePair]:
     """So many pairs of the pool, in which every form of an ordinary word stands at least `fewest` times.
 
-    Pairs with rarer forms are left out; then each that has a form still wanted is taken, those with the rarest first;
-    and then the pool's in their order.
+    Pairs with rarer forms are left out. Those with the rarest come first, each that has a form still shown too rarely:
+    fewer than `fewest` times, and then three times that. The pool's others follow in their order.
     """
     rows = [(pair, forms(pair)) for pair in pool]
     count, left = Counter[tuple[int, str]](), 0
     while left != len(rows):
         count, left = Counter(form for _, said in rows for form in said), len(rows)
         rows = [row for row in rows if all(count[form] >= fewest for form in row[1])]
-    wanted, taken = dict.fromkeys(count, fewest), set[int]()
-    for place in sorted(range(left), key=lambda place: min(map(count.__getitem__, rows[place][1]), default=0)):
-        if any(wanted[form] > 0 for form in rows[place][1]):
-            taken.add(place)
-            for form in rows[place][1]:
-                wanted[form] -= 1
-    order = sorted(range(left), key=lambda place: place not in taken)
-    return [rows[place][0] for place in order[:size]]
+    shown, taken = Counter[tuple[int, str]](), dict[int, SentencePair]()
+    rarest = sorted(range(left), key=lambda place: min(map(count.__getitem__, rows[place][1]), default=0))
+    for times in (fewest, 3 * fewest):
+        for place in rarest:
+            if place not in taken and any(shown[form] < times for form in rows[place][1]):
+                taken[place] = rows[place][0]
+                shown.update(rows[place][1])
+    return [*taken.values(), *(pair for place, (pair, _) in enumerate(rows) if place not in taken)][:size]
 
 
 Wanted = Callable[[Sentence, SentencePair], bool]

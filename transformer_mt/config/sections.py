@@ -118,9 +118,9 @@ class TokenizerConfig(Section):
 
     kind: Literal["unigram", "bpe"] = "unigram"
     """Kind of vocabulary: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
-    vocabulary_size: Count = 4_000
+    vocabulary_size: Count = 8_000
     """Subwords, special symbols and 256 bytes included."""
-    whole_words: Annotated[int, Field(ge=0, le=10**5)] = 150
+    whole_words: Annotated[int, Field(ge=0, le=10**5)] = 1_900
     """Number of the commonest words per language that are one subword each; at most half of the subwords."""
     sample: Annotated[int, Field(gt=0, le=10**8)] = 500_000
     """Maximum training pairs per corpus to learn the vocabulary from, taken evenly from all."""
