@@ -43,7 +43,7 @@ def tokenizer(request: pytest.FixtureRequest, tokenizers: dict[str, Tokenizer]) 
 
 
 def trained(pairs: list[SentencePair], **settings: object) -> Tokenizer:
-    config = TokenizerConfig.model_validate({"vocabulary_size": SIZE, **settings})
+    config = TokenizerConfig.model_validate({"vocabulary_size": SIZE, "whole_words": 150, **settings})
     return train_tokenizer([WeightedCorpus(pairs)], config)
 
 

@@ -81,7 +81,7 @@ def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
         ("model.width=32", r"^model: .* is another one in .*, whose weights are used; leave its sizes$"),
         ("model.decoder_layers=2", r"^model: decoder.* is another one"),
         ("tokenizer.vocabulary_size=299", r"^tokenizer.vocabulary_size: is 300 in .*, whose vocabulary stays, and 299"),
-        ("tokenizer.whole_words=7", r"^tokenizer.whole_words: is 150 in .*, whose vocabulary stays, and 7 now; leave"),
+        ("tokenizer.whole_words=7", r"^tokenizer.whole_words: is 1900 in .*, whose vocabulary stays, and 7 now; leave"),
         ("tokenizer.kind=bpe", r"^tokenizer.kind: is unigram in .* and bpe now; leave it$"),
     ],
 )
