@@ -185,7 +185,8 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "instrument without the": (1, r"\bplay(?:s|ed|ing)? (?:guitar|piano|violin)\b", "She is playing guitar."),
     "any without not": (
         1,
-        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\banyone\b[^.]*\?$)(?!.*\b(?:not?|cannot|nobody|never|[Ww]ithout|hardly|rarely)\b)"
+        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\banyone\b[^.]*\?$)"
+        r"(?!.*\b(?:not?|cannot|nobody|never|[Ww]ithout|hardly|rarely)\b)"
         r".*\bany(?:thing|one)?\b",
         "I have any money.",
     ),
