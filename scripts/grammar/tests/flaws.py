@@ -131,7 +131,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         0,
         r"^(?!.*\b(?:bin|bist|ist|sind|seid)\b.* ausgezogen)"
         r"(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)[^,]*\b(?:aufgewacht"
-        r"|(?<!Frage )gestellt|gelegt|angezogen|ausgezogen|überquert|geklatscht)\b",
+        r"|(?<!Frage )(?<!regal )gestellt|gelegt|angezogen|ausgezogen|überquert|geklatscht)\b",
         "Ich bin vorgestern aufgewacht.",
     ),
     "bed on a weekday": (
@@ -185,9 +185,9 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "instrument without the": (1, r"\bplay(?:s|ed|ing)? (?:guitar|piano|violin)\b", "She is playing guitar."),
     "any without not": (
         1,
-        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\banyone\b[^.]*\?$)"
+        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\bany(?:thing|one)\b.*\?)"
         r"(?!.*\b(?:not?|cannot|nobody|never|[Ww]ithout|hardly|rarely)\b)"
-        r".*\bany(?:thing|one)?\b",
+        r".*\bany(?:thing|one)?\b(?! time)",
         "I have any money.",
     ),
     "opinion believed": (1, r"(?<!not )\bbelieves? that\b", "She believes that the story is funny."),
@@ -320,7 +320,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "to home": (
         1,
-        r"\b(?:to|(?<!go )(?<!move )in) (?:home|abroad|upstairs|outside|here|there)\b",
+        r"\b(?:to|(?<!go )(?<!move )in) (?:home|abroad|upstairs|outside|(?<!\bin )(?:here|there))\b",
         "He is going to home.",
     ),
     "like to with a state": (1, r"\blikes? to (?:like|love|know|need|want|understand)\b", "I like to know him."),
@@ -353,7 +353,7 @@ _PAIRED = frozenset(
     ("glasses", "sunglasses", "trousers", "jeans", "shorts", "clothes", "vegetables", "dishes", "stairs")
 )
 _HABIT = re.compile(
-    r"\b(jede[nrs]?|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
+    r"\b(jede[nrs]?|mehrmals|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
     r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|wenn|Wenn|bevor|"
     r"Bevor|bis|damit|gern|Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
