@@ -187,7 +187,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         1,
         r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\bany(?:thing|one)\b.*\?)"
         r"(?!.*\b(?:not?|cannot|nobody|never|[Ww]ithout|hardly|rarely)\b)"
-        r".*\bany(?:thing|one)?\b(?! time)",
+        r".*\bany(?:thing|one)?\b(?! time| case)",
         "I have any money.",
     ),
     "opinion believed": (1, r"(?<!not )\bbelieves? that\b", "She believes that the story is funny."),
@@ -353,7 +353,8 @@ _PAIRED = frozenset(
     ("glasses", "sunglasses", "trousers", "jeans", "shorts", "clothes", "vegetables", "dishes", "stairs")
 )
 _HABIT = re.compile(
-    r"\b(jede[nrs]?|mehrmals|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
+    r"\b(jede[nrs]?|mehrmals|täglich|tagsüber|werktags|zwischendurch"
+    r"|ab und zu|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
     r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|wenn|Wenn|bevor|"
     r"Bevor|bis|damit|gern|Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
