@@ -131,7 +131,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         0,
         r"^(?!.*\b(?:bin|bist|ist|sind|seid)\b.* ausgezogen)"
         r"(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)[^,]*\b(?:aufgewacht"
-        r"|(?<!Frage )(?<!regal )gestellt|gelegt|angezogen|ausgezogen|überquert|geklatscht)\b",
+        r"|(?<!Frage )(?<!regal )(?<!raum )gestellt|gelegt|angezogen|ausgezogen|überquert|geklatscht)\b",
         "Ich bin vorgestern aufgewacht.",
     ),
     "bed on a weekday": (
@@ -354,7 +354,7 @@ _PAIRED = frozenset(
 )
 _HABIT = re.compile(
     r"\b(jede[nrs]?|mehrmals|täglich|tagsüber|werktags|zwischendurch"
-    r"|ab und zu|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
+    r"|ab und zu|obwohl|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
     r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|wenn|Wenn|bevor|"
     r"Bevor|bis|damit|gern|Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
