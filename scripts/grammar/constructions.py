@@ -181,7 +181,7 @@ def pattern(sampler: Sampler) -> m.Sentence:
     text, front, form = sampler.one_of(row["say"]), row.get("front", ""), row.get("form", "statement")
     node = Reader(sampler.of_kind, _letters(sampler, row, form)).clause(text)
     who = getattr(node.subject, "key", getattr(node.subject, "determiner", ""))
-    asked = ("du", "ihr", "Sie", "jemand (asked)")
+    asked = ("du", "ihr", "Sie", "jemand (asked)", "irgendjemand (asked)")
     tells = who in ("ich", "wir", "mein", "unser") or (who not in asked and sampler.chance(0.7))
     if form == "question" and not front and tells:
         form = "statement"
