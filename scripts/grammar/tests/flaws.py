@@ -356,7 +356,8 @@ _HABIT = re.compile(
     r"\b(jede[nrs]?|mehrmals|täglich|tagsüber|werktags|zwischendurch"
     r"|ab und zu|obwohl|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
     r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|wenn|Wenn|bevor|"
-    r"Bevor|bis|damit|gerne?|häufig|dauernd|zum \w+(?:stück|essen)|außer|Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
+    r"Bevor|bis|damit|gerne?|häufig|dauernd|zum \w+(?:stück|essen)|außer|"
+    r"Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
 )
 _SIMPLE = re.compile(
