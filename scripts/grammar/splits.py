@@ -31,7 +31,7 @@ _NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in
 
 
 # Where a sentence ends and another starts: not in "am 3. Mai".
-BETWEEN = re.compile(rf"(?<=[.?!…]) (?!{'|'.join(noun.key for noun in lexicon().select('month'))})")
+BETWEEN = re.compile(rf"(?i)(?<=[.?!…]) (?!{'|'.join(noun.key for noun in lexicon().select('month'))})")
 
 
 _FORMAL = re.compile(r"\b(?:Sie|Ihnen|Ihr\w*)\b")  # which are they and her without a capital

@@ -131,7 +131,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         0,
         r"^(?!.*\b(?:bin|bist|ist|sind|seid)\b.* ausgezogen)"
         r"(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)[^,]*\b(?:aufgewacht"
-        r"|(?<!Frage )(?<!regal )(?<!raum )gestellt|gelegt|angezogen|ausgezogen|überquert|geklatscht)\b",
+        r"|(?<!Frage )(?<!regal )(?<!raum )gestellt|angezogen|ausgezogen|überquert|geklatscht)\b",
         "Ich bin vorgestern aufgewacht.",
     ),
     "bed on a weekday": (
@@ -406,7 +406,7 @@ def _simple_present_of_what_goes_on(pair: SentencePair) -> bool:
         bool(_SIMPLE.search(pair.target))
         and " who " not in pair.target
         and not _HABIT.search(german)
-        and "Getränk" not in german  # whose English is drinks
+        and "getränk" not in german.lower()  # whose English is drinks
         and "," not in german
     )
 
