@@ -6,10 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from grammar import meaning as m
-from grammar.german import DETERMINERS, NUMERALS, PRONOUNS
+from grammar.german import DETERMINERS, PRONOUNS
 from grammar.lexicon import Choice, Entity, Noun, ProperName, Verb, table
-from grammar.notation import SLOTS, prepositional
-from grammar.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, WEIGHTS, Sampler
+from grammar.notation import SLOTS, Reader, prepositional
+from grammar.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, TIMES, WEIGHTS, Sampler
 
 _TABLES = table("constructions")
 _DEFAULTS = _TABLES.pop("defaults")
@@ -132,10 +132,15 @@ def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
     time = rule.get("time", "state")
     kinds = _fitting(verb, WEIGHTS["times"]["timetable" if verb.timetable and time == "future" else time])
     if "time" in row.first:
-        kinds.pop("often", None)
+        kinds.pop("frequency", None)
     dated = row.times if row.tenses else rule.get("dated", 0) * (verb.aspect != "state")
     if kinds and not node.particle and sampler.chance(dated):
-        node.adverbials.append(_time(sampler, verb, time, sampler.weighted(kinds)))
+        kind = sampler.weighted(kinds)
+        if kind in TIMES:
+            Reader(sampler.of_kind).add(node, "@" + (_HOURS.get(verb.key, kind) if kind == "clock" else kind))
+        else:
+            unfit = () if time == "habit" or fits(verb, "long") else WEIGHTS["far"]
+            node.adverbials.append(adverb(sampler, kind, time, without=unfit))
 
 
 def _fitting(verb: Verb, options: dict[str, float]) -> dict[str, float]:
@@ -146,29 +151,6 @@ def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ())
     """An adverb of a slot that goes with the tense and has none of some words."""
     group = [entry for entry in sampler.words.adverbs[slot].values() if tense in entry.tenses]
     return m.Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
-
-
-def _time(sampler: Sampler, verb: Verb, tense: str, kind: str) -> m.Adverbial | m.Prepositional:
-    """When something happens: how often, at so many o'clock, so long ago, before an occasion, on a day; an adverb."""
-    is_long = fits(verb, "long")
-    if kind == "often":
-        return adverb(sampler, "frequency", tense)
-    if kind == "clock":
-        hours = _HOURS.get(verb.key, " ".join(tuple(NUMERALS)[:11])).split()
-        return prepositional("um", m.Clock(sampler.one_of(hours), "halb" if sampler.chance(0.2) else "Uhr"))
-    if kind == "long":
-        unit = sampler.noun("Woche Monat Jahr")
-        return m.Prepositional("vor", "ago", m.NounPhrase(unit, sampler.few(), plural=True), "time", after=True)
-    if kind == "occasion":
-        event = m.NounPhrase(sampler.noun("Film Konzert Party Prüfung Kurs Spiel"))
-        german, english = sampler.one_of((("nach", "after"), ("vor", "before")))
-        if fits(verb, "while"):
-            german, english = "während", "during"
-        return m.Prepositional(german, english, event, "time")
-    if kind == "weekday":
-        noun = sampler.noun("weekday daytime -Nacht month season" if is_long else "weekday daytime -Nacht", "when")
-        return prepositional(noun.when.split()[0], m.NounPhrase(noun))
-    return adverb(sampler, "time", tense, without=() if is_long or tense == "habit" else WEIGHTS["far"])
 
 
 # ---- objects and predicates

@@ -65,7 +65,7 @@ class Reader:
         behind = [item for item in items if ": " in item]
         for item in items:
             if item not in behind:
-                self._add(node, item)
+                self.add(node, item)
         for item in behind:
             self._complete(node, *item.split(": "))
         for part in node.adverbials if node.tense.startswith("passive") else ():
@@ -79,7 +79,8 @@ class Reader:
         who = None if order == "verb_last" else node.subject if order == "infinitive" else node.object
         node.complete(joiner, self.clause(text.replace(" + ", "; "), who))
 
-    def _add(self, node: m.Clause, item: str) -> None:
+    def add(self, node: m.Clause, item: str) -> None:
+        """Put what an item of a clause says into it."""
         first, _, rest = item.partition(" ")
         if item in _FLAGS:
             setattr(node, _FLAGS[item], True)
@@ -108,7 +109,7 @@ class Reader:
         if isinstance(chosen, Noun):
             node.adverbials.append(prepositional(chosen.when.split()[0], m.NounPhrase(chosen)))
         for item in chosen.split("; ") if isinstance(chosen, str) else ():
-            self._add(node, item)
+            self.add(node, item)
 
     def _behind(self, preposition: str, rest: str, verb: Verb | None = None) -> m.Prepositional:
         """In der Park; an>to mein Eltern: with its own English, and behind > in the case of a goal."""
