@@ -128,7 +128,7 @@ class Adverb(Entry):
 class Adjective(Entry):
     """An adjective, its comparative and superlative, and the nouns it may describe."""
 
-    suits = compares = attributive = comparative = superlative = better = best = with_ein = ""
+    suits = attributive = comparative = superlative = better = best = with_ein = ""
     before = predicate = graded = True
     too = passing = colour = definite = indeclinable = False
 

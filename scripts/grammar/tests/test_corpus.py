@@ -790,10 +790,3 @@ def test_nothing_is_asked_of_oneself() -> None:
 
 def test_people_who_are_called_the_same_in_english_are_not_told_apart() -> None:
     assert names_somebody_twice(derivation({"says": "mein Freund; helfen; mein Freundin"}))
-
-
-@pytest.mark.parametrize("adjective", [entry.key for entry in lexicon().adjectives.values() if entry.compares])
-def test_each_list_of_what_is_compared_holds_two_different_things(adjective: str) -> None:
-    for listed in lexicon().adjectives[adjective].compares.split(" | "):
-        seen = {entity.english for entity in lexicon().select(listed) if not entity.unseen}
-        assert len(seen) > 1, listed
