@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from grammar import meaning as m
-from grammar.german import DETERMINERS, PRONOUNS
+from grammar.german import PRONOUNS
 from grammar.lexicon import Choice, Entity, Noun, ProperName, Verb, table
 from grammar.notation import SLOTS, Reader, prepositional
 from grammar.sampler import ACQUAINTANCES, EVERYDAY_PEOPLE, TIMES, WEIGHTS, Sampler
@@ -159,12 +159,8 @@ def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ())
 def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) -> None:
     """The object and the predicate that the row asks for or the verb needs, and sometimes a recipient."""
     verb = node.verb
-    if row.predicate == "profession":
-        setattr(node, "object" if verb.governs else "predicate", _profession(sampler, node.subject))
-    elif row.predicate in sampler.words.adverbs["question"]:
+    if row.predicate:
         node.predicate = m.Adverbial(sampler.words.adverbs["question"][row.predicate])
-    elif row.predicate:
-        node.predicate = _identified(sampler, sampler.noun(row.predicate))
     elif row.object != "any":
         node.object = _wanted_object(sampler, verb, row.object)
     elif verb.object:
@@ -180,39 +176,16 @@ def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) 
             node.object = sampler.with_others(verb, node.object)
 
 
-def _identified(sampler: Sampler, noun: Noun) -> m.Nominal:
-    """A predicate noun: mein Bruder, ein Buch; one thing in both languages."""
-    while noun.in_english or noun.plural_only:
-        noun = sampler.noun("thing small relative")
-    phrase = sampler.noun_phrase(noun, "definite", plurals=0)
-    if phrase.determiner in ("der", "dieser") and phrase.possessor is None:
-        phrase.determiner = "ein" if noun.shared or sampler.chance(0.4) else sampler.possessive()
-    return phrase
-
-
 def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> m.Nominal | None:
     if wanted == "pronoun":
         return sampler.object_pronoun()
     if wanted in PRONOUNS or not wanted:
         return m.Pronoun(wanted) if wanted else None
-    if wanted not in DETERMINERS:
-        return sampler.noun_phrase(sampler.noun(wanted), "indefinite", number="singular", adjectives=0)
     nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
     counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
     noun = sampler.fair(counted or nouns)
     plural = noun.plural_only or (bool(counted) and wanted == "wie viele")
     return m.NounPhrase(noun, wanted if counted else "welcher", plural)
-
-
-def _profession(sampler: Sampler, subject: m.Nominal | None) -> m.NounPhrase:
-    """A bare profession that suits the subject's gender and number."""
-    key = m.subject_key(subject)
-    female = key == "sie" or (key in ("ich", "du", "Sie") and sampler.chance(0.5))
-    if isinstance(subject, m.NounPhrase):
-        female = subject.noun.gender == "f"
-    nouns = [noun for noun in sampler.select("profession") if isinstance(noun, Noun) and (noun.gender == "f") == female]
-    plural = key in ("wir", "ihr", "sie, plural")
-    return m.NounPhrase(sampler.fair(nouns), "" if plural else "als", plural)
 
 
 def _quality(sampler: Sampler, row: Row, *, asked: bool) -> m.Quality:
