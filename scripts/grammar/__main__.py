@@ -14,16 +14,12 @@ def written(corpus: Mapping[str, list[SentencePair]]) -> Iterator[tuple[str, str
     """The name of every file of the corpus, and its content before compression."""
     for split, pairs in corpus.items():
         yield f"{split}.tsv.xz", "".join(f"{_row(pair)}\n" for pair in pairs)
-        yield f"{split}.trees.xz", "".join(f"{_trees(pair)}\n" for pair in pairs)
+        yield f"{split}.trees.xz", "".join("\t".join(map(_tree, pair.structure or ())) + "\n" for pair in pairs)
 
 
 def _row(pair: SentencePair) -> str:
     others = ("|".join(texts) for texts in (pair.references, pair.source_references))
     return "\t".join((pair.source, pair.target, format_links(pair.links or ()), *others))
-
-
-def _trees(pair: SentencePair) -> str:
-    return "\t".join(map(_tree, pair.structure or ()))
 
 
 def _tree(tree: Tree) -> str:

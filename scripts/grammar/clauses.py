@@ -43,7 +43,7 @@ def clause(
     while verb is None or not _tenses(verb, row):
         verb = sampler.verb(row.verb)
     node = m.Clause(verb)
-    sampler.asking = place == "asked" and row.predicate != "wo"
+    sampler.asking = place == "asked"
     if row.adjective:
         node.predicate = _quality(sampler, row, asked=place == "asked")
     node.subject = subject or sampler.as_subject(_subject(sampler, row, node, place))
@@ -59,7 +59,11 @@ def clause(
     if _says_how_many(node):
         node.particle = ""
     if row.complement:
-        node.complete(row.complement["form"], _infinitive(sampler, node, Row(**row.complement)))
+        infinitive = Row(**row.complement)
+        who = node.object if infinitive.form == "bare" else node.subject
+        sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
+        sampler.actor = m.entity_of(who)
+        node.complete(infinitive.form, clause(sampler, infinitive, subject=who))
     node.please = (row.form == "command" and sampler.addressee == "Sie") or sampler.chance(row.please)
     node.negated = not node.please and sampler.chance(row.negated) and bears_negation(node, when)
     return node
@@ -75,14 +79,6 @@ def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nomina
     if sampler.chance(row.pronouns) and any("person" in entity.kind_set for entity in entities):
         return sampler.pronoun(place)
     return sampler.entity(sampler.fair(entities), adjectives=0, plurals=0 if place == "asked" else 0.06)
-
-
-def _infinitive(sampler: Sampler, node: m.Clause, row: Row) -> m.Clause:
-    """An infinitive after tries, hopes, helps; its subject is not said, but reflexives agree with it."""
-    who = node.object if row.form == "bare" else node.subject
-    sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
-    sampler.actor = m.entity_of(who)
-    return clause(sampler, row, subject=who)
 
 
 # ---- tenses and times
@@ -159,9 +155,7 @@ def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ())
 def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) -> None:
     """The object and the predicate that the row asks for or the verb needs, and sometimes a recipient."""
     verb = node.verb
-    if row.predicate:
-        node.predicate = m.Adverbial(sampler.words.adverbs["question"][row.predicate])
-    elif row.object != "any":
+    if row.object != "any":
         node.object = _wanted_object(sampler, verb, row.object)
     elif verb.object:
         noun = None
@@ -201,31 +195,20 @@ def _quality(sampler: Sampler, row: Row, *, asked: bool) -> m.Quality:
 
 def _add_circumstances(sampler: Sampler, node: m.Clause, row: Row) -> None:
     """Where, as the row or the verb wants it; perhaps how, with whom, for whom."""
-    if not row.where:
+    if row.where:
+        node.adverbials.append(at(sampler, sampler.fair(sampler.select(row.where)), "place"))
+    else:
         _add_own_circumstances(sampler, node, row.extras)
-    elif node.verb.key == "sein":
-        node.predicate = _somewhere(sampler, row.where)
-    elif sampler.chance(row.extras):
-        node.adverbials.append(_somewhere(sampler, row.where))
     node.adverbials = [part for part in node.adverbials if part.slot not in row.without.split()]
     if row.asks in sampler.words.adverbs["question"]:
         node.adverbials.append(m.Adverbial(sampler.words.adverbs["question"][row.asks]))
-
-
-def _somewhere(sampler: Sampler, where: dict[str, float]) -> m.Adverbial | m.Prepositional:
-    wanted = sampler.weighted(where)
-    if wanted in sampler.words.adverbs["place"]:
-        return m.Adverbial(sampler.words.adverbs["place"][wanted])
-    places = [entity for entity in sampler.select(wanted) if _is("spot", entity) or _is("place", entity)]
-    place = sampler.fair(places)
-    return at(sampler, place, "spot" if _is("spot", place) else "place")
 
 
 def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> None:
     verb = node.verb
     where = [role for role in _ROLES if getattr(verb, role)]
     if where and verb.needs_place:
-        node.adverbials.append(_location(sampler, verb, sampler.one_of(where)))
+        node.adverbials.append(_circumstance(sampler, verb, sampler.one_of(where)))
         where = []
     if node.recipient is not None or node.particle or not sampler.chance(extras * 0.8):
         return
@@ -240,6 +223,7 @@ def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> N
 
 
 def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:
+    """How, with whom, for whom; where, where to, where from, along what: as the verb wants it."""
     if kind == "manner":
         return m.Adverbial(sampler.words.adverbs["manner"][sampler.one_of(verb.manner.split())])
     if kind in ("company", "benefit"):
@@ -247,23 +231,11 @@ def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Pr
         return prepositional(preposition, sampler.person(ACQUAINTANCES, pronouns=0.3))
     if kind == "by":
         return prepositional("mit", m.NounPhrase(sampler.noun(verb.by)))
-    return _location(sampler, verb, kind)
-
-
-def _location(sampler: Sampler, verb: Verb, role: str) -> m.Adverbial | m.Prepositional:
-    """Where, where to, where from, along what: as the verb wants it."""
-    found = [entity for entity in sampler.select(getattr(verb, role)) if _is(role, entity)]
-    if not found or (role == "place" and sampler.chance(0.05)):
+    role = "spot" if kind == "onto" else kind
+    found = [entity for entity in sampler.select(getattr(verb, kind)) if getattr(entity, role, kind != "spot")]
+    if not found or (kind == "place" and sampler.chance(0.05)):
         return m.Adverbial(sampler.words.adverbs["place"][sampler.one_of(WEIGHTS["places"]["anywhere"])])
-    if role == "goal" and verb.key in WEIGHTS["places"]["goers"] and sampler.chance(0.12):
-        return m.Adverbial(sampler.words.adverbs["goal"]["nach Hause"])
-    return at(sampler, sampler.fair(found), role)
-
-
-def _is(role: str, entity: Entity) -> bool:
-    if isinstance(entity, ProperName):
-        return role != "spot"
-    return bool(getattr(entity, "spot" if role == "onto" else role))
+    return at(sampler, sampler.fair(found), kind)
 
 
 def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:

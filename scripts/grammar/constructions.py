@@ -5,7 +5,7 @@ from typing import Any
 
 from grammar import meaning as m
 from grammar.clauses import ROWS, Row, adverb, clause, fits
-from grammar.frames import framed
+from grammar.frames import behind, framed
 from grammar.german import DETERMINERS, JOINERS
 from grammar.lexicon import CLOSED, Noun, matches, table
 from grammar.notation import Reader, form_of
@@ -70,9 +70,6 @@ def picture(sampler: Sampler, clauses: int = 0) -> m.Sentence:
     return m.Sentence(first, joined=tuple(joined))
 
 
-_LOOKS = ("jung", "alt", "klein (Kinder)", "groß (Menschen)", "blond")
-
-
 def _seen(sampler: Sampler, row: Row) -> m.Clause:
     """An action that one sees somebody do: most of it is new."""
     verb = sampler.verb(row.verb)
@@ -106,21 +103,16 @@ def _may_be_new(phrase: m.NounPhrase) -> bool:
 
 
 def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
-    """Ein junger Mann in einem blauen Hemd; zwei Kinder."""
+    """Ein junger Mann in einem blauen Hemd, unless his work says what he wears; zwei Kinder."""
     phrase = sampler.noun_phrase(noun, "indefinite", plurals=0.2, adjectives=0)
-    looks = [entry for entry in map(sampler.words.adjectives.__getitem__, _LOOKS) if entry in sampler.describing[noun]]
+    looks = [entry for entry in sampler.describing[noun] if entry.key in WEIGHTS["pictures"]["looks"]]
     if looks and sampler.chance(0.3):
         phrase.adjectives = (sampler.fair(looks),)
     if phrase.plural:
         phrase.determiner = sampler.one_of(("viele", "einige", sampler.few())) if noun.plural_only else sampler.few()
-    elif _may_wear(noun) and sampler.chance(0.35):
+    elif matches("figure -profession -player", noun.kind_set) and sampler.chance(0.35):
         phrase.attribute = _clothes(sampler)
     return phrase
-
-
-def _may_wear(noun: Noun) -> bool:
-    """True if one says what somebody wears: of people whose work does not say it."""
-    return "figure" in noun.kind_set and not noun.kind_set & {"profession", "player"}
 
 
 def _clothes(sampler: Sampler) -> m.Prepositional:
@@ -150,16 +142,13 @@ def scene(sampler: Sampler) -> m.Sentence:
     if joiner.get("first") and not late and form == "statement" and sampler.chance(0.35):
         before = m.Joined(row["join"], reader.clause(second), row.get("english", ""))
         return m.Sentence(reader.clause(first), before=before)
-    main, node = reader.clause(first), reader.clause(second)
-    if joiner.get("order", "") in m.INFINITIVES:
-        main.complete(row["join"], node)
-        return m.Sentence(main, form)
-    joined = [m.Joined(row["join"], node, row.get("english", ""))]
+    main = reader.clause(first)
+    sentence = behind(main, m.Joined(row["join"], reader.clause(second), row.get("english", "")), form)
     if "third" in row and sampler.chance(0.6):
-        third = reader.clause(sampler.one_of(row["third"]))
-        joined.append(m.Joined(row["join2"], third, within=row.get("within", False)))
-        joined[0].joiner = "," if row["join"] == row["join2"] == "und" else row["join"]
-    return m.Sentence(main, form, joined=tuple(joined))
+        third = m.Joined(row["join2"], reader.clause(sampler.one_of(row["third"])), within=row.get("within", False))
+        sentence.joined[0].joiner = "," if row["join"] == row["join2"] == "und" else row["join"]
+        sentence.joined += (third,)
+    return sentence
 
 
 def pattern(sampler: Sampler) -> m.Sentence:
@@ -234,4 +223,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 _SPOKEN: dict[Construction, float] = {framed: 6, pattern: 2}
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 19, framed: 30, spoken: 8}
+CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 21, framed: 30, spoken: 8}

@@ -28,16 +28,13 @@ class English(Language):
 
     # ---- clauses
 
-    def _tense(self, node: m.Clause, holds: Set[str]) -> str:
-        """The verb group; what somebody said is reported in the past."""
-        tense = self._choices["tense"](holds) or node.tense
-        return CLOSED["reported"].get(tense, tense) if node.reported else tense
-
     def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
         """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
         base, *rest = node.verb.english.split()
         dated = holds.isdisjoint(("nonfinite", "command"))
-        group = CLOSED["verb_groups"][self._tense(node, holds)]["english"].split() if dated else ["V.base"]
+        tense = self._choices["tense"](holds) or node.tense
+        tense = CLOSED["reported"].get(tense, tense) if node.reported else tense  # the past, of what somebody said
+        group = CLOSED["verb_groups"][tense]["english"].split() if dated else ["V.base"]
         group = ["V.ing"] if "gerund" in holds else group
         negated = "not" in holds and not holds >= {"verb.exists", "kein"}
         has_operator = group[1:2] != ["to"] and (len(group) > 1 or (base == "be" and dated))
@@ -136,7 +133,10 @@ class English(Language):
                 return [Word(text, "PRON", ((node, "relative"),))]
             case m.Name(name):
                 return self._name(node, name.english)
-        numeral, unit = self._clock(node, _hour(node))
+        less = CLOSED["clock"][node.form].get("less", 0)  # seven of halb acht, 8 of 20 Uhr
+        hour = str(int(node.hour) - less) if node.hour.isdecimal() else node.hour.replace(".", ":")
+        hour = _ENGLISH_HOURS[_HOURS[node.hour] - less] if node.hour in _HOURS else hour
+        numeral, unit = self._clock(node, hour)
         return [*numeral, *attach(unit, root_of(numeral), "advmod")]
 
     def _prepositional(self, node: m.Prepositional) -> Said:
@@ -218,14 +218,6 @@ class English(Language):
 def _is_ordinal(node: m.NounPhrase) -> bool:
     """True of a day of a month in words: the third of May, but 3 May."""
     return "month" in node.noun.kind_set and any(not entry.english.isdecimal() for entry in node.adjectives)
-
-
-def _hour(node: m.Clock) -> str:
-    """The English hour: seven of halb acht, 8 of 20 Uhr."""
-    less = CLOSED["clock"][node.form].get("less", 0)
-    if node.hour in _HOURS:
-        return _ENGLISH_HOURS[_HOURS[node.hour] - less]
-    return str(int(node.hour) - less) if node.hour.isdecimal() else node.hour.replace(".", ":")
 
 
 def _takes_s(owner: m.Nominal) -> bool:

@@ -48,7 +48,7 @@ def framed(sampler: Sampler) -> m.Sentence:
     before = reader.clause(main) if main else None
     node, when = _clause(sampler, reader, frame, use)
     if before is not None:
-        return _behind(before, m.Joined(join, node, use.get("english", "")), form)
+        return behind(before, m.Joined(join, node, use.get("english", "")), form)
     if join:
         others = [row for row in use["frames"] if row["group"] is frame["group"] and row is not frame]
         if not others:
@@ -64,7 +64,8 @@ def framed(sampler: Sampler) -> m.Sentence:
     return m.Sentence(node, form, node.subject if use.get("subject") == "who" else next(iter(times), None))
 
 
-def _behind(main: m.Clause, joined: m.Joined, form: str) -> m.Sentence:
+def behind(main: m.Clause, joined: m.Joined, form: str) -> m.Sentence:
+    """The sentence in which a clause stands behind the main one; infinitives are part of that."""
     if joined.row.get("order", "") in m.INFINITIVES:
         main.complete(joined.joiner, joined.clause)
         return m.Sentence(main, form)
@@ -81,7 +82,7 @@ def _clause(
     fitting = {name: weight for name, weight in options.items() if barred.isdisjoint((_WHEN[name]["bars"], name))}
     when = sampler.weighted(fitting or options)
     text = "; ".join(sampler.one_of(item.split(" / ")) for item in frame["say"].split("; "))
-    times = _times(sampler, text)
+    times = Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")  # when, by itself
     clocks = [part for part in times if isinstance(getattr(part, "object", None), m.Clock)]
     when = "usual" if clocks and when in ("now", "planned", "state") else when
     rule = _WHEN[when]
@@ -96,11 +97,6 @@ def _clause(
     negated = not time and not node.please and "negated" not in frame["bars"] and sampler.chance(use.get("negated", 0))
     node.negated |= negated and bears_negation(node, when)
     return node, when
-
-
-def _times(sampler: Sampler, text: str) -> list[m.Adverbial | m.Prepositional]:
-    """What in a frame says itself when it happens."""
-    return Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")
 
 
 def _subject(sampler: Sampler, group: dict[str, Any], kind: str, *, starts: bool) -> m.Nominal:

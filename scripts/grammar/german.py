@@ -56,11 +56,6 @@ def inflected(word: str, rule: str) -> str:
 # ---- what stands in a noun phrase
 
 
-def column(noun: Noun, *, plural: bool) -> Column:
-    """The column of the declension tables in which a noun stands."""
-    return "plural" if plural else noun.gender
-
-
 def _row(key: str, where: Column) -> dict[str, Any]:
     """The row of a determiner; ein in the plural is none."""
     return DETERMINERS["" if key == "ein" and where == "plural" else key]

@@ -64,7 +64,7 @@ class German(Language):
         """With the noun of Hunger haben: keinen Hunger haben."""
         found, noun = super()._parts(node, holds), node.verb.fixed_noun
         if noun is not None:
-            kein = german.determiner("kein", "accusative", german.column(noun, plural=noun.plural_only))
+            kein = german.determiner("kein", "accusative", "plural" if noun.plural_only else noun.gender)
             article = [Word(kein, "DET", ((node, "not"),))] if node.takes_kein else []
             said = before(article, spell(node.verb.fixed, "NOUN", (node, "verb")), "det")
             found.append(Part(None, "new_object", "obj", said))
@@ -82,7 +82,7 @@ class German(Language):
             case m.Pronoun(key):
                 return [Word(german.pronoun(key, case), "PRON", ((node, "pronoun"),))]
             case m.RelativePronoun(m.NounPhrase(noun, plural=plural)):
-                text = german.relative_pronoun(case, german.column(noun, plural=plural))
+                text = german.relative_pronoun(case, "plural" if plural else noun.gender)
                 return [Word(text, "PRON", ((node, "relative"),))]
             case m.Name(name):
                 text = name.key if case == "nominative" else german.inflected(name.key, "Name")
@@ -114,7 +114,7 @@ class German(Language):
 
     def _noun_phrase(self, node: m.NounPhrase, case: Case, negated: m.Clause | None) -> Said:
         """Determiner, adjectives, noun, genitive, attribute; a name in the genitive replaces the determiner."""
-        where = german.column(node.noun, plural=node.plural)
+        where: german.Column = "plural" if node.plural else node.noun.gender
         alone, capital = node.noun.alone and not node.adjectives, "capital" in german.DETERMINERS[node.determiner]
         noun = Word(german.noun(node.noun, case, plural=node.plural), "NOUN", ((node, "noun"),))
         key = node.determiner

@@ -62,22 +62,17 @@ class Reader:
         self._verb = min(verbs, key=lambda verb: verb.key in _GROUPS)  # wollen is a verb where no other is
         node = m.Clause(self._verb, subject)
         items.remove(node.verb.key)
-        behind = [item for item in items if ": " in item]
         for item in items:
-            if item not in behind:
+            if ": " not in item:
                 self.add(node, item)
-        for item in behind:
-            self._complete(node, *item.split(": "))
+        for joiner, _, said in (item.partition(": ") for item in items if ": " in item):
+            order = JOINERS[joiner]["order"]  # of lassen, hören, helfen the object does it
+            who = None if order == "verb_last" else node.subject if order == "infinitive" else node.object
+            node.complete(joiner, self.clause(said.replace(" + ", "; "), who))
         for part in node.adverbials if node.tense.startswith("passive") else ():
             if isinstance(part, m.Prepositional) and part.preposition == "von":
                 part.english = "by"
         return node
-
-    def _complete(self, node: m.Clause, joiner: str, text: str) -> None:
-        """What is done, of the subject or, behind lassen, hören, helfen, of the object; or a clause."""
-        order = JOINERS[joiner]["order"]
-        who = None if order == "verb_last" else node.subject if order == "infinitive" else node.object
-        node.complete(joiner, self.clause(text.replace(" + ", "; "), who))
 
     def add(self, node: m.Clause, item: str) -> None:
         """Put what an item of a clause says into it."""
@@ -96,20 +91,17 @@ class Reader:
         elif (quality := self._quality(item)) is not None:
             node.predicate = quality
         elif item.startswith("@"):
-            self._add_time(node, self._choose(item[1:], None))
+            chosen = self._choose(item[1:], None)  # a noun that says when, or a time of times.toml
+            if isinstance(chosen, Noun):
+                node.adverbials.append(prepositional(chosen.when.split()[0], m.NounPhrase(chosen)))
+            for part in chosen.split("; ") if isinstance(chosen, str) else ():
+                self.add(node, part)
         elif _SIGN.split(first)[0] in PREPOSITIONS and first != "als" and rest:
             node.adverbials.append(self._behind(first, rest, node.verb))
         elif first == "to":
             node.recipient = self.nominal(rest)
         else:
             self._role(node, self.nominal(item))
-
-    def _add_time(self, node: m.Clause, chosen: Entity | str) -> None:
-        """A noun that says when, or the items of a time of times.toml."""
-        if isinstance(chosen, Noun):
-            node.adverbials.append(prepositional(chosen.when.split()[0], m.NounPhrase(chosen)))
-        for item in chosen.split("; ") if isinstance(chosen, str) else ():
-            self.add(node, item)
 
     def _behind(self, preposition: str, rest: str, verb: Verb | None = None) -> m.Prepositional:
         """In der Park; an>to mein Eltern: with its own English, and behind > in the case of a goal."""
@@ -206,9 +198,8 @@ class Reader:
         plural = last != key or noun.plural_only or several
         graded = [_of_sense(word, noun) for word in " ".join(middle).replace(",", " ").split()]
         adjectives, grade = tuple(entry for entry, _ in graded), max([grade for _, grade in graded], default="")
-        own = (
-            {"man": "dein"}.get(self._owner, "ihr" if self._girl else "") if words[0] == "own" else ""
-        )  # das Mädchen und seine Mutter: the girl and her mother
+        # das Mädchen und seine Mutter: the girl and her mother
+        own = {"man": "dein"}.get(self._owner, "ihr" if self._girl else "") if words[0] == "own" else ""
         listed = "," in " ".join(middle)
         if words[0] == "own" and self._verb and self._verb.reflexive == "dative":  # sich die Zähne putzen
             determiner, own = "der", determiner
@@ -274,13 +265,10 @@ def _degree(item: str) -> tuple[str, str]:
 
 def _leads(verb: Verb, preposition: str, governed: m.Predicate) -> bool:
     """True if the preposition says where to: nach Berlin; ins Kino, where the verb takes a goal."""
-    match governed:
-        case m.NounPhrase(noun):
-            goal = (noun.spot if verb.onto else noun.goal).partition(" ")[0]
-        case m.Name(name) if name.article:
-            goal = "in"
-        case _:
-            goal = "nach"
+    if isinstance(governed, m.NounPhrase):
+        goal = (governed.noun.spot if verb.onto else governed.noun.goal).partition(" ")[0]
+    else:
+        goal = "in" if isinstance(governed, m.Name) and governed.name.article else "nach"
     return bool(verb.goal or verb.onto) and preposition in ("zu", goal)
 
 

@@ -16,9 +16,8 @@ def phrases() -> tuple[SentencePair, ...]:
 @cache
 def everyday() -> tuple[SentencePair, ...]:
     """The sentences of `test_everyday`, in no training data; they have neither links nor structure."""
-    return tuple(
-        SentencePair(row["german"], row["english"], None, *_also(row)) for row in table("everyday")["sentence"]
-    )
+    rows = table("everyday")["sentence"]
+    return tuple(SentencePair(row["german"], row["english"], None, *_also(row)) for row in rows)
 
 
 @cache

@@ -23,9 +23,8 @@ _SEVERAL = ("wir", "ihr", "sie, plural")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
 # Possessives that would be the subject's own, or another's that one cannot tell from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "sein ihr"}
-FRIENDS = "Anna Lena Maria Mary Paul Peter Tim Tom Thomas"
-EVERYDAY_PEOPLE = "familiar Mann Frau Kind Junge Mädchen"  # who does what anybody does
-ACQUAINTANCES = f"Freund Freundin Nachbar Nachbarin Kollege Kollegin Julia {FRIENDS}"
+EVERYDAY_PEOPLE: str = WEIGHTS["everyday_people"]
+ACQUAINTANCES: str = WEIGHTS["acquaintances"]
 
 
 @cache
@@ -90,6 +89,9 @@ class Sampler:
         self.asking = False  # whether it asks for something, which one knows of one's own people
         self._used: Counter[object] = Counter()
         self._selected: dict[str, list[Entity]] = {}
+        self._pools = {
+            name: [one for one in pool if unseen or not one.unseen] for name, pool in self.words.pools.items()
+        }
         self.objects = {
             verb: [noun for noun in self.select(verb.object) if allowed(verb, noun)]
             for verb in self.words.verbs.values()
@@ -177,14 +179,11 @@ class Sampler:
 
     def copied(self, kinds: str) -> ProperName:
         """A name that both languages write alike, of the pools and numbers that `kinds` lists: Anna Becker, 214."""
-        drawn = [self._number(kind) if kind[0].isdecimal() else self.fair(self._pool(kind)) for kind in kinds.split()]
+        drawn = [self._number(kind) if kind[0].isdecimal() else self.fair(self._pools[kind]) for kind in kinds.split()]
         key, english = (" ".join(getattr(name, side) for name in drawn) for side in ("key", "english"))
         first, unseen = drawn[0], any(name.unseen for name in drawn)
         row = {"english": english, "kind": first.kind, "gender": first.gender, "article": first.article}
         return ProperName(key, row | {"unseen": unseen})
-
-    def _pool(self, name: str) -> list[ProperName]:
-        return [one for one in self.words.pools[name] if self.unseen or not one.unseen]
 
     def _number(self, wanted: str) -> ProperName:
         """A number of 2-99, of 10-90/5 every fifth, of 05-95 with two digits; w: as a word, d: in digits, or either."""
@@ -228,7 +227,11 @@ class Sampler:
         if kind in PRONOUNS:
             return m.Pronoun(kind)
         if kind == "two" and "anybody" in traits(verb):
-            return self._two_people(with_me=place == "first" and self.chance(0.5))
+            friends = self.select(f"Bruder Schwester {ACQUAINTANCES}")
+            first = self.fair(friends)
+            second = m.called(self.fair([entity for entity in friends if entity is not first]), "mein")
+            with_me = place == "first" and self.chance(0.5)
+            return m.Both((m.called(first, "mein"), m.Pronoun("ich") if with_me else second))
         kinds = ((EVERYDAY_PEOPLE if kind == "person" else kind) for kind in verb.subject.split())
         found = self.fair(self.select(" ".join(kinds) if self.chance(0.97) else verb.subject))
         return self.entity(found, adjectives=0 if place == "asked" else 0.03)
@@ -280,13 +283,6 @@ class Sampler:
             if m.subject_key(found) not in (key, *taken):
                 return found
 
-    def _two_people(self, *, with_me: bool) -> m.Both:
-        """Anna und mein Bruder; Anna und ich."""
-        people = self.select(f"Bruder Schwester {ACQUAINTANCES}")
-        first = self.fair(people)
-        second = m.called(self.fair([entity for entity in people if entity is not first]), "mein")
-        return m.Both((m.called(first, "mein"), m.Pronoun("ich") if with_me else second))
-
     # ---- noun phrases
 
     def entity(self, entity: Entity, *, adjectives: float = 0.03, plurals: float = 0.06) -> m.Nominal:
@@ -321,8 +317,12 @@ class Sampler:
             one = bool(noun.kind_set & {"body", "glasses", "clothing", "datum"})
             phrase.determiner = self.possessive(0.6 if "person" in noun.kind_set else 0.96, one=one)
             phrase.own = "ihr" if phrase.determiner == "sein" and self._girl else ""  # das Mädchen und seine Mutter
+        elif determiner == "von" and noun.part_of:
+            phrase.determiner, phrase.possessor = "der", m.NounPhrase(self.noun(noun.part_of))
         elif determiner == "von":
-            phrase.determiner, phrase.possessor = "der", self._possessor(noun)
+            others = "" if "person" in noun.kind_set else "parent Nachbar Nachbarin Lehrerin"
+            owner = self.fair(self.select(f"name -town -country {others}"))
+            phrase.determiner, phrase.possessor = "der", m.called(owner, "mein")
         if adjectives and noun.in_english != "bare" and determiner != "dieser":
             phrase.adjectives = self._described(noun, phrase.determiner)
         return phrase
@@ -350,15 +350,6 @@ class Sampler:
         first = () if self.asking and not self.owner else ("mein", "mein", "mein", "unser")
         options = (*first, *second, *second, "sein", "ihr")
         return self.one_of([option for option in options if option not in unfit])
-
-    def _possessor(self, noun: Noun) -> m.Nominal:
-        if noun.part_of:
-            return m.NounPhrase(self.noun(noun.part_of))
-        names = "name -town -country"
-        person = self.fair(
-            self.select(names if "person" in noun.kind_set else f"{names} parent Nachbar Nachbarin Lehrerin")
-        )
-        return m.called(person, "mein")
 
     # ---- objects
 

@@ -32,8 +32,6 @@ _NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in
 
 # Where a sentence ends and another starts: not in "am 3. Mai".
 BETWEEN = re.compile(rf"(?i)(?<=[.?!…]) (?!{'|'.join(noun.key for noun in lexicon().select('month'))})")
-
-
 _FORMAL = re.compile(r"\b(?:Sie|Ihnen|Ihr\w*)\b")  # which are they and her without a capital
 
 
@@ -276,9 +274,7 @@ class _Corpus:
 
         def wanted(sentence: Sentence, pair: SentencePair) -> bool:
             grade = (len(words(pair.source)) - LONGEST_IN_TRAINING - 1) // _GRADE
-            if not 0 <= grade < grades or not wanted_of[grade] or self.shows_held_out(sentence):
-                return False
-            if not self.knows(pair):
+            if not 0 <= grade < grades or not wanted_of[grade] or self.shows_held_out(sentence) or not self.knows(pair):
                 return False
             wanted_of[grade] -= 1
             return True

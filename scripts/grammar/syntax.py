@@ -170,14 +170,8 @@ class Language(ABC):
         origins = [(node, origin) for origin in row.get("origin", role).split()]
         if "of" not in row:
             own = PRONOUNS["Sie" if node.subject is None else m.subject_key(node.subject)]
-            words = {
-                "particle": node.particle,
-                "own": own,
-                "verb": node.verb,
-                "small": node.small_word,
-                "spoken": node.spoken,
-            }
-            return [Part(None, place, relation, spell(row["text"].format(**words), row["speech"], *origins))]
+            text = row["text"].format(node=node, verb=node.verb, own=own)
+            return [Part(None, place, relation, spell(text, row["speech"], *origins))]
         nominal = getattr(node, row["of"])
         said = self._role(node, role, nominal, row["case"], negated)
         relative = self._relative(nominal, root_of(said)) if "relative" in row else []

@@ -4,8 +4,6 @@ from grammar import meaning as m
 from grammar.lexicon import CLOSED
 from grammar.sampler import WEIGHTS, Sampler
 
-_WRITTEN: dict[str, str] = CLOSED["written"]
-
 
 def varied(sampler: Sampler, sentence: m.Sentence) -> m.Sentence:
     """The sentence, perhaps as it is written: Er ging nach Hause, weil er müde war."""
@@ -35,10 +33,10 @@ def _tell(sentence: m.Sentence) -> None:
     told = [part for part in m.parts(sentence) if isinstance(part, m.Clause) and part not in untold]
     if not sentence.opening and all(map(_is_told, told)):
         for node in told:
-            node.tense = _WRITTEN[node.tense]
+            node.tense = CLOSED["written"][node.tense]
 
 
 def _is_told(node: m.Clause) -> bool:
     spoken = m.subject_key(node.subject) in ("du", "ihr", "Sie") or node.particle or node.please
     hoped = any("so_far" in part.facts for part in node.adverbials)
-    return node.tense in _WRITTEN and not spoken and not hoped
+    return node.tense in CLOSED["written"] and not spoken and not hoped

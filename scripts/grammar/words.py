@@ -113,9 +113,8 @@ def _pieces(word: Word) -> Iterator[Word]:
 
 def text_of(sentence: Iterable[Word]) -> str:
     """The written sentence, with a capital at the start and marks closed up to the word before them."""
-    return capital(
-        "".join(word.text if word.close or word.text in MARKS else f" {word.text}" for word in sentence).strip()
-    )
+    said = "".join(word.text if word.close or word.text in MARKS else f" {word.text}" for word in sentence)
+    return capital(said.strip())
 
 
 def capital(text: str) -> str:
