@@ -285,7 +285,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "two times": (
         1,
-        r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|since|until|although|while)\b|.*,)"
+        r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|since|until|although|while|the \w+ \w+ \w+ in)\b|.*,)"
         rf".*{_DAYS}.*{_DAYS}(?! (?:morning|evening))",
         "Today we are coming tomorrow.",
     ),
