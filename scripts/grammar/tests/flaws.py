@@ -130,7 +130,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "the day of what nobody dates": (
         0,
         r"^(?!.*\b(?:bin|bist|ist|sind|seid)\b.* ausgezogen)"
-        r"(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)[^,]*\b(?:aufgewacht"
+        r"(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)(?:(?! und )[^,])*\b(?:aufgewacht"
         r"|(?<!Frage )(?<!regal )(?<!raum )gestellt|angezogen|ausgezogen|überquert|geklatscht)\b",
         "Ich bin vorgestern aufgewacht.",
     ),
@@ -285,7 +285,8 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "two times": (
         1,
-        r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|since|until|although|while|the \w+ \w+ \w+ in)\b|.*,)"
+        r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|since|until|although|while)\b)"
+        r"(?!.*\bthe \w+ \w+ \w+ in\b|.*,)"
         rf".*{_DAYS}.*{_DAYS}(?! (?:morning|evening))",
         "Today we are coming tomorrow.",
     ),
@@ -353,7 +354,7 @@ _PAIRED = frozenset(
     ("glasses", "sunglasses", "trousers", "jeans", "shorts", "clothes", "vegetables", "dishes", "stairs")
 )
 _HABIT = re.compile(
-    r"\b(jede[nrs]?|mehrmals|täglich|tagsüber|werktags|zwischendurch"
+    r"\b(jede[nrs]?|[Ii]m (?:Sommer|Winter)|alles|mehrmals|täglich|tagsüber|werktags|zwischendurch"
     r"|ab und zu|obwohl|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
     r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|wenn|Wenn|bevor|"
     r"Bevor|bis|damit|gerne?|häufig|dauernd|zum \w+(?:stück|essen)|außer|"
