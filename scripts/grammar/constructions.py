@@ -223,4 +223,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 _SPOKEN: dict[Construction, float] = {framed: 6, pattern: 2}
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 22, framed: 30, spoken: 8}
+CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 34, framed: 56, spoken: 10}

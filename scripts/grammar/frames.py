@@ -13,15 +13,19 @@ _WHEN: dict[str, dict[str, Any]] = _TABLES["when"]
 _PEOPLE = ("told", "asked", "others", "third", "we")
 _OF_STATES = frozenset(("command", "zu", "habit"))  # which states do without
 
-# A group without those words, one row for each of its frames, with the aspect of its verb.
+# A row with its verb for each verb phrase of a group, and for each alternative of the item that has the most.
 FRAMES: list[dict[str, Any]] = []
 for group in table("frames")["frames"]:
     for text in group["say"]:
-        options = [option for item in text.split("; ") for option in item.split(" / ")]
-        verb = next((lexicon().verbs[option] for option in options if option in lexicon().verbs), None)
-        assert verb, f"no verb in {text!r}"
-        bars = {*group.get("without", "").split(), *(_OF_STATES if verb.aspect == "state" else ())}
-        FRAMES.append({"say": text, "group": group, "aspect": verb.aspect, "bars": bars})
+        items = [item.split(" / ") for item in text.split("; ")]
+        most = max(items, key=len)
+        for chosen in most:
+            said = [[chosen] if item is most else item for item in items]
+            options = [option for item in said for option in item]
+            verb = next((lexicon().verbs[option] for option in options if option in lexicon().verbs), None)
+            assert verb, f"no verb in {text!r}"
+            bars = {*group.get("without", "").split(), *(_OF_STATES if verb.aspect == "state" else ())}
+            FRAMES.append({"say": said, "group": group, "verb": verb, "bars": bars})
 
 
 def _fitting(use: dict[str, Any]) -> list[dict[str, Any]]:
@@ -50,7 +54,7 @@ def framed(sampler: Sampler) -> m.Sentence:
     if before is not None:
         return behind(before, m.Joined(join, node, use.get("english", "")), form)
     if join:
-        others = [row for row in use["frames"] if row["group"] is frame["group"] and row is not frame]
+        others = [row for row in use["frames"] if row["group"] is frame["group"] and row["verb"] is not frame["verb"]]
         if not others:
             return m.Sentence(node)
         second, _ = _clause(sampler, reader, sampler.fair(others), use | {"when": [when]}, timed=False)
@@ -76,12 +80,12 @@ def _clause(
     sampler: Sampler, reader: Reader, frame: dict[str, Any], use: dict[str, Any], *, timed: bool = True
 ) -> tuple[m.Clause, str]:
     """The frame said of A, and when it is said."""
-    options = _TABLES["aspects"][frame["aspect"]]
+    options = _TABLES["aspects"][frame["verb"].aspect]
     options = {name: options.get(name, 1.0) for name in use.get("when", options)}
     barred = frame["bars"] | set(use.get("bars", "").split())
     fitting = {name: weight for name, weight in options.items() if barred.isdisjoint((_WHEN[name]["bars"], name))}
     when = sampler.weighted(fitting or options)
-    text = "; ".join(sampler.one_of(item.split(" / ")) for item in frame["say"].split("; "))
+    text = "; ".join(map(sampler.one_of, frame["say"]))
     times = Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")  # when, by itself
     clocks = [part for part in times if isinstance(getattr(part, "object", None), m.Clock)]
     when = "usual" if clocks and when in ("now", "planned", "state") else when
