@@ -136,7 +136,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "bed on a weekday": (
         0,
-        r"\bjede[nrs] (?:Sonntag|Woche|Wochenende)\b.*\b(?:ins Bett|auf)[.?!]?$",
+        r"^(?!.*\bräum).*\bjede[nrs] (?:Sonntag|Woche|Wochenende)\b.*\b(?:ins Bett|auf)[.?!]?$",
         "Er geht jeden Sonntag ins Bett.",
     ),
     "a name beside a name": (
@@ -185,7 +185,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "instrument without the": (1, r"\bplay(?:s|ed|ing)? (?:guitar|piano|violin)\b", "She is playing guitar."),
     "any without not": (
         1,
-        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\bany(?:thing|one)\b.*\?)"
+        r"^(?!(?:[^,]+, h|H)as anyone\b)(?!.*\bany(?:thing|one)\b.*[?…])"
         r"(?!.*\b(?:not?|cannot|nobody|never|[Ww]ithout|hardly|rarely)\b)"
         r".*\bany(?:thing|one)?\b(?! time| case)",
         "I have any money.",
