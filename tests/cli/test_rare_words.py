@@ -23,6 +23,13 @@ def test_translate_names_the_words_on_stderr(trained: str, tmt: Tmt) -> None:
     assert translate(tmt, trained, UNKNOWN)[1] == NOTE
 
 
+def test_a_line_without_capitals_is_translated_like_one_with_them(trained: str, tmt: Tmt) -> None:
+    careful = json.loads(translate(tmt, trained, KNOWN, "--json")[0])
+    typed = json.loads(translate(tmt, trained, KNOWN.lower(), "--json", "--quiet")[0])
+    assert KNOWN.lower() != KNOWN
+    assert [typed[key] for key in ("source", "score")] == [KNOWN.lower(), careful["score"]]
+
+
 def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tmt: Tmt) -> None:
     assert translate(tmt, trained, "Zwei Züge, zwei Autos; ein Zug.")[1] == (
         "tmt: never seen in training: Zwei, Züge, Autos, ein, Zug; the translation guesses\n"

@@ -119,15 +119,21 @@ class Output:
     n_best: int
     split: bool
 
-    def translate(self, translator: Translator, records: Iterable[Record], *, prefix: str) -> Iterator[Translated]:
-        """Every record with its translations; where the tree of the beam is asked for, searched one at a time."""
+    def translate(
+        self, translator: Translator, records: Iterable[Record], *, written: Callable[[str], str], prefix: str
+    ) -> Iterator[Translated]:
+        """Every record with its translations; where the tree of the beam is asked for, searched one at a time.
+
+        `written` makes what is translated of what was typed.
+        """
         given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
-        texts = (record.text for record in given)
+        texts = (written(record.text) for record in given)
         plain = ((ranked, None) for ranked in translator.translate_stream(texts, prefix=prefix, split=self.split))
         traced = (_traced(translator, text, prefix) for text in texts)
         for record, (ranked, trace) in zip(waiting, traced if self.trace else plain, strict=False):
             count = ALTERNATIVES if self.alternatives else 0
-            others = [find_alternatives(translator, record.text, one, count=count) if count else [] for one in ranked]
+            text = written(record.text)
+            others = [find_alternatives(translator, text, one, count=count) if count else [] for one in ranked]
             yield Translated(record, ranked, others, trace)
 
     def lines(self, one: Translated, *, number: int, never_seen: list[str] | None) -> Iterator[str]:

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,10 +48,11 @@ def translate(
       tmt translate --alternatives --trace "Der alte Mann liest."
 
     One line comes out for each line that goes in. A line of several sentences is translated sentence by sentence, but
-    with --no-split, --n-best, --alternatives, --trace or --prefix as one. With --n-best above 1 there are several,
-    each after its sentence's number and a tab. --json prints an object a line: source, translation, score,
-    log_probability, never_seen, sentences, n_best. A line that is a JSON object itself is passed through with these
-    added; its text is taken from the key source or the source language's (de).
+    with --no-split, --n-best, --alternatives, --trace or --prefix as one. A line without any capitals is given those of
+    its words. With --n-best above 1 there are several, each after its sentence's number and a tab. --json prints an
+    object a line: source, translation, score, log_probability, never_seen, sentences, n_best. A line that is a JSON
+    object itself is passed through with these added; its text is taken from the key source or the source language's
+    (de).
 
     --alternatives prints a line for each subword: its probability, then the likeliest others. --trace prints the tree
     of the beam: at the end of a line the log-probability so far and how it ended: with a score, dropped, or beaten
@@ -90,14 +90,18 @@ def translate(
     form = Output(as_json, scores, alternatives, trace, n_best, split)
     # A draw is meant to be unlikely, and a prefix may be.
     shows_doubt = output is None and sys.stdout.isatty() and not (translator.search.sample or prefix or quiet)
-    known = Run(run.path).seen_words() if as_json or not quiet else None
+    known = Run(run.path).seen_words()
+    written = known.with_capitals if known else str
     bad = total = 0
+
+    def fits(text: str, place: str) -> None:
+        translator.require_fitting(written(text), place, split=split)
+
     with open_output(output) as write:
         for lines in sources:
             rare = RareWords()
-            fits = partial(translator.require_fitting, split=split)
             records = read_records(lines, fits, as_json=as_json, language=language)
-            for number, one in enumerate(form.translate(translator, records, prefix=prefix), start=1):
+            for number, one in enumerate(form.translate(translator, records, written=written, prefix=prefix), start=1):
                 total += 1
                 never_seen = rare.look_at(one.record.text, one.ranked[0].text, known, place=one.record.place)
                 for line in form.lines(one, number=number, never_seen=never_seen):

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice, zip_longest
 
 from transformer_mt.corpus.cleaning import compose, normalize
@@ -14,6 +14,9 @@ MOST_WORDS = 2_000_000
 # Characters of a word that is kept; most longer ones are addresses, or none.
 LONGEST = 64
 _PAIRS_AT_A_TIME = 50_000
+# A word has a capital if training wrote it so this often, at the start of a sentence included.
+_CAPITAL = 0.97
+_WORD = re.compile(r"\w+(?:-\w+)*")
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words.
 _WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 
@@ -41,6 +44,18 @@ class TrainingWords:
     def __add__(self, other: "TrainingWords") -> "TrainingWords":
         return TrainingWords(self.source + other.source, self.target + other.target, self.complete and other.complete)
 
+    def seen(self) -> "SeenWords":
+        """The words of the sources, to look others up."""
+        folded = Counter[str]()
+        for word, count in self.source.items():
+            folded[word.casefold()] += count
+        capitals = {
+            word.casefold(): word
+            for word, count in self.source.items()
+            if not word.islower() and count >= _CAPITAL * folded[word.casefold()]
+        }
+        return SeenWords(folded, self.complete, capitals)
+
     def commonest(self, count: int) -> dict[str, float]:
         """The `count` commonest words of each side, those of the highest rank first, with their share of all words."""
         both, total = self.source + self.target, self.source.total() + self.target.total()
@@ -50,10 +65,20 @@ class TrainingWords:
 
 @dataclass(frozen=True)
 class SeenWords:
-    """The words of the sources of the training data, folded so that casing does not count; `complete` as above."""
+    """The words of the sources of the training data, folded so that casing does not count; `complete` as above.
+
+    `capitals` has those that training hardly ever wrote in small letters, as it wrote them.
+    """
 
     folded: Mapping[str, int]
     complete: bool
+    capitals: Mapping[str, str] = field(default_factory=dict)
+
+    def with_capitals(self, text: str) -> str:
+        """A text that was typed without any capitals, with those of its words: diesen Satz for diesen satz."""
+        if text != text.lower():
+            return text
+        return _WORD.sub(lambda match: self.capitals.get(match[0], match[0]), text)
 
     def counts(self, text: str) -> dict[str, int]:
         """The words of a source sentence, each once, in their order, with how often training showed them."""

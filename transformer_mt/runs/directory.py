@@ -20,7 +20,6 @@ import json
 import os
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -147,12 +146,7 @@ class Run:
 
     def seen_words(self) -> SeenWords | None:
         """The words of its sources, to look others up; None where they are not known."""
-        if (words := self.words()) is None:
-            return None
-        folded = Counter[str]()
-        for word, count in words.source.items():
-            folded[word.casefold()] += count
-        return SeenWords(folded, words.complete)
+        return None if (words := self.words()) is None else words.seen()
 
     def alignment(self) -> AlignmentHeads | None:
         """The heads that link words; None before training ends."""
