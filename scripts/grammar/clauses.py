@@ -266,7 +266,7 @@ def bears_negation(node: m.Clause, when: str) -> bool:
     told = {
         "counted": _says_how_many(node),
         "dated": any(isinstance(part, m.Prepositional) for part in node.in_slot("time")),
-        "bare": node.verb.object_is == "bare",
+        "bare": node.verb.object_is in ("bare", "generic"),
         "refused": fits(node.verb, "kein"),
     }
     holds = {when, getattr(node.predicate, "degree", ""), *(part.slot for part in node.adverbials)}

@@ -154,7 +154,7 @@ def scene(sampler: Sampler) -> m.Sentence:
 def pattern(sampler: Sampler) -> m.Sentence:
     """Was kostet das Buch? Es ist acht Uhr. Die Kinder lieben ihre Mutter."""
     row = sampler.fair(PATTERNS)
-    text, front, form = sampler.one_of(row["say"]), row.get("front", ""), row.get("form", "statement")
+    text, front, form = sampler.fair(row["say"]), row.get("front", ""), row.get("form", "statement")
     node = Reader(sampler.of_kind, _letters(sampler, row, form)).clause(text)
     who = getattr(node.subject, "key", getattr(node.subject, "determiner", ""))
     asked = ("du", "ihr", "Sie", "jemand (asked)", "irgendjemand (asked)")
@@ -223,4 +223,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 _SPOKEN: dict[Construction, float] = {framed: 6, pattern: 2}
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 34, framed: 56, spoken: 10}
+CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 18, pattern: 44, framed: 50, spoken: 10}

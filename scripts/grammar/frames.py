@@ -31,7 +31,10 @@ for group in table("frames")["frames"]:
 def _fitting(use: dict[str, Any]) -> list[dict[str, Any]]:
     barred = set(use.get("bars", "").split())
     anybody = use.get("subject", "told") in _PEOPLE
-    return [row for row in FRAMES if barred.isdisjoint(row["bars"]) and (anybody or "subject" not in row["group"])]
+    rows = [row for row in FRAMES if barred.isdisjoint(row["bars"]) and (anybody or "subject" not in row["group"])]
+    if "help" in barred:  # whom one helps does not do it for themselves: Kannst du mir helfen, dich auszuruhen?
+        rows = [row for row in rows if not row["verb"].reflexive and "own " not in str(row["say"])]
+    return rows
 
 
 USES = {place: use | {"frames": _fitting(use)} for place, use in enumerate(_TABLES["use"])}
@@ -88,7 +91,7 @@ def _clause(
     text = "; ".join(map(sampler.one_of, frame["say"]))
     times = Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")  # when, by itself
     clocks = [part for part in times if isinstance(getattr(part, "object", None), m.Clock)]
-    when = "usual" if clocks and when in ("now", "planned", "state") else when
+    when = "usual" if clocks and when in ("now", "planned", "state") else "past" if times and when == "done" else when
     rule = _WHEN[when]
     free = timed and use.get("timed", True) and "time" not in frame["bars"] and not times
     time = sampler.one_of(rule["times"]) if free else ""

@@ -23,7 +23,7 @@ LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
 _WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
 _POOL = 2  # sentences for each that training chooses; as many again are looked through for rare forms
-_LINES = 120  # one of so many is a line of two sentences
+_LINES = 600  # one of so many is a line of two sentences
 _SENTENCES_A_FORM = 8_000  # for each time that training shows a form of a word at least
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
@@ -32,7 +32,6 @@ _NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in
 
 # Where a sentence ends and another starts: not in "am 3. Mai".
 BETWEEN = re.compile(rf"(?i)(?<=[.?!…]) (?!{'|'.join(noun.key for noun in lexicon().select('month'))})")
-_FORMAL = re.compile(r"\b(?:Sie|Ihnen|Ihr\w*)\b")  # which are they and her without a capital
 
 
 def held_out_pairings() -> frozenset[tuple[str, str]]:
@@ -85,21 +84,21 @@ def with_one_gap(sentence: str) -> Iterator[tuple[str, ...]]:
 
 
 def carelessly(pair: SentencePair, random: Random) -> SentencePair:
-    """The pair as people type the German: often without the final mark, then also without commas or capitals.
+    """The pair as people type the German: often without the final mark, then also without commas or the capital.
 
     Three in a hundred sentences end in "…" on both sides. The English is otherwise always written with care.
     """
     point = random.random()
     if point < 0.03:
         return replace(pair, source=pair.source[:-1] + "…", target=pair.target[:-1] + "…")
-    if point > 0.18:
+    if point > 0.16:
         return pair
     commas = random.random() < 0.5 or bool(re.search(r"\d,\d", pair.source))
-    return without_mark(pair, commas=commas, capitals=random.random() >= 0.35)
+    return without_mark(pair, commas=commas, capital=random.random() >= 0.25)
 
 
-def without_mark(pair: SentencePair, *, capitals: bool, commas: bool = True) -> SentencePair:
-    """The pair with a source that lacks its final mark, and perhaps its commas and its capitals, but for Sie's."""
+def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
+    """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
     kept = [place for place, word in enumerate(words(pair.source)[:-1]) if commas or word != ","]
     place_of = {old: new for new, old in enumerate(kept)} | {-1: -1}
     source = pair.source[:-1] if commas else pair.source[:-1].replace(",", "")
@@ -109,9 +108,7 @@ def without_mark(pair: SentencePair, *, capitals: bool, commas: bool = True) -> 
         nodes = [node._replace(head=place_of[node.head]) for node in map(structure[0].__getitem__, kept)]
         german = (node._replace(antecedent=node.antecedent and place_of[node.antecedent]) for node in nodes)
         structure = (tuple(german), structure[1])
-    if not capitals:
-        source = source[0].lower() + source[1:] if _FORMAL.search(source) else source.lower()
-    return replace(pair, source=source, links=links, structure=structure)
+    return replace(pair, source=source if capital else source[0].lower() + source[1:], links=links, structure=structure)
 
 
 def together(first: SentencePair, second: SentencePair) -> SentencePair:
@@ -128,6 +125,17 @@ def together(first: SentencePair, second: SentencePair) -> SentencePair:
     links = (*(first.links or ()), *((i + moved[0], j + moved[1]) for i, j in second.links or ()))
     source, target = f"{first.source} {second.source}", f"{first.target} {second.target}"
     return SentencePair(source, target, links, structure=(trees[0], trees[1]))
+
+
+def addressed(phrase: SentencePair, name: str) -> SentencePair:
+    """The phrase said to somebody: Gute Besserung, Anna!"""
+    texts, trees = [], []
+    for text, tree in zip((phrase.source, phrase.target), phrase.structure or (), strict=True):
+        root = next(place for place, node in enumerate(tree) if node.head == -1)
+        texts.append(f"{text[:-1]}, {name}{text[-1]}")
+        trees.append((*tree[:-1], Node("PUNCT", "punct", root), Node("PROPN", "vocative", root), tree[-1]))
+    links = (*(phrase.links or ()), (len(trees[0]) - 2, len(trees[1]) - 2))
+    return SentencePair(texts[0], texts[1], links, structure=(trees[0], trees[1]))
 
 
 def forms(pair: SentencePair) -> set[tuple[int, str]]:
@@ -234,18 +242,18 @@ class _Corpus:
         fewest, german, english = size // _SENTENCES_A_FORM, {*self.german}, {*self.english_of_other_splits}
         fixed = [*phrases()]
         careless = [phrase for phrase in fixed if phrase.source[-1] != "…"]  # which stands on both sides or on none
-        fixed += [without_mark(phrase, capitals=self.random.random() < 0.5) for phrase in careless]
+        fixed += [without_mark(phrase, capital=self.random.random() < 0.5) for phrase in careless]
         del fixed[size // 4 :]
         pool = self.split((_POOL if fewest else 1) * (size - len(fixed)), self.seen, self.ordinary, references=False)
         if fewest:
-            pool += self.split(len(pool) // 10, self.seen, self.rare(pool, 3 * fewest), references=False)
+            pool += self.split(len(pool) // 10, self.seen, self.rare(pool, 2 * fewest), references=False)
         whole = [pair for pair in pool if pair.source[-1] in ".?!"]
-        lines = [*zip(*(self.random.sample(whole, len(pool) // _LINES) for _ in range(2)), strict=True)]
-        wanting = [(phrase, pair) for phrase in careless for pair in self.random.sample(whole, fewest)]
-        lined = [carelessly(together(*line), self.random) for line in (*lines, *wanting)]
-        pool += filter(_is_short, lined[: len(lines)])
+        lines = zip(*(self.random.sample(whole, len(pool) // _LINES) for _ in range(2)), strict=True)
+        pool += filter(_is_short, (carelessly(together(*line), self.random) for line in lines))
         self.random.shuffle(pool)
-        pairs = chosen([*fixed, *pool, *filter(_is_short, lined[len(lines) :])], size, fewest)
+        spoken = careless * (fewest + 2 if fewest else 0)
+        called = dict.fromkeys(addressed(one, self.seen.copied(self.random.choice("fm")).key) for one in spoken)
+        pairs = chosen([*fixed, *pool, *filter(_is_short, called)], size, fewest)
         self.random.shuffle(pairs)
         self.german = german | {said for pair in pairs for said in sentences(pair.source)}
         self.english_of_other_splits = english | {said for pair in pairs for said in sentences(pair.target)}
