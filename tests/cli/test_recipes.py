@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, Tmt
-from support.data_files import parquet
+from support.command_line import PAIRS, Tmt, settings
+from support.data_files import parquet, stand_in
 
 from transformer_mt.config.toml import load_config
-from transformer_mt.corpus.source import Hub, parse_source
+from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
 
 pytestmark = pytest.mark.slow
 
@@ -19,25 +19,45 @@ SMALLER = (
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub on which every data set is the same few pairs."""
+    stand_in(tmp_path / "hub", PAIRS, monkeypatch)
+
+
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_builds_and_learns_a_batch_by_heart(
     recipe: Path, tmp_path: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("transformer_mt.corpus.clean_corpus.BLOCK", 17)
+    data = tmp_path / "data"
+    data.mkdir()
     for split in ("train", "validation"):
-        (tmp_path / f"{split}.parquet").write_bytes(parquet(PAIRS))
+        (data / f"{split}.parquet").write_bytes(parquet(PAIRS if split == "train" else [("x", "y")]))
     changes = [part for setting in SMALLER for part in ("--set", setting)]
-    outcome = tmt("train", str(recipe), "--data", str(tmp_path), "--check", *changes)
+    outcome = tmt("train", str(recipe), "--data", str(data), "--check", *changes)
     assert outcome.code == 0, outcome.err
     assert "overfitted in" in outcome.out
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_names_a_data_set_of_the_hub(recipe: Path) -> None:
-    source = parse_source(load_config(recipe).data.corpus)
-    assert isinstance(source, Hub)
-    assert source.name.count("/") == 1
+    data = load_config(recipe).data
+    names = [one.corpus for one in (data, *data.mixture)]
+    sources = [parse_source(name) for name in names if name != BUILTIN]
+    assert [isinstance(source, Hub) and source.name.count("/") for source in sources] == [1]
 
 
 def test_one_recipe_streams() -> None:
     assert [recipe.stem for recipe in RECIPES if load_config(recipe).data.streaming] == ["wmt14-base"]
+
+
+def test_everyday_trains_on_the_builtin_corpus_and_the_data_set(tmt: Tmt, tmp_path: Path) -> None:
+    everyday = next(recipe for recipe in RECIPES if recipe.stem == "everyday")
+    outcome = tmt("train", str(everyday), *settings())
+    assert outcome.code == 0, outcome.err
+    name = "sentence-transformers/parallel-sentences-tatoeba:en-de"
+    assert f"tmt: mixture: {len(PAIRS)} of {len(PAIRS)} pairs of {name}; left out: none\n" in outcome.err
+    words = (tmp_path / "runs/everyday/words.tsv").read_text("utf-8").split("\n")
+    assert sum(line.endswith("\tTisch") for line in words) == 1
+    assert tmt("train", str(everyday), *settings()).code == 0  # the same command finds the same run

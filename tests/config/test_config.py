@@ -28,6 +28,12 @@ WRONG_OVERRIDES = {
     "modle.width=128": "unknown key modle; did you mean model?",
     "model.kind=recurent": "model.kind: there is no 'recurent'; did you mean recurrent?",
     "model.kind=3": "model.kind: there is no '3'; choose one of transformer, recurrent",
+    'data.mixture=[{corpus="x", max_word=9}]': (
+        "unknown key data.mixture.0.max_word; did you mean data.mixture.0.max_words?"
+    ),
+    'data.mixture=[{corpus="x", weight=0}]': (
+        "data.mixture.0.weight: input should be greater than 0, not 0; correct the value"
+    ),
     "model.attention.hads=2": "unknown key model.attention.hads; did you mean model.attention.heads?",
     "model.zzz=1": f"unknown key model.zzz; choose one of {MODEL_KEYS}",
     "zzz=1": (
@@ -183,7 +189,9 @@ def test_every_section_is_frozen_and_forbids_unknown_keys(section: type[Section]
 def test_no_value_is_changed_by_dumping_and_loading(
     tmp_path: Path, width: int, dropout: float, corpus: str, betas: tuple[float, float]
 ) -> None:
-    tree = {"model": {"width": width, "dropout": dropout}, "data": {"corpus": corpus}, "optimizer": {"betas": betas}}
+    mixture = ({"corpus": corpus, "weight": width, "remove": ("empty", "copy")}, {"corpus": "x"})
+    data = {"corpus": corpus, "mixture": mixture}
+    tree = {"model": {"width": width, "dropout": dropout}, "data": data, "optimizer": {"betas": betas}}
     config = Config.model_validate(tree)
     assert load_config(write(tmp_path, dump_config(config).encode())) == config
 

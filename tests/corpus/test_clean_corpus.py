@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from support.data_files import csv, load, texts, tsv, write
 
-from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import mapped
 from transformer_mt.corpus.cleaning import Cleaner
-from transformer_mt.corpus.load import load_mixture
 from transformer_mt.corpus.pairs import Fingerprint, SentencePair, pair_hash
 from transformer_mt.corpus.source import absolute, short_name
 
@@ -124,17 +122,6 @@ def test_a_damaged_cache_is_made_anew_with_one_line(
     assert texts(load(corpus), "train") == before
     assert caplog.messages == [f"tmt: {path}: damaged, and made anew"]
     assert path.read_bytes() != damaged
-
-
-def test_a_mixture_is_loaded_with_its_weights_in_the_direction_of_the_corpus(tmp_path: Path, corpus: Path) -> None:
-    other = write(tmp_path / "other.de-en.tsv", tsv(PAIRS[:3]))
-    config = DataConfig(
-        corpus=str(corpus), mixture={str(other): 0.5}, source_language="en", target_language="de", train_split="x"
-    )
-    ((mixed, weight),) = load_mixture(config)
-    assert weight == 0.5
-    assert texts(mixed, "train") == [(target, source) for source, target in PAIRS[:3]]
-    assert list(mixed.splits) == ["train"]  # nothing is cut for a validation that nobody makes
 
 
 def test_paths_of_data_become_absolute_and_give_a_run_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

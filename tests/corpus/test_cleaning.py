@@ -78,6 +78,7 @@ PROBLEMATIC: dict[str, tuple[list[tuple[str, str]], list[int]]] = {
     ),
     "duplicate": ([("a", "b"), ("a", "c"), (" a", "b "), ("b", "a"), ("a", "b")], [2, 4]),
     "overlap": ([("v", "w"), ("t", "u"), ("v", "u"), ("t ", "u")], [0, 1, 3]),
+    "ambiguous": ([("a", "b"), (" a", "c"), ("b", "a"), ("a", "b"), ("b", "c"), ("c", "b")], [1, 3, 4]),
 }
 ELSEWHERE = {"validation": [("v", "w")], "test": [("t", "u"), ("t", "u")]}
 
@@ -97,6 +98,23 @@ def test_every_problem_is_counted_and_left_out_only_where_asked(problem: str) ->
     assert [(example.source, example.target) for example in examples] == [
         tuple(text[:200] for text in texts[index]) for index in hit[:3]
     ]
+
+
+def test_of_a_source_the_first_pair_stays_that_nothing_else_leaves_out() -> None:
+    pairs = [("a", "犬"), ("v", "w"), ("a", "b"), ("a", "c"), ("v", "x"), ("v", "y"), ("v", "x")]
+    kept, report = cleaned(pairs, "script", "duplicate", "overlap", "ambiguous", **ELSEWHERE)
+    assert kept == [("a", "b"), ("v", "x")]
+    assert report.left_out == {"script": 1, "duplicate": 1, "overlap": 1, "ambiguous": 2}
+
+
+def test_one_side_that_is_held_out_is_an_overlap_of_training_only() -> None:
+    splits = {name: [SentencePair(*pair) for pair in ("ax", "by", "cz", "da")] for name in ("train", "test")}
+    splits["test"] = splits["test"][2:]
+    done = clean_splits(splits, DataConfig(remove=("overlap",)), name="x", cut=False, held_out=frozenset("a"))
+    assert [part.report and part.report.found["overlap"] for part in done.values()] == [3, 0]
+    assert done["train"].pairs == [SentencePair(*"by")]
+    assert done["train"].report is not None
+    assert [example.number for example in done["train"].report.examples["overlap"]] == [1, 3, 4]
 
 
 def test_other_splits_only_lose_what_is_empty_or_long() -> None:

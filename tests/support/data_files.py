@@ -5,6 +5,9 @@ import json
 import lzma
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.load import Corpus, load_corpus
@@ -57,6 +60,27 @@ def parquet(pairs: Texts) -> bytes:
     file = io.BytesIO()
     write_table(Table.from_pylist(rows(pairs)), file)
     return file.getvalue()
+
+
+def stand_in(folder: Path, pairs: Texts, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
+    """Put a data set with Tatoeba's columns in place of every one on the hub; returns a list of those asked for."""
+    import datasets
+
+    opened, asked = datasets.load_dataset, []
+
+    def load_dataset(name: str, configuration: str | None = None, **options: object) -> object:
+        if "/" not in name:
+            return opened(name, configuration, **options)
+        asked.append((name, configuration))
+        return opened(str(folder), streaming=options["streaming"], cache_dir=str(folder.with_name("datasets")))
+
+    folder.mkdir()
+    content = [{"english": english, "non_english": german} for german, english in pairs]
+    datasets.Dataset.from_list(content).to_parquet(folder / "train-00000-of-00001.parquet")
+    monkeypatch.setattr("datasets.load_dataset", load_dataset)
+    monkeypatch.setattr("datasets.get_dataset_config_names", lambda name, revision: ["en-de", "en-fr"])
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: SimpleNamespace(sha="c0ffee"))
+    return asked
 
 
 # The name of a file that holds both sides, and how it is made.

@@ -138,13 +138,13 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "
 
 
 def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
-    from transformer_mt.corpus.cleaning import describe
+    from transformer_mt.corpus.cleaning import losses
 
     trainer, corpus = session.trainer, session.corpus
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
-    left_out = [f"{count} {describe(problem, corpus.config)}" for problem, count in corpus.left_out.items()]
+    left_out = [losses(corpus.left_out, corpus.config)] if corpus.left_out else []
     if long := trainer.stream.encoded.too_long:
         left_out.append(f"{long} of train over the token limit")
     if left_out:

@@ -77,39 +77,53 @@ class BuiltinConfig(Section):
 
 
 # What can be wrong with a pair, in the order in which it is looked for; `corpus.cleaning` says what each is.
-Problem = Literal["empty", "long", "ratio", "copy", "control", "script", "duplicate", "overlap"]
+Problem = Literal["empty", "long", "ratio", "copy", "control", "script", "duplicate", "overlap", "ambiguous"]
 
 
-class DataConfig(Section):
-    """The corpus, the direction of translation, and the pairs to keep."""
+class CorpusConfig(Section):
+    """A corpus and the pairs of it to train on."""
 
     corpus: str = "builtin"
     """`builtin`, a hub's `owner/name[:configuration][@revision]`, a folder, a file, or a pair `train.de,train.en`."""
-    mixture: dict[str, Annotated[float, Field(gt=0.0, le=1e6)]] = {}
-    """Further corpora to train on, named as `corpus` is, each with its weight; that of `corpus` is 1."""
-    streaming: bool = False
-    """Read the training data from a table or the hub while training, instead of storing it first."""
-    source_language: str = "auto"
-    """The language to translate from, as the corpus names it; `auto` takes it from file names or columns."""
-    target_language: str = "auto"
-    """The language to translate into, as the corpus names it; `auto` takes it from file names or columns."""
     source_column: str = ""
     """The column of a table with the source: its name, or in TSV its number from 1; empty for the language's."""
     target_column: str = ""
     """The column of a table with the target; empty for the language's."""
     train_split: str = ""
     """The split to train on, as the corpus names it; empty for the one with a usual name."""
-    validation_split: str = ""
-    """The split to validate on; empty for the one with a usual name, and if there is none it is cut from training."""
-    test_split: str = ""
-    """The split to test on; empty for the one with a usual name."""
     remove: tuple[Problem, ...] = ("empty", "long")
     """Problems that remove a pair from training: `empty`, `long`, `ratio`, `copy`, `control`, `script`, `duplicate`,
-    `overlap`. Other splits only lose `empty` and `long` ones. `tmt data` counts them all."""
+    `overlap`, `ambiguous`. Other splits only lose `empty` and `long` ones. `tmt data` counts them all."""
     max_words: Count = 100
     """A pair with more words than this on either side is `long`."""
     max_ratio: Annotated[float, Field(ge=1.0, le=1e3)] = 9.0
     """Pairs whose lengths in words differ by more than this factor count as `ratio`."""
+
+
+class MixedConfig(CorpusConfig):
+    """A further corpus to train on, whose languages are those of `[data]`."""
+
+    corpus: str
+    weight: Annotated[float, Field(gt=0.0, le=1e6)] = 1.0
+    """Pairs of it for each pair of `data.corpus`."""
+
+
+class DataConfig(CorpusConfig):
+    """The corpus, the direction of translation, and the pairs to keep."""
+
+    mixture: tuple[MixedConfig, ...] = ()
+    """Further corpora to train on: tables with `corpus` and, if wanted, `weight` (pairs for each pair of the main
+    corpus), `source_column`, `target_column`, `train_split`, `remove`, `max_words` and `max_ratio` of their own."""
+    streaming: bool = False
+    """Read the training data from a table or the hub while training, instead of storing it first."""
+    source_language: str = "auto"
+    """The language to translate from, as the corpus names it; `auto` takes it from file names or columns."""
+    target_language: str = "auto"
+    """The language to translate into, as the corpus names it; `auto` takes it from file names or columns."""
+    validation_split: str = ""
+    """The split to validate on; empty for the one with a usual name, and if there is none it is cut from training."""
+    test_split: str = ""
+    """The split to test on; empty for the one with a usual name."""
     builtin: BuiltinConfig = BuiltinConfig()
 
 

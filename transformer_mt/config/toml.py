@@ -12,7 +12,7 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from transformer_mt.config.sections import CHOSEN, FORMAT, Config, Section
+from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, Section
 from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
 from transformer_mt.registry import suggest
@@ -112,9 +112,10 @@ def section_lines(section: Section, path: tuple[str, ...]) -> Iterator[str]:
 
 
 def _toml_line(name: str, value: Any) -> str:
-    """A key and its value in one line; a table is written inline, since a heading would end the section."""
-    if isinstance(value, dict):
-        return f"{name} = {{ {', '.join(_toml_line(key, inner) for key, inner in value.items())} }}"
+    """A key and its value; tables of a list are written inline, since a heading would end the section."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        tables = [", ".join(_toml_line(key, inner) for key, inner in table.items()) for table in value]
+        return f"{name} = [{', '.join(f'{{ {table} }}' for table in tables)}]"
     return tomli_w.dumps({name: value}).rstrip("\n")
 
 
@@ -184,8 +185,10 @@ def _problem(error: ErrorDetails, tree: dict[str, Any]) -> str:
 
 def _nearest_key(key: str, valid: Config) -> str:
     """A remedy: the key of the same section, or of any, with the nearest last part; else the keys there are."""
-    keys = [name for name, _ in leaves(valid) if "." in name]  # without `format`, which nobody writes by hand
     parent, _, last = key.rpartition(".")
+    keys = [name for name, _ in leaves(valid) if "." in name]  # without `format`, which nobody writes by hand
+    if parent.startswith("data.mixture."):
+        keys = [name for name, _ in leaves(MixedConfig(corpus=""), f"{parent}.")]
     siblings = [name for name in keys if name.rpartition(".")[0] == parent]
     for candidates in (siblings, keys):
         by_last = {name.rpartition(".")[2]: name for name in reversed(candidates)}

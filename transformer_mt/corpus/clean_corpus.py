@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.cache import cached, temporary_table
-from transformer_mt.corpus.cleaning import OF_THE_WHOLE, PROBLEMS, Cleaner, Mask, SplitReport, describe, usable
+from transformer_mt.corpus.cleaning import OF_THE_WHOLE, PROBLEMS, Cleaner, Mask, SplitReport, losses, usable
 from transformer_mt.corpus.pairs import Fingerprint, Hashes, Pairs, SentencePair
 from transformer_mt.corpus.source import ColumnChoice, SplitSource
 from transformer_mt.errors import InputError
@@ -27,7 +27,7 @@ CUT_SHARE, CUT_AT_MOST = 20, 1_000
 
 BLOCK = 100_000  # enough of every length, and few batches are left over where processes take turns
 
-_VERSION = 4  # of the cached tables and of how pairs are cleaned
+_VERSION = 5  # of the cached tables and of how pairs are cleaned
 _ROWS = 10_000  # of a batch
 
 Splits = Mapping[str, Iterable[SentencePair]]
@@ -82,14 +82,20 @@ def mapped(pairs: Iterable[SentencePair]) -> Pairs:
 
 
 def clean_splits(
-    splits: Splits, config: DataConfig, *, name: str, cut: bool, hold: Hold = list
+    splits: Splits,
+    config: DataConfig,
+    *,
+    name: str,
+    cut: bool,
+    held_out: frozenset[str] = frozenset(),
+    hold: Hold = list,
 ) -> dict[str, CleanSplit]:
     """All splits, cleaned; `hold` says where their pairs lie. Raises `InputError` for a split without any pair left.
 
     With `cut`, a corpus without validation gets one out of its training pairs. The expected script is that of most
-    sentences of the first split.
+    sentences of the first split. A training pair with a `held_out` text is an overlap.
     """
-    cleaners = {split: Cleaner(config, training=split == "train") for split in splits}
+    cleaners = {split: Cleaner(config, training=split == "train", held_out=held_out) for split in splits}
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
     scripts = next(iter(cleaners.values())).main_scripts()
     none = np.zeros(0, np.uint64)
@@ -104,8 +110,8 @@ def clean_splits(
             kept &= ~moved
         report = cleaner.report(int(kept.sum()), moved=int(moved.sum()))
         if not report.kept:
-            why = ", ".join(f"{count} {describe(problem, config)}" for problem, count in report.left_out.items())
-            after = f" after cleaning ({why}); correct the data or change data.remove or data.max_words"
+            remedy = "correct the data or change data.remove or data.max_words"
+            after = f" after cleaning ({losses(report.left_out, config)}); {remedy}"
             raise InputError(f"{name}: no pairs in {split}{after if report.read else '; put sentence pairs into it'}")
         cleaned[split] = CleanSplit(_chosen(pairs, kept, hold), Fingerprint.of(hashes[kept]), report)
         if moved.any():
@@ -131,18 +137,18 @@ def chosen_for_validation(hashes: Hashes, kept: Mask) -> Mask:
 
 
 def cached_splits(
-    key: Sequence[Any], splits: Splits, config: DataConfig, *, name: str, cut: bool
+    key: Sequence[Any], splits: Splits, config: DataConfig, *, name: str, cut: bool, held_out: frozenset[str]
 ) -> dict[str, CleanSplit]:
     """The cleaned splits from the cache, or cleaned now and put there; they are read only when they must be."""
     import pyarrow as pa
 
-    settings = [sorted({*config.remove}), config.max_words, config.max_ratio, cut]
+    settings = [sorted({*config.remove}), config.max_words, config.max_ratio, cut, sorted(held_out)]
     place = f"corpus {json.dumps([_VERSION, key, settings, list(splits)])}"
     schema = pa.schema({"source": pa.string(), "target": pa.string(), "digest": pa.uint32()})
 
     def batches() -> "Iterator[RecordBatch]":
         """One split after the other with the digests of the pairs; all else is metadata."""
-        clean = clean_splits(splits, config, name=name, cut=cut, hold=mapped)
+        clean = clean_splits(splits, config, name=name, cut=cut, held_out=held_out, hold=mapped)
         content = {
             split: (len(part.pairs), part.fingerprint.digest, part.report and asdict(part.report))
             for split, part in clean.items()

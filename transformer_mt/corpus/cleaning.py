@@ -27,7 +27,7 @@ PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 # Left out of validation and test splits too; all else that these hold is for their makers to say.
 ALWAYS_REMOVED: frozenset[Problem] = frozenset(("empty", "long"))
 # Problems that show only when all pairs have been seen.
-OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap"))
+OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap", "ambiguous"))
 _LOG = logging.getLogger(__name__)
 EXAMPLES, _LONGEST_EXAMPLE = 3, 200
 
@@ -55,8 +55,14 @@ def describe(problem: Problem, config: DataConfig) -> str:
         "control": "with control characters",  # or line separators inside a line; they become blanks
         "script": "in another script",  # by most of its letters, than most sentences of this side
         "duplicate": "more than once",
-        "overlap": "also in another split",  # of training pairs only
+        "overlap": "also in another split",  # of training pairs only; in a mixture, if only by one side
+        "ambiguous": "with the source of an earlier pair",
     }[problem]
+
+
+def losses(left_out: Mapping[Problem, int], config: DataConfig) -> str:
+    """How many pairs are left out for each problem, in words."""
+    return ", ".join(f"{count} {describe(problem, config)}" for problem, count in left_out.items())
 
 
 @dataclass(frozen=True)
@@ -108,15 +114,18 @@ def compose(text: str) -> str:
 
 
 class Cleaner:
-    """Looks at the pairs of a split one by one, then at all of them; takes 32 bytes a pair."""
+    """Looks at the pairs of a split one by one, then at all of them; takes 40 bytes a pair.
 
-    def __init__(self, config: DataConfig, *, training: bool) -> None:
-        self._config = config
+    A training pair with a side that is `held_out` is an overlap.
+    """
+
+    def __init__(self, config: DataConfig, *, training: bool, held_out: frozenset[str] = frozenset()) -> None:
+        self._config, self._held_out = config, held_out if training else frozenset[str]()
         self._remove = {problem for problem in config.remove if training or problem in ALWAYS_REMOVED}
         self._read = 0
         self._counts: Counter[Problem] = Counter()
         self._examples: dict[Problem, list[Example]] = {}
-        self._taken = array("Q")  # of each pair taken: its number, its hash, and the script of either side
+        self._taken = array("Q")  # of each pair taken: its number, its hash, its source's, the script of either side
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
         """Yield the pairs that no problem of their own leaves out, with blanks normalised; count aloud if it lasts."""
@@ -133,12 +142,13 @@ class Cleaner:
                     break
             else:
                 scripts = map(_script, (clean.source, clean.target))
-                self._taken.extend((self._read, pair_hash(clean.source, clean.target), *scripts))
+                hashes = pair_hash(clean.source, clean.target), pair_hash(clean.source, "")
+                self._taken.extend((self._read, *hashes, *scripts))
                 yield clean
 
     @property
     def _columns(self) -> Hashes:
-        return np.array(self._taken, np.uint64).reshape(-1, 4).T
+        return np.array(self._taken, np.uint64).reshape(-1, 5).T
 
     @property
     def hashes(self) -> Hashes:
@@ -147,7 +157,7 @@ class Cleaner:
 
     def main_scripts(self) -> list[int]:
         """The script of most sentences, on either side; sentences without letters do not count."""
-        counts = (Counter(scripts[scripts != 0].tolist()) for scripts in self._columns[2:])
+        counts = (Counter(scripts[scripts != 0].tolist()) for scripts in self._columns[3:])
         return [max(count, key=count.__getitem__, default=0) for count in counts]
 
     def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Hashes) -> Mask:
@@ -155,7 +165,7 @@ class Cleaner:
 
         `scripts` are those expected on either side, `elsewhere` the hashes of pairs that must not stand here.
         """
-        numbers, hashes, *sides = self._columns
+        numbers, hashes, sources, *sides = self._columns
         kept = np.ones(len(pairs), dtype=bool)
 
         def look_for(problem: Problem, has_problem: Mask) -> None:
@@ -166,12 +176,19 @@ class Cleaner:
             if problem in self._remove:
                 kept[indices] = False
 
+        def repeated(values: Hashes) -> Mask:
+            """Marks the values that a pair before has which is still kept."""
+            indices = np.flatnonzero(kept)
+            is_repeated = np.ones_like(kept)
+            is_repeated[indices[np.unique(values[indices], return_index=True)[1]]] = False
+            return is_repeated
+
         others = [(side != 0) & (side != script) for side, script in zip(sides, scripts, strict=True)]
         look_for("script", np.any(others, axis=0))
-        is_repeated = np.ones_like(kept)
-        is_repeated[np.unique(hashes, return_index=True)[1]] = False
-        look_for("duplicate", is_repeated)
-        look_for("overlap", np.isin(hashes, elsewhere))
+        look_for("duplicate", repeated(hashes))
+        held_out = [{pair.source, pair.target} & self._held_out != set() for pair in pairs] if self._held_out else False
+        look_for("overlap", np.isin(hashes, elsewhere) | held_out)
+        look_for("ambiguous", repeated(sources))
         return kept
 
     def report(self, kept: int, *, moved: int = 0) -> SplitReport:

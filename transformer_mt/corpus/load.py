@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import CUT_AT_MOST, CleanSplit, StreamedPairs, cached_splits, clean_splits
-from transformer_mt.corpus.cleaning import SplitReport, usable
+from transformer_mt.corpus.cleaning import SplitReport, losses, usable
 from transformer_mt.corpus.data_file import TABLES, DataFile
 from transformer_mt.corpus.pairs import Fingerprint, Pairs, SentencePair
 from transformer_mt.corpus.source import (
@@ -109,17 +109,24 @@ class Corpus:
 
 
 @checked
-def load_corpus(config: DataConfig, *, need: str = "train", cut: bool = True, structure: bool = False) -> Corpus:
+def load_corpus(
+    config: DataConfig,
+    *,
+    need: str = "train",
+    cut: bool = True,
+    structure: bool = False,
+    held_out: frozenset[str] = frozenset(),
+) -> Corpus:
     """The corpus that the configuration names, in one of the forms of `corpus.source`.
 
     Of a folder or a data set, `need` is the split that must be there; a single file or pair is that split. When that
     is `train`, a validation split that is missing is cut from it, unless `cut` forbids. With `structure`, the pairs of
-    the built-in corpus have their dependency trees. Raises `InputError` for a mistake in the data and `MachineError`
-    where the hub or the disk fails.
+    the built-in corpus have their dependency trees. Training pairs with a `held_out` text count as `overlap`. Raises
+    `InputError` for a mistake in the data and `MachineError` where the hub or the disk fails.
     """
     corpus = parse_source(config.corpus)
     if isinstance(corpus, str):
-        return _builtin(config, structure=structure)
+        return _builtin(config, structure=structure, held_out=held_out)
     sources, notes = _open_splits(corpus, config, need)
     columns, direction_notes = choose_columns(config, sources[need])
     notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
@@ -134,7 +141,9 @@ def load_corpus(config: DataConfig, *, need: str = "train", cut: bool = True, st
         beginning = islice(usable(pairs.pop("train"), config), skipped)
         pairs |= {"validation": beginning} if cut else {}
     key = [columns.languages, columns.columns, [source.identity for source in sources.values()], skipped]
-    clean = streamed | cached_splits(key, pairs, config, name=config.corpus, cut=cut and not streamed)
+    clean = streamed | cached_splits(
+        key, pairs, config, name=config.corpus, cut=cut and not streamed, held_out=held_out
+    )
     if cut and "validation" in clean:
         count = len(clean["validation"].pairs)
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
@@ -143,15 +152,22 @@ def load_corpus(config: DataConfig, *, need: str = "train", cut: bool = True, st
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
-def load_mixture(config: DataConfig) -> list[tuple[Corpus, float]]:
+def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]:
     """The further corpora of `data.mixture` with their weights; only their split `train` is meant.
 
-    Their languages are those of the configuration, which must be resolved; their splits and columns have usual names.
+    Their languages are those of the configuration, which must be resolved. The other splits of `main` are held out.
     """
-    return [
-        (load_corpus(config.model_copy(update={**OF_ONE_CORPUS, "corpus": name}), cut=False), weight)
-        for name, weight in config.mixture.items()
-    ]
+    held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]
+    texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
+    mixture = []
+    for mixed in config.mixture:
+        changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight"})
+        corpus = load_corpus(config.model_copy(update=changes), cut=False, held_out=texts)
+        report = corpus.reports["train"]
+        left_out = losses(+Counter(report.left_out), corpus.config) or "none"
+        said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
+        mixture.append((replace(corpus, notes=(*corpus.notes, said)), mixed.weight))
+    return mixture
 
 
 def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
@@ -160,7 +176,7 @@ def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
     return config.model_copy(update={"source_language": source, "target_language": target})
 
 
-def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
+def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -> Corpus:
     direction = choose_direction(config, GERMAN_ENGLISH, name=BUILTIN)
     if set(direction) != set(GERMAN_ENGLISH):
         chosen = f"data.source_language, data.target_language: {' and '.join(direction)}"
@@ -168,7 +184,8 @@ def _builtin(config: DataConfig, *, structure: bool) -> Corpus:
     splits = builtin.builtin_corpus(**config.builtin.model_dump(), structure=structure)
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
-    return Corpus(BUILTIN, direction, clean_splits(splits, config, name=BUILTIN, cut=False), config, has_links=True)
+    clean = clean_splits(splits, config, name=BUILTIN, cut=False, held_out=held_out)
+    return Corpus(BUILTIN, direction, clean, config, has_links=True)
 
 
 def _open_splits(

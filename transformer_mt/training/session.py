@@ -207,7 +207,7 @@ def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[Training
     data = config.data if corpus is None else config.data.model_copy(update={"corpus": corpus.name})
     corpus = corpus or load_corpus(data)
     data = resolved(data, corpus)
-    return TrainingCorpora(corpus, tuple(load_mixture(data))), config.model_copy(update={"data": data})
+    return TrainingCorpora(corpus, tuple(load_mixture(data, corpus))), config.model_copy(update={"data": data})
 
 
 def _lock(run: Run, unless_opened: ExitStack) -> bool:

@@ -1,0 +1,105 @@
+"""Corpora that are mixed into another: their own rules of cleaning, and what they must not show."""
+
+from pathlib import Path
+
+import pytest
+from support.data_files import stand_in, texts, tsv, write
+
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.config.toml import load_config
+from transformer_mt.corpus.builtin import builtin_corpus
+from transformer_mt.corpus.load import load_corpus, load_mixture, resolved
+
+EVERYDAY = Path(__file__).parents[2] / "configs/everyday.toml"
+PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of the test's own."""
+    monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def main(tmp_path: Path) -> Path:
+    """A corpus with a validation and a test split."""
+    (tmp_path / "main").mkdir()
+    for split, pairs in (("train", PAIRS), ("valid", PAIRS[3:5]), ("test", PAIRS[5:6])):
+        write(tmp_path / f"main/{split}.tsv", tsv(pairs))
+    return tmp_path / "main"
+
+
+def mixed(
+    corpus: Path | str, *mixture: dict[str, object], **changes: object
+) -> list[tuple[list[tuple[str, str]], str]]:
+    """The training pairs of each further corpus, and the last remark on it."""
+    options = {"corpus": str(corpus), "mixture": [one | {"corpus": str(one["corpus"])} for one in mixture]} | changes
+    config = DataConfig.model_validate(options, strict=False)
+    found = load_corpus(config)
+    return [(texts(one, "train"), one.notes[-1]) for one, _ in load_mixture(resolved(config, found), found)]
+
+
+def test_a_mixture_is_loaded_with_its_weights_in_the_direction_of_the_corpus(tmp_path: Path, main: Path) -> None:
+    other = write(tmp_path / "other.de-en.tsv", tsv(PAIRS[:3]))
+    changes = f'[{{corpus="{other}", weight=0.5}}, {{corpus="{other}", max_words=3}}]'
+    config = load_config(None, [f"data.corpus={main}", f"data.mixture={changes}", "data.train_split=test"]).data
+    config = config.model_copy(update={"source_language": "en", "target_language": "de"})
+    (first, weight), (_, usual) = load_mixture(config, load_corpus(config))
+    assert (weight, usual) == (0.5, 1.0)
+    assert texts(first, "train") == [(target, source) for source, target in PAIRS[:3]]
+    assert list(first.splits) == ["train"]  # nothing is cut for a validation that nobody makes
+
+
+def test_each_corpus_has_rules_and_columns_of_its_own(tmp_path: Path, main: Path) -> None:
+    long = write(tmp_path / "long.de-en.tsv", tsv([("a b c", "d"), ("a", "b")]))
+    turned = write(tmp_path / "turned.csv", b"one,two\ndog,Hund\ncat,cat\n")
+    options = {"source_column": "two", "target_column": "one", "remove": ["copy"]}
+    found = mixed(main, {"corpus": long, "max_words": 2}, {"corpus": long}, {"corpus": turned} | options, max_words=5)
+    assert [pairs for pairs, _ in found] == [[("a", "b")], [("a b c", "d"), ("a", "b")], [("Hund", "dog")]]
+    assert found[0][1] == f"mixture: 1 of 2 pairs of {long}; left out: 1 over 2 words"
+    assert found[1][1] == f"mixture: 2 of 2 pairs of {long}; left out: none"
+
+
+def test_what_the_corpus_holds_out_is_left_out_by_either_side_where_asked(tmp_path: Path, main: Path) -> None:
+    pairs = [*PAIRS[:2], PAIRS[3], (PAIRS[4][0], "new"), ("neu", PAIRS[5][1]), ("neu", "new")]
+    other = write(tmp_path / "other.de-en.tsv", tsv(pairs))
+    for number in (1, 2):  # the second time from the cache
+        ((found, said), (whole, _)) = mixed(main, {"corpus": other, "remove": ["overlap"]}, {"corpus": other})
+        assert (number, found, whole) == (number, [*PAIRS[:2], ("neu", "new")], pairs)
+        assert said.endswith("; left out: 3 also in another split")
+    write(main / "test.tsv", tsv(PAIRS[:1]))
+    ((found, _),) = mixed(main, {"corpus": other, "remove": ["overlap"]})
+    assert found == [PAIRS[1], *pairs[4:]]
+
+
+def test_the_builtin_corpus_is_mixed_in_without_what_is_held_out(tmp_path: Path) -> None:
+    first, second = builtin_corpus(train=2, validation=1, test=1, structure=False)["train"]
+    write(tmp_path / "own.de-en.tsv", tsv([("neu", "new")]))
+    (tmp_path / "own").mkdir()
+    write(tmp_path / "own/train.de-en.tsv", tsv([("neu", "new")]))
+    write(tmp_path / "own/valid.de-en.tsv", tsv([("x", first.target)]))
+    ((found, _),) = mixed(tmp_path / "own", {"corpus": "builtin", "remove": ["overlap"]}, builtin={"train": 2})
+    assert found == [(second.source, second.target)]
+
+
+def test_the_everyday_configuration_mixes_a_data_set_of_tatoebas_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = builtin_corpus(train=1, validation=1, test=2, structure=False)
+    rows = [
+        ("Wo steckt Nelly?", "Where is Nelly?"),
+        ("Wo steckt Nelly?", "Where can Nelly be?"),
+        (" ".join("abcdefghijklm"), "thirteen"),
+        (" ".join("abcdefghijkl"), "twelve words a b c d e f g"),
+        *((pairs[0].source, "x") for split, pairs in tests.items() if split != "train"),
+        *(("x", pairs[-1].target) for split, pairs in tests.items() if split != "train"),
+        ("Tom", "Tom"),
+    ]
+    asked = stand_in(tmp_path / "hub", rows, monkeypatch)
+    config = load_config(EVERYDAY).data
+    main = load_corpus(config)
+    ((corpus, _),) = load_mixture(resolved(config, main), main)
+    assert texts(corpus, "train") == [rows[0], rows[3]]
+    assert corpus.languages == main.languages == ("de", "en")
+    assert len(main.splits["train"]) == DataConfig().builtin.train
+    assert asked == [("sentence-transformers/parallel-sentences-tatoeba", "en-de")]
