@@ -146,7 +146,7 @@ def test_without_a_network_a_hub_name_fails_at_once(tmt: Tmt, monkeypatch: pytes
     outcome = tmt("train", "--data", "owner/name")
     assert re.fullmatch(
         r"tmt: error: owner/name: no such file or folder, and the hub cannot be reached \(.*\); "
-        "give a file or folder with --data\n",
+        "give a file or folder in its place\n",
         outcome.err,
     )
     assert (outcome.code, outcome.out) == (3, "")

@@ -302,7 +302,7 @@ def test_without_a_network_a_hub_name_ends_in_one_line_at_the_first_try(
     monkeypatch.setattr("time.sleep", sleep)
     message = problem("owner/name")
     assert message.startswith("MachineError owner/name: no such file or folder, and the hub cannot be reached (")
-    assert message.endswith("; give a file or folder with --data")
+    assert message.endswith("; give a file or folder in its place")
     assert capfd.readouterr() == ("", "")
 
 

@@ -257,4 +257,4 @@ def _hub_problems(name: str, failure: str = "loading failed") -> Iterator[None]:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         if "script" in str(error) or "trust_remote_code" in str(error):
             raise InputError(f"{name}: this data set is a program, and tmt runs no remote code; give texts") from None
-        raise MachineError(f"{name}: {failure} ({reason}); give a file or folder with --data") from None
+        raise MachineError(f"{name}: {failure} ({reason}); give a file or folder in its place") from None
