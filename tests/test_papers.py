@@ -7,7 +7,7 @@ import pytest
 from typer.main import get_command
 
 from transformer_mt.cli.app import app
-from transformer_mt.config.sections import Config
+from transformer_mt.config.sections import Config, TrainingConfig
 from transformer_mt.config.toml import load_config
 
 ROOT = Path(__file__).parents[1]
@@ -98,6 +98,11 @@ def test_the_readme_is_short_and_begins_with_the_installation() -> None:
     assert len(lines) <= 220
     commands = [line for line in lines if line.startswith("pip install")]
     assert commands == ["pip install . && tmt train", "pip install '.[test]' && pytest -n 2"]
+
+
+def test_the_readme_knows_how_long_the_built_in_and_the_everyday_training_are() -> None:
+    everyday = load_config(ROOT / "configs/everyday.toml").training.steps
+    assert f"{TrainingConfig().steps:,} steps instead of {everyday:,}" in text_of(README)
 
 
 def test_the_readme_has_every_room_of_the_code_and_every_command() -> None:
