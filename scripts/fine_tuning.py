@@ -52,7 +52,7 @@ def main(
         corpus = json.dumps(str(corpus_of(parent)))
         for name, changes in (
             ("own pairs alone", ()),
-            (f"{old:g} old ones for each", (f"data.mixture=[{{corpus={corpus}, weight={old}}}]",)),
+            (f"{old:g} old ones for each", (f"data.mixture.old={{corpus={corpus}, weight={old}}}",)),
         ):
             run = folder / name.replace(" ", "-")
             fine_tune(parent, folder / "kitchen", run, epochs=epochs, rate=rate, changes=changes)

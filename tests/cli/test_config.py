@@ -5,7 +5,7 @@ import torch
 from support.command_line import Tmt
 
 from transformer_mt.cli.config import choices
-from transformer_mt.config.sections import Config, TransformerConfig
+from transformer_mt.config.sections import Config, MixedConfig, TransformerConfig
 from transformer_mt.config.toml import explanation, leaves, load_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
@@ -46,6 +46,16 @@ def test_a_key_is_explained_with_its_choices(tmt: Tmt) -> None:
     ]
 
 
+def test_a_further_corpus_is_explained_whatever_its_name(tmt: Tmt) -> None:
+    given = ("--set", "data.mixture.old.corpus=builtin")
+    lines = tmt("config", "data.mixture", *given).lines
+    assert lines[0].startswith("Further corpora to train on, each under a name of your choice: ")
+    assert lines[1].startswith('here: {"old": {"corpus": "builtin", ')
+    assert tmt("config", "data.mixture.new.weight", *given).lines == [explanation(MixedConfig, "weight"), "here: 1.0"]
+    printed = tmt("config", *given).lines
+    assert printed[printed.index("[data.mixture.old]") - 1] == f"# {MixedConfig.__doc__}"
+
+
 def test_a_section_is_printed_alone(tmt: Tmt) -> None:
     lines = tmt("config", "schedule", "--set", "schedule.name=cosine").lines
     assert "[schedule]" in lines
@@ -59,6 +69,7 @@ def test_a_section_is_printed_alone(tmt: Tmt) -> None:
         ("model.widht", "did you mean model.width?"),
         ("width", "did you mean model.width?"),
         ("model.width.x", "did you mean model?"),
+        ("data.mixture.old.wieght", "did you mean data.mixture.old.weight?"),
         ("nonsense", "choose one of "),
     ],
 )

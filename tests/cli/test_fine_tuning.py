@@ -39,7 +39,7 @@ def test_the_same_command_continues_and_a_finished_run_stays(trained: str, own: 
 
 
 def test_old_pairs_are_mixed_in_by_weight(trained: str, own: str, data: str, tmt: Tmt) -> None:
-    mixture = f"data.mixture=[{{corpus = {json.dumps(data)}, weight = 0.5}}]"
+    mixture = f"data.mixture.old={{corpus = {json.dumps(data)}, weight = 0.5}}"
     outcome = tmt("train", "--from", trained, "--data", own, "--set", mixture, "--steps", "2", "--run-dir", "mixed")
     assert outcome.code == 0, outcome.err
     assert f"tmt: mixture: 60 of 60 pairs of {Path(data).resolve()}; left out: none\n" in outcome.err

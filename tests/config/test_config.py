@@ -28,11 +28,13 @@ WRONG_OVERRIDES = {
     "modle.width=128": "unknown key modle; did you mean model?",
     "model.kind=recurent": "model.kind: there is no 'recurent'; did you mean recurrent?",
     "model.kind=3": "model.kind: there is no '3'; choose one of transformer, recurrent",
-    'data.mixture=[{corpus="x", max_word=9}]': (
-        "unknown key data.mixture.0.max_word; did you mean data.mixture.0.max_words?"
+    'data.mixture.old={corpus="x", max_word=9}': (
+        "unknown key data.mixture.old.max_word; did you mean data.mixture.old.max_words?"
     ),
-    'data.mixture=[{corpus="x", weight=0}]': (
-        "data.mixture.0.weight: input should be greater than 0, not 0; correct the value"
+    "data.mixture.old=x": "data.mixture.old: input should be an object, not 'x'; correct the value",
+    "data.mixture.old.weight=2": "data.mixture.old.corpus: field required, not {'weight': 2}; correct the value",
+    'data.mixture.old={corpus="x", weight=0}': (
+        "data.mixture.old.weight: input should be greater than 0, not 0; correct the value"
     ),
     "model.attention.hads=2": "unknown key model.attention.hads; did you mean model.attention.heads?",
     "model.zzz=1": f"unknown key model.zzz; choose one of {MODEL_KEYS}",
@@ -189,7 +191,7 @@ def test_every_section_is_frozen_and_forbids_unknown_keys(section: type[Section]
 def test_no_value_is_changed_by_dumping_and_loading(
     tmp_path: Path, width: int, dropout: float, corpus: str, betas: tuple[float, float]
 ) -> None:
-    mixture = ({"corpus": corpus, "weight": width, "remove": ("empty", "copy")}, {"corpus": "x"})
+    mixture = {"first": {"corpus": corpus, "weight": width, "remove": ("empty", "copy")}, "2-nd": {"corpus": "x"}}
     data = {"corpus": corpus, "mixture": mixture}
     tree = {"model": {"width": width, "dropout": dropout}, "data": data, "optimizer": {"betas": betas}}
     config = Config.model_validate(tree)
@@ -207,6 +209,8 @@ def test_differences_name_the_key_the_old_and_the_new_value() -> None:
         ("optimizer.betas", (0.9, 0.98), (0.9, 0.5)),
         ("training.seed", 1, 7),
     ]
+    old, new = (load_config(None, [f'data.mixture.old={{corpus="x", weight={weight}}}']) for weight in (1, 2))
+    assert differences(old, new) == [("data.mixture.old.weight", 1.0, 2.0)]
 
 
 def test_the_nearest_name_is_offered_and_otherwise_all_of_them() -> None:

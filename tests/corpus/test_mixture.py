@@ -9,6 +9,7 @@ from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.load import load_corpus, load_mixture, resolved
+from transformer_mt.errors import InputError, MachineError
 
 EVERYDAY = Path(__file__).parents[2] / "configs/everyday.toml"
 PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
@@ -33,19 +34,20 @@ def mixed(
     corpus: Path | str, *mixture: dict[str, object], **changes: object
 ) -> list[tuple[list[tuple[str, str]], str]]:
     """The training pairs of each further corpus, and the last remark on it."""
-    options = {"corpus": str(corpus), "mixture": [one | {"corpus": str(one["corpus"])} for one in mixture]} | changes
-    config = DataConfig.model_validate(options, strict=False)
+    named = {f"n{number}": one | {"corpus": str(one["corpus"])} for number, one in enumerate(mixture)}
+    config = DataConfig.model_validate({"corpus": str(corpus), "mixture": named} | changes, strict=False)
     found = load_corpus(config)
     return [(texts(one, "train"), one.notes[-1]) for one, _ in load_mixture(resolved(config, found), found)]
 
 
 def test_a_mixture_is_loaded_with_its_weights_in_the_direction_of_the_corpus(tmp_path: Path, main: Path) -> None:
     other = write(tmp_path / "other.de-en.tsv", tsv(PAIRS[:3]))
-    changes = f'[{{corpus="{other}", weight=0.5}}, {{corpus="{other}", max_words=3}}]'
-    config = load_config(None, [f"data.corpus={main}", f"data.mixture={changes}", "data.train_split=test"]).data
+    light, usual = f'data.mixture.light={{corpus="{other}", weight=0.5}}', f"data.mixture.a.corpus={other}"
+    config = load_config(None, [f"data.corpus={main}", light, usual, "data.train_split=test"]).data
     config = config.model_copy(update={"source_language": "en", "target_language": "de"})
-    (first, weight), (_, usual) = load_mixture(config, load_corpus(config))
-    assert (weight, usual) == (0.5, 1.0)
+    loaded = load_mixture(config, load_corpus(config))
+    assert [weight for _, weight in loaded] == [0.5, 1.0]
+    first, _ = loaded[0]
     assert texts(first, "train") == [(target, source) for source, target in PAIRS[:3]]
     assert list(first.splits) == ["train"]  # nothing is cut for a validation that nobody makes
 
@@ -58,6 +60,11 @@ def test_each_corpus_has_rules_and_columns_of_its_own(tmp_path: Path, main: Path
     assert [pairs for pairs, _ in found] == [[("a", "b")], [("a b c", "d"), ("a", "b")], [("Hund", "dog")]]
     assert found[0][1] == f"mixture: 1 of 2 pairs of {long}; left out: 1 over 2 words"
     assert found[1][1] == f"mixture: 2 of 2 pairs of {long}; left out: none"
+
+
+def test_a_mistake_in_a_further_corpus_names_its_key(main: Path) -> None:
+    with pytest.raises(InputError, match=r"^data\.mixture\.n1: nowhere: no such file or folder; "):
+        mixed(main, {"corpus": main}, {"corpus": "nowhere"})
 
 
 def test_what_the_corpus_holds_out_is_left_out_by_either_side_where_asked(tmp_path: Path, main: Path) -> None:
@@ -82,8 +89,9 @@ def test_the_builtin_corpus_is_mixed_in_without_what_is_held_out(tmp_path: Path)
     assert found == [(second.source, second.target)]
 
 
+@pytest.mark.parametrize("from_hub", [True, False])
 def test_the_everyday_configuration_mixes_a_data_set_of_tatoebas_form(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    from_hub: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tests = builtin_corpus(train=1, validation=1, test=2, structure=False)
     rows = [
@@ -96,10 +104,22 @@ def test_the_everyday_configuration_mixes_a_data_set_of_tatoebas_form(
         ("Tom", "Tom"),
     ]
     asked = stand_in(tmp_path / "hub", rows, monkeypatch)
-    config = load_config(EVERYDAY).data
+    assert load_config(EVERYDAY).data.builtin == DataConfig().builtin
+    (file,) = tmp_path.glob("hub/*")
+    changes = [] if from_hub else [f"data.mixture.tatoeba.corpus={file}"]
+    config = load_config(EVERYDAY, ["data.builtin.train=1", *changes]).data
     main = load_corpus(config)
-    ((corpus, _),) = load_mixture(resolved(config, main), main)
+    ((corpus, weight),) = load_mixture(resolved(config, main), main)
     assert texts(corpus, "train") == [rows[0], rows[3]]
     assert corpus.languages == main.languages == ("de", "en")
-    assert len(main.splits["train"]) == DataConfig().builtin.train
-    assert asked == [("sentence-transformers/parallel-sentences-tatoeba", "en-de")]
+    assert weight > 1
+    assert asked == [("sentence-transformers/parallel-sentences-tatoeba", "en-de")] * from_hub
+
+
+def test_without_a_network_the_everyday_configuration_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
+    config = load_config(EVERYDAY, ["data.builtin.train=1"]).data
+    name = "data.mixture.tatoeba: sentence-transformers/parallel-sentences-tatoeba"
+    reason = r"no such file or folder, and the hub cannot be reached \(.*\); give a file or folder in its place"
+    with pytest.raises(MachineError, match=rf"^{name}: {reason}$"):
+        load_mixture(config, load_corpus(config))

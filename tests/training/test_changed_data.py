@@ -162,7 +162,7 @@ def test_another_revision_on_the_hub_is_refused_where_its_pairs_differ(
 
 def test_a_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
     corpus, other = put(tmp_path / "data", "TSV", TEXTS), put(tmp_path / "other", "JSONL", TEXTS[:7])
-    mixture = f'data.mixture=[{{corpus = "{other}", weight = 0.5}}]'
+    mixture = f'data.mixture.other={{corpus = "{other}", weight = 0.5}}'
     begin(tmp_path / "run", corpus, mixture)
     begin(tmp_path / "run", corpus, mixture)
     put(tmp_path / "other", "JSONL", TEXTS[:6])

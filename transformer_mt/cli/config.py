@@ -47,7 +47,7 @@ def explain(key: str, resolved: Config) -> Iterator[str]:
         yield from section_lines(value, tuple(key.split(".")))
         return
     yield explanation(type(section), name)
-    yield f"here: {json.dumps(value, ensure_ascii=False)}"
+    yield f"here: {json.dumps(section.model_dump()[name], ensure_ascii=False)}"
     if variants := choices(key):
         yield "choices:"
         width = max(map(len, variants))

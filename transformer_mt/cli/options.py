@@ -59,7 +59,9 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
     config = load_config(path, overrides or [])
     corpus = absolute(config.data.corpus if data is None else data)
     _require_utf8(corpus, option="--data")
-    mixture = tuple(one.model_copy(update={"corpus": absolute(one.corpus)}) for one in config.data.mixture)
+    mixture = {
+        name: mixed.model_copy(update={"corpus": absolute(mixed.corpus)}) for name, mixed in config.data.mixture.items()
+    }
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
 
 

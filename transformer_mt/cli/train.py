@@ -138,13 +138,13 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "
 
 
 def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
-    from transformer_mt.corpus.cleaning import losses
+    from transformer_mt.corpus.cleaning import describe_all
 
     trainer, corpus = session.trainer, session.corpus
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
-    left_out = [losses(corpus.left_out, corpus.config)] if corpus.left_out else []
+    left_out = [describe_all(corpus.left_out, corpus.config)] if corpus.left_out else []
     if long := trainer.stream.encoded.too_long:
         left_out.append(f"{long} of train over the token limit")
     if left_out:

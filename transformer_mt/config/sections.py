@@ -28,6 +28,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves every weight by about as much
 Head = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
+Name = Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$")]  # a part of a key, as TOML has it without quotes
 
 
 class Section(BaseModel):
@@ -111,9 +112,9 @@ class MixedConfig(CorpusConfig):
 class DataConfig(CorpusConfig):
     """The corpus, the direction of translation, and the pairs to keep."""
 
-    mixture: tuple[MixedConfig, ...] = ()
-    """Further corpora to train on: tables with `corpus` and, if wanted, `weight` (pairs for each pair of the main
-    corpus), `source_column`, `target_column`, `train_split`, `remove`, `max_words` and `max_ratio` of their own."""
+    mixture: dict[Name, MixedConfig] = {}
+    """Further corpora to train on, each under a name of your choice: `data.mixture.NAME.corpus`, and if wanted its own
+    `weight`, `source_column`, `target_column`, `train_split`, `remove`, `max_words` and `max_ratio`."""
     streaming: bool = False
     """Read the training data from a table or the hub while training, instead of storing it first."""
     source_language: str = "auto"

@@ -55,10 +55,10 @@ def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
     return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
 
 
-def leaves(section: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(section: Section | dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every key of a section and of the sections inside it, written with dots, and its value."""
-    for name, value in section:
-        if isinstance(value, Section):
+    for name, value in dict(section).items():
+        if isinstance(value, Section | dict) and value:
             yield from leaves(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
@@ -69,7 +69,10 @@ def find_key(key: str, config: Config) -> tuple[Section, str]:
     section: Any = config
     *path, name = key.split(".")
     for part in path:
-        section = getattr(section, part, None)
+        if isinstance(section, dict):  # of sections, whose names are free
+            section = section.get(part, MixedConfig(corpus=""))
+        else:
+            section = getattr(section, part, None)
     if not isinstance(section, Section) or name not in type(section).model_fields:
         raise InputError(f"{key}: there is no such key; {_nearest_key(key, config)}")
     return section, name
@@ -99,24 +102,18 @@ def _values(annotation: Any, metadata: Iterable[Any]) -> str:
     return " and ".join(bounds)
 
 
-def section_lines(section: Section, path: tuple[str, ...]) -> Iterator[str]:
+def section_lines(section: Section | dict[str, Any], path: tuple[str, ...]) -> Iterator[str]:
     """The keys of the section at a path with their sentences, then the sections inside it, each under its heading."""
-    if path:
-        yield from ("", *_comment(str(type(section).__doc__)), f"[{'.'.join(path)}]")
-    inner = {name: value for name, value in section if isinstance(value, Section)}
-    for name, value in section.model_dump(mode="json", exclude=set(inner)).items():
-        yield from _comment(explanation(type(section), name))
-        yield _toml_line(name, value)
+    inner = {name: value for name, value in dict(section).items() if isinstance(value, Section | dict) and value}
+    if isinstance(section, Section):
+        if path:
+            yield from ("", *_comment(str(type(section).__doc__)), f"[{'.'.join(path)}]")
+        for name, value in section.model_dump(mode="json", exclude=set(inner)).items():
+            yield from _comment(explanation(type(section), name))
+            # An empty table is written inline, since a heading would end the section.
+            yield f"{name} = {{}}" if value == {} else tomli_w.dumps({name: value}).rstrip("\n")
     for name, value in inner.items():
         yield from section_lines(value, (*path, name))
-
-
-def _toml_line(name: str, value: Any) -> str:
-    """A key and its value; tables of a list are written inline, since a heading would end the section."""
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        tables = [", ".join(_toml_line(key, inner) for key, inner in table.items()) for table in value]
-        return f"{name} = [{', '.join(f'{{ {table} }}' for table in tables)}]"
-    return tomli_w.dumps({name: value}).rstrip("\n")
 
 
 def _comment(text: str) -> list[str]:
@@ -187,7 +184,7 @@ def _nearest_key(key: str, valid: Config) -> str:
     """A remedy: the key of the same section, or of any, with the nearest last part; else the keys there are."""
     parent, _, last = key.rpartition(".")
     keys = [name for name, _ in leaves(valid) if "." in name]  # without `format`, which nobody writes by hand
-    if parent.startswith("data.mixture."):
+    if parent.rpartition(".")[0] == "data.mixture":
         keys = [name for name, _ in leaves(MixedConfig(corpus=""), f"{parent}.")]
     siblings = [name for name in keys if name.rpartition(".")[0] == parent]
     for candidates in (siblings, keys):

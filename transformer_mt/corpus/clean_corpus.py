@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.cache import cached, temporary_table
-from transformer_mt.corpus.cleaning import OF_THE_WHOLE, PROBLEMS, Cleaner, Mask, SplitReport, losses, usable
+from transformer_mt.corpus.cleaning import OF_THE_WHOLE, PROBLEMS, Cleaner, Mask, SplitReport, describe_all, usable
 from transformer_mt.corpus.pairs import Fingerprint, Hashes, Pairs, SentencePair
 from transformer_mt.corpus.source import ColumnChoice, SplitSource
 from transformer_mt.errors import InputError
@@ -111,7 +111,7 @@ def clean_splits(
         report = cleaner.report(int(kept.sum()), moved=int(moved.sum()))
         if not report.kept:
             remedy = "correct the data or change data.remove or data.max_words"
-            after = f" after cleaning ({losses(report.left_out, config)}); {remedy}"
+            after = f" after cleaning ({describe_all(report.left_out, config)}); {remedy}"
             raise InputError(f"{name}: no pairs in {split}{after if report.read else '; put sentence pairs into it'}")
         cleaned[split] = CleanSplit(_chosen(pairs, kept, hold), Fingerprint.of(hashes[kept]), report)
         if moved.any():

@@ -60,7 +60,7 @@ def describe(problem: Problem, config: DataConfig) -> str:
     }[problem]
 
 
-def losses(left_out: Mapping[Problem, int], config: DataConfig) -> str:
+def describe_all(left_out: Mapping[Problem, int], config: DataConfig) -> str:
     """How many pairs are left out for each problem, in words."""
     return ", ".join(f"{count} {describe(problem, config)}" for problem, count in left_out.items())
 

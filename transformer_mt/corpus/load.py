@@ -10,7 +10,7 @@ from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import CUT_AT_MOST, CleanSplit, StreamedPairs, cached_splits, clean_splits
-from transformer_mt.corpus.cleaning import SplitReport, losses, usable
+from transformer_mt.corpus.cleaning import SplitReport, describe_all, usable
 from transformer_mt.corpus.data_file import TABLES, DataFile
 from transformer_mt.corpus.pairs import Fingerprint, Pairs, SentencePair
 from transformer_mt.corpus.source import (
@@ -25,7 +25,7 @@ from transformer_mt.corpus.source import (
 )
 from transformer_mt.corpus.tables import open_hub, table_file
 from transformer_mt.corpus.text import ParallelText, TabSeparated
-from transformer_mt.errors import InputError, checked
+from transformer_mt.errors import InputError, TmtError, checked
 from transformer_mt.registry import lookup
 
 # How a file that holds both sides is opened, by its form.
@@ -156,15 +156,19 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
     """The further corpora of `data.mixture` with their weights; only their split `train` is meant.
 
     Their languages are those of the configuration, which must be resolved. The other splits of `main` are held out.
+    Errors name the key.
     """
     held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]
     texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
     mixture = []
-    for mixed in config.mixture:
+    for name, mixed in config.mixture.items():
         changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight"})
-        corpus = load_corpus(config.model_copy(update=changes), cut=False, held_out=texts)
+        try:
+            corpus = load_corpus(config.model_copy(update=changes), cut=False, held_out=texts)
+        except TmtError as error:
+            raise type(error)(f"data.mixture.{name}: {error}") from None
         report = corpus.reports["train"]
-        left_out = losses(+Counter(report.left_out), corpus.config) or "none"
+        left_out = describe_all(+Counter(report.left_out), corpus.config) or "none"
         said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
         mixture.append((replace(corpus, notes=(*corpus.notes, said)), mixed.weight))
     return mixture
