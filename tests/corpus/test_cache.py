@@ -95,12 +95,16 @@ def test_files_of_killed_processes_are_deleted_and_those_of_others_stay(folder: 
     os.mkfifo(folder / "pipe.part")
     left = folder / "left.part"
     left.write_bytes(b"x")
+    new = folder / "new.part"  # of a process that has not locked it yet
+    new.touch()
+    (folder / "gone.part").symlink_to("nowhere")
     with temporary_file(folder) as file:
         file.write(b"y")
         file.flush()
         assert not left.exists()
         cached("key", SCHEMA, batches(3), numbers)
         assert Path(file.name).exists()
+    assert new.exists()
     assert {path.suffix for path in folder.iterdir()} == {".arrow", ".lock", ".part"}
     assert not Path(file.name).exists()
 
@@ -115,6 +119,15 @@ def test_without_locks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for at_hand in (batches(3), never()):
         assert cached("key", SCHEMA, at_hand, numbers) == [3]
     assert (folder / "left.part").exists()
+
+
+def test_without_a_setting_the_folder_is_the_users_for_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMT_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for value, folder in (("", "home/.cache"), (str(tmp_path / "caches"), "caches")):
+        monkeypatch.setenv("XDG_CACHE_HOME", value)
+        cached("key", SCHEMA, batches(3), numbers)
+        assert list((tmp_path / folder / "tmt").glob("*.arrow"))
 
 
 @pytest.mark.parametrize("value", ["~no-such-person/cache", ""])

@@ -47,10 +47,11 @@ def cache_folder() -> Iterator[Path]:
 def temporary_file(folder: Path) -> Iterator[IO[bytes]]:
     """A new file in the cache folder, deleted at the end unless it was renamed; so are those of killed processes."""
     for path in folder.glob("*.part"):
-        if path.is_file() and path.stat().st_size:  # an empty one may not be locked yet
-            with suppress(ImportError, OSError), path.open("rb") as left:
-                _lock(left)
-                path.unlink()
+        with suppress(ImportError, OSError):
+            if path.stat().st_size:  # an empty one may not be locked yet
+                with path.open("rb") as left:
+                    _lock(left)
+                    path.unlink()
     name = folder / f"{secrets.token_hex(8)}.part"
     try:
         with name.open("x+b") as file:
