@@ -46,6 +46,12 @@ def test_a_key_is_explained_with_its_choices(tmt: Tmt) -> None:
     ]
 
 
+def test_the_paths_of_all_corpora_become_absolute(tmt: Tmt, workplace: Path) -> None:
+    (workplace / "own.tsv").touch()
+    lines = tmt("config", "--data", "own.tsv", "--set", "data.mixture.old.corpus=own.tsv").lines
+    assert lines.count(f'corpus = "{workplace.resolve()}/own.tsv"') == 2
+
+
 def test_a_further_corpus_is_explained_whatever_its_name(tmt: Tmt) -> None:
     given = ("--set", "data.mixture.old.corpus=builtin")
     lines = tmt("config", "data.mixture", *given).lines

@@ -43,7 +43,7 @@ def test_a_recipe_builds_and_learns_a_batch_by_heart(
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_names_a_data_set_of_the_hub(recipe: Path) -> None:
     data = load_config(recipe).data
-    names = [one.corpus for one in (data, *data.mixture)]
+    names = [one.corpus for one in (data, *data.mixture.values())]
     sources = [parse_source(name) for name in names if name != BUILTIN]
     assert [isinstance(source, Hub) and source.name.count("/") for source in sources] == [1]
 

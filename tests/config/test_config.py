@@ -31,6 +31,9 @@ WRONG_OVERRIDES = {
     'data.mixture.old={corpus="x", max_word=9}': (
         "unknown key data.mixture.old.max_word; did you mean data.mixture.old.max_words?"
     ),
+    'data.mixture={"a b"={corpus="x"}}': (
+        "data.mixture.a b.[key]: string should match pattern '^[A-Za-z0-9_-]+$', not 'a b'; correct the value"
+    ),
     "data.mixture.old=x": "data.mixture.old: input should be an object, not 'x'; correct the value",
     "data.mixture.old.weight=2": "data.mixture.old.corpus: field required, not {'weight': 2}; correct the value",
     'data.mixture.old={corpus="x", weight=0}': (

@@ -99,8 +99,10 @@ def test_a_stream_of_nothing_is_one_line(tmp_path: Path) -> None:
 
 def test_what_takes_the_whole_corpus_cannot_be_left_out_of_a_stream(tmp_path: Path) -> None:
     write(tmp_path / "train.tsv", b"a\tb\n")
-    with pytest.raises(InputError, match=r"^data\.remove: duplicate, overlap can only be told of a whole corpus; "):
-        load(tmp_path, streaming=True, remove=("empty", "duplicate", "overlap"))
+    with pytest.raises(
+        InputError, match=r"^data\.remove: ambiguous, duplicate, overlap can only be told of a whole corpus; "
+    ):
+        load(tmp_path, streaming=True, remove=("empty", "duplicate", "overlap", "ambiguous"))
 
 
 def test_a_process_that_leaves_a_stream_half_read_ends_as_any_other(tmp_path: Path) -> None:
