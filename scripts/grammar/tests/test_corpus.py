@@ -24,6 +24,7 @@ from grammar.sampler import Sampler
 from grammar.splits import (
     LONGEST,
     LONGEST_IN_TRAINING,
+    addressed,
     carelessly,
     chosen,
     forms,
@@ -621,6 +622,22 @@ def test_a_pair_without_its_mark_keeps_everything_else() -> None:
     assert made.structure is not None
     assert pair.structure is not None
     assert made.structure == (pair.structure[0][:-1], pair.structure[1])
+
+
+def test_a_phrase_is_said_to_somebody() -> None:
+    phrase = next(phrase for phrase in phrases() if phrase.source == "Guten Morgen!")
+    made = addressed(phrase, "Anna")
+    assert (made.source, made.target) == ("Guten Morgen, Anna!", "Good morning, Anna!")
+    assert made.links == (*(phrase.links or ()), (3, 3))
+    assert made.structure is not None
+    for tree in made.structure:
+        assert [(node.relation, node.head) for node in tree[2:]] == [("punct", 1), ("vocative", 1), ("punct", 1)]
+
+
+def test_training_says_its_phrases_to_people(large: Corpus) -> None:
+    said = {phrase.source[:-1] for phrase in phrases()}
+    called = [pair for pair in large["train"] if pair.source.rpartition(", ")[0] in said]
+    assert len(called) > 20
 
 
 # ---- vocabulary
