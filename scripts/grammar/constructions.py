@@ -223,4 +223,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 _SPOKEN: dict[Construction, float] = {framed: 6, pattern: 2}
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 18, pattern: 44, framed: 50, spoken: 10}
+CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 24, framed: 34, spoken: 8}

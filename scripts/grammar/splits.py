@@ -151,8 +151,8 @@ def forms(pair: SentencePair) -> set[tuple[int, str]]:
 def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[SentencePair]:
     """So many pairs of the pool, in which every form of an ordinary word stands at least `fewest` times.
 
-    Pairs with rarer forms are left out. Those with the rarest come first, each that has a form still shown too rarely:
-    fewer than `fewest` times, and then three times that. The pool's others follow in their order.
+    Pairs with rarer forms are left out. Those with the rarest come first, each that has a form still wanted; the pool's
+    others follow in their order.
     """
     rows = [(pair, forms(pair)) for pair in pool]
     count, left = Counter[tuple[int, str]](), 0
@@ -161,11 +161,10 @@ def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[Sentenc
         rows = [row for row in rows if all(count[form] >= fewest for form in row[1])]
     shown, taken = Counter[tuple[int, str]](), dict[int, SentencePair]()
     rarest = sorted(range(left), key=lambda place: min(map(count.__getitem__, rows[place][1]), default=0))
-    for times in (fewest, 3 * fewest):
-        for place in rarest:
-            if place not in taken and any(shown[form] < times for form in rows[place][1]):
-                taken[place] = rows[place][0]
-                shown.update(rows[place][1])
+    for place in rarest:
+        if any(shown[form] < fewest for form in rows[place][1]):
+            taken[place] = rows[place][0]
+            shown.update(rows[place][1])
     return [*taken.values(), *(pair for place, (pair, _) in enumerate(rows) if place not in taken)][:size]
 
 
