@@ -103,7 +103,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "perfect of wollen": (0, r"\bgewollt\b", "Sie hat Tee gewollt."),
     "a film of many hours": (
         0,
-        r"^(?!Das\b).*\bdauer\w+ (?:\w+ )*(?:\w+zehn|\w+zig|dreißig|zehn|elf|zwölf|hundert) (?:Stunden|Wochen)\b",
+        r"^(?!Das\b|.*\b(?:Fahrt|Flug|Reise)\b).*\bdauer\w+ (?:\w+ )*(?:\w+zehn|\w+zig|dreißig|zehn|elf|zwölf|hundert) (?:Stunden|Wochen)\b",
         "Die Party dauert sechzig Stunden.",
     ),
     "not sure of oneself": (
@@ -167,9 +167,9 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"\bthat [^,]*, (?:if|because)\b",
         "I said that I would come, if I had time.",
     ),
-    "a before a vowel": (1, r"(?i)\ba (?=[aeiou])(?!uni|use|eu|one\b)", "I have a apple."),
+    "a before a vowel": (1, r"(?i)\ba (?=[aeiou])(?!uni|use|eu|usb|one\b)", "I have a apple."),
     "an before a consonant": (1, r"(?i)\ban (?![aeiou])(?!hour|honest)", "I have an dog."),
-    "an before a spoken consonant": (1, r"(?i)\ban (?:uni|use|eu)", "I have an uniform."),
+    "an before a spoken consonant": (1, r"(?i)\ban (?:uni|use|eu|usb)", "I have an uniform."),
     "doubled English word": (
         1,
         r"(?i)\b(?!(?:her|that|had|you|left|on|in) )(\w+) \1\b",
