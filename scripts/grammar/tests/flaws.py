@@ -103,7 +103,8 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "perfect of wollen": (0, r"\bgewollt\b", "Sie hat Tee gewollt."),
     "a film of many hours": (
         0,
-        r"^(?!Das\b|.*\b(?:Fahrt|Flug|Reise)\b).*\bdauer\w+ (?:\w+ )*(?:\w+zehn|\w+zig|dreißig|zehn|elf|zwölf|hundert) (?:Stunden|Wochen)\b",
+        r"^(?!Das\b|.*\b(?:Fahrt|Flug|Reise)\b)"
+        r".*\bdauer\w+ (?:\w+ )*(?:\w+zehn|\w+zig|dreißig|zehn|elf|zwölf|hundert) (?:Stunden|Wochen)\b",
         "Die Party dauert sechzig Stunden.",
     ),
     "not sure of oneself": (
