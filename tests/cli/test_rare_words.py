@@ -28,6 +28,8 @@ def test_a_line_without_capitals_is_translated_like_one_with_them(trained: str, 
     typed = json.loads(translate(tmt, trained, KNOWN.lower(), "--json", "--quiet")[0])
     assert KNOWN.lower() != KNOWN
     assert [typed[key] for key in ("source", "score")] == [KNOWN.lower(), careful["score"]]
+    others = [translate(tmt, trained, text, "--alternatives", "--quiet") for text in (KNOWN, KNOWN.lower())]
+    assert others[0] == others[1]
 
 
 def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tmt: Tmt) -> None:
