@@ -23,7 +23,7 @@ LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
 _WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
 _POOL = 2  # sentences for each that training chooses; as many again are looked through for rare forms
-_LINES = 600  # one of so many is a line of two sentences
+_LINES = 600  # sentences for each line of two
 _SENTENCES_A_FORM = 8_000  # for each time that training shows a form of a word at least
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
@@ -149,7 +149,7 @@ def forms(pair: SentencePair) -> set[tuple[int, str]]:
 
 
 def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[SentencePair]:
-    """So many pairs of the pool, in which every form of an ordinary word stands at least `fewest` times.
+    """Pairs of the pool, `size` at most, in which every form of an ordinary word stands at least `fewest` times.
 
     Pairs with rarer forms are left out. Those with the rarest come first, each that has a form still wanted; the pool's
     others follow in their order.

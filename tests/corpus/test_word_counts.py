@@ -45,8 +45,10 @@ def test_a_word_is_known_in_any_casing() -> None:
 
 def test_a_text_without_capitals_gets_those_that_training_hardly_ever_left_out() -> None:
     texts = ["Du hast den Satz, Anna.", "hast du eine E-Mail? Hast du ihn?", *["Ein Satz. Komm!"] * 40, "komm", "komm"]
+    texts += ["Die Straße, die Übung"]
     known = count_words([SentencePair(text, "a") for text in texts]).seen()
     assert known.with_capitals("du hast den satz, anna, und die e-mail") == "du hast den Satz, Anna, und die E-Mail"
+    assert known.with_capitals("auf der straße, die u\u0308bung") == "auf der Straße, die Übung"
     assert known.with_capitals("komm, hast du das wort?") == "komm, hast du das wort?"  # one is written both ways
     assert known.with_capitals("Du hast den satz") == "Du hast den satz"  # typed with care
     assert SeenWords({}, complete=True).with_capitals("satz") == "satz"

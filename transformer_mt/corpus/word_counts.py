@@ -78,7 +78,7 @@ class SeenWords:
         """A text that was typed without any capitals, with those of its words: diesen Satz for diesen satz."""
         if text != text.lower():
             return text
-        return _WORD.sub(lambda match: self.capitals.get(match[0], match[0]), text)
+        return _WORD.sub(lambda match: self.capitals.get(match[0].casefold(), match[0]), compose(text))
 
     def counts(self, text: str) -> dict[str, int]:
         """The words of a source sentence, each once, in their order, with how often training showed them."""
