@@ -61,7 +61,7 @@ def test_missing_device_is_one_line(name: str) -> None:
 
 @pytest.mark.parametrize("fast", [False, True])
 def test_auto_precision_follows_the_processor(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": fast})
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": fast})
     assert choose_precision("auto", CPU) == (torch.bfloat16 if fast else torch.float32)
     assert choose_precision("float32", CPU) == torch.float32
     assert choose_precision("bfloat16", CPU) == torch.bfloat16
@@ -91,7 +91,7 @@ def test_auto_precision_on_cuda_is_what_there_are_matrix_units_for(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *_, **__: True)  # so torch says where it is emulated
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
     assert choose_precision("auto", torch.device("cuda")) == expected
     assert choose_precision("auto", torch.device("mps")) == torch.float32
 

@@ -67,15 +67,15 @@ def _free_memory(device: torch.device) -> int | None:
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
     """The number format of that name; `auto` takes bfloat16 where the processor multiplies it faster than float32.
 
-    These have matrix units for it: Nvidia since Ampere, Intel with AMX; elsewhere it is emulated or gains less than the
-    conversions cost. Nvidia's Volta and Turing have them for float16, which needs loss scaling.
+    These have instructions for it: Nvidia since Ampere, AMD since Zen 4, Intel with AMX; elsewhere it is emulated.
+    Nvidia's Volta and Turing have them for float16, which needs loss scaling.
     """
     if name != "auto":
         return lookup(PRECISIONS, name, key="training.precision")
     if device.type == "cuda":
         capability = torch.cuda.get_device_capability(device)
         return torch.bfloat16 if capability >= (8, 0) else torch.float16 if capability >= (7, 0) else torch.float32
-    fast = device.type == "cpu" and torch.cpu.get_capabilities().get("amx_bf16", False)
+    fast = device.type == "cpu" and torch.cpu.get_capabilities().get("avx512_bf16", False)
     return torch.bfloat16 if fast else torch.float32
 
 
