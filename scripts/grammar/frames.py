@@ -97,12 +97,16 @@ def _clause(
     time = sampler.one_of(rule["times"]) if free else ""
     time = time if set(time.split()).isdisjoint(text.replace(";", "").split()) else ""  # morgen früh früh
     usual = when != "often" or time or times
-    said = [item for item in ("A", text, time, sampler.one_of(rule["say"]) if usual else "") if item]
+    also = sampler.one_of(rule.get("also", [""])) if sampler.chance(use.get("also", 0)) else ""
+    time = "" if also and when == "state" else time  # immer noch, noch
+    said = [item for item in ("A", text, time, also, sampler.one_of(rule["say"]) if usual else "") if item]
     node = reader.clause("; ".join(said))
     command = use.get("form") == "command"
     node.please = (command and sampler.addressee == "Sie") or sampler.chance(use.get("please", 0))
     negated = not time and not node.please and "negated" not in frame["bars"] and sampler.chance(use.get("negated", 0))
     node.negated |= negated and bears_negation(node, when)
+    if (node.negated or node.tense in ("müssen", "musste")) and not also and sampler.chance(2 * use.get("also", 0)):
+        node.adverbials.insert(0, m.Adverbial(sampler.words.adverbs["sentence"]["leider"]))
     return node, when
 
 
