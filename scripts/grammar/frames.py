@@ -12,6 +12,8 @@ _TABLES = table("uses")
 _WHEN: dict[str, dict[str, Any]] = _TABLES["when"]
 _PEOPLE = ("told", "asked", "others", "third", "we")
 _OF_STATES = frozenset(("command", "zu", "habit"))  # which states do without
+_OF_ACCIDENTS = frozenset(("command", "zu", "habit", "planned", "modal", "now"))
+_ACCIDENTS = frozenset(map(str.strip, _TABLES["accidents"]["verbs"].split(",")))
 
 # A row with its verb for each verb phrase of a group, and for each alternative of the item that has the most.
 FRAMES: list[dict[str, Any]] = []
@@ -25,6 +27,7 @@ for group in table("frames")["frames"]:
             verb = next((lexicon().verbs[option] for option in options if option in lexicon().verbs), None)
             assert verb, f"no verb in {text!r}"
             bars = {*group.get("without", "").split(), *(_OF_STATES if verb.aspect == "state" else ())}
+            bars |= _OF_ACCIDENTS if verb.key in _ACCIDENTS else set()
             FRAMES.append({"say": said, "group": group, "verb": verb, "bars": bars})
 
 
