@@ -13,7 +13,9 @@ from grammar.sampler import WEIGHTS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
-PATTERNS, DESCRIBED = table("patterns")["pattern"], table("patterns")["described"]
+# A pattern is in the list as often as it has six things to say.
+PATTERNS = [{**row} for row in table("patterns")["pattern"] for _ in range(1 + len(row["say"]) // 6)]
+DESCRIBED = table("patterns")["described"]
 
 
 # ---- rows of constructions.toml
