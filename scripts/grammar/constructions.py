@@ -223,6 +223,6 @@ def _cast(options: str | list[str]) -> list[str]:
     return _cast(SCENES["casts"][options[1:]]) if options.startswith("@") else [options]
 
 
-_SPOKEN: dict[Construction, float] = {framed: 6, pattern: 2}
+_SPOKEN: dict[Construction, float] = {framed: 3, pattern: 4}
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 24, framed: 34, spoken: 8}
+CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 24, framed: 34, spoken: 6}

@@ -11,9 +11,8 @@ from grammar.sampler import Sampler
 _TABLES = table("uses")
 _WHEN: dict[str, dict[str, Any]] = _TABLES["when"]
 _PEOPLE = ("told", "asked", "others", "third", "we")
-_OF_STATES = frozenset(("command", "zu", "habit"))  # which states do without
-_OF_ACCIDENTS = frozenset(("command", "zu", "habit", "planned", "modal", "now"))
-_ACCIDENTS = frozenset(map(str.strip, _TABLES["accidents"]["verbs"].split(",")))
+_WITHOUT = {"state": {"command", "zu", "habit"}, "accident": {"command", "zu", "habit", "planned", "modal"}}
+_ACCIDENTS, _HELPED = (frozenset(map(str.strip, _TABLES[name]["verbs"].split(","))) for name in ("accidents", "helped"))
 
 # A row with its verb for each verb phrase of a group, and for each alternative of the item that has the most.
 FRAMES: list[dict[str, Any]] = []
@@ -24,20 +23,17 @@ for group in table("frames")["frames"]:
         for chosen in most:
             said = [[chosen] if item is most else item for item in items]
             options = [option for item in said for option in item]
-            verb = next((lexicon().verbs[option] for option in options if option in lexicon().verbs), None)
-            assert verb, f"no verb in {text!r}"
-            bars = {*group.get("without", "").split(), *(_OF_STATES if verb.aspect == "state" else ())}
-            bars |= _OF_ACCIDENTS if verb.key in _ACCIDENTS else set()
-            FRAMES.append({"say": said, "group": group, "verb": verb, "bars": bars})
+            verb = next(lexicon().verbs[option] for option in options if option in lexicon().verbs)
+            aspect = "accident" if verb.key in _ACCIDENTS else verb.aspect
+            bars = {*group.get("without", "").split(), *_WITHOUT.get(aspect, ())}
+            bars |= set() if verb.key in _HELPED and "own " not in text else {"help"}
+            FRAMES.append({"say": said, "group": group, "verb": verb, "aspect": aspect, "bars": bars})
 
 
 def _fitting(use: dict[str, Any]) -> list[dict[str, Any]]:
     barred = set(use.get("bars", "").split())
     anybody = use.get("subject", "told") in _PEOPLE
-    rows = [row for row in FRAMES if barred.isdisjoint(row["bars"]) and (anybody or "subject" not in row["group"])]
-    if "help" in barred:  # whom one helps does not do it for themselves: Kannst du mir helfen, dich auszuruhen?
-        rows = [row for row in rows if not row["verb"].reflexive and "own " not in str(row["say"])]
-    return rows
+    return [row for row in FRAMES if barred.isdisjoint(row["bars"]) and (anybody or "subject" not in row["group"])]
 
 
 USES = {place: use | {"frames": _fitting(use)} for place, use in enumerate(_TABLES["use"])}
@@ -69,9 +65,17 @@ def framed(sampler: Sampler) -> m.Sentence:
     if "asks" in use:
         node.adverbials.append(m.Adverbial(sampler.words.adverbs["question"][sampler.one_of(use["asks"])]))
         return m.Sentence(node, form, node.adverbials[-1])
-    said_they = m.subject_key(node.subject) == "sie, plural"  # which could be Sie behind the verb
-    times = node.in_slot("time") if sampler.chance(use.get("front", 0)) and not said_they else []
-    return m.Sentence(node, form, node.subject if use.get("subject") == "who" else next(iter(times), None))
+    clear = m.subject_key(node.subject) != "sie, plural"  # which could be Sie behind the verb
+    times = node.in_slot("time") if clear and sampler.chance(use.get("front", 0)) else []
+    first = node.subject if use.get("subject") == "who" else next(iter(times), None)
+    tails = [row for row in _TABLES["tail"] if when in row["when"].split() and "subject" not in frame["group"]]
+    if not tails or node.negated or not sampler.chance(use.get("tail", 0)):
+        return m.Sentence(node, form, first)
+    row = sampler.fair(tails)
+    tail = m.Joined(row["join"], reader.clause(sampler.one_of(row["say"])), row.get("english", ""))
+    if isinstance(subject, m.Pronoun) and "first" in tail.row and sampler.chance(0.35):
+        return m.Sentence(node, before=tail)
+    return m.Sentence(node, first=first, joined=(tail,))
 
 
 def behind(main: m.Clause, joined: m.Joined, form: str) -> m.Sentence:
@@ -86,7 +90,7 @@ def _clause(
     sampler: Sampler, reader: Reader, frame: dict[str, Any], use: dict[str, Any], *, timed: bool = True
 ) -> tuple[m.Clause, str]:
     """The frame said of A, and when it is said."""
-    options = _TABLES["aspects"][frame["verb"].aspect]
+    options = _TABLES["aspects"][frame["aspect"]]
     options = {name: options.get(name, 1.0) for name in use.get("when", options)}
     barred = frame["bars"] | set(use.get("bars", "").split())
     fitting = {name: weight for name, weight in options.items() if barred.isdisjoint((_WHEN[name]["bars"], name))}
@@ -101,15 +105,12 @@ def _clause(
     time = time if set(time.split()).isdisjoint(text.replace(";", "").split()) else ""  # morgen früh früh
     usual = when != "often" or time or times
     also = sampler.one_of(rule.get("also", [""])) if sampler.chance(use.get("also", 0)) else ""
-    time = "" if also and when == "state" else time  # immer noch, noch
     said = [item for item in ("A", text, time, also, sampler.one_of(rule["say"]) if usual else "") if item]
     node = reader.clause("; ".join(said))
-    command = use.get("form") == "command"
-    node.please = (command and sampler.addressee == "Sie") or sampler.chance(use.get("please", 0))
+    formal = use.get("form") == "command" and sampler.addressee == "Sie"
+    node.please = formal or sampler.chance(use.get("please", 0))
     negated = not time and not node.please and "negated" not in frame["bars"] and sampler.chance(use.get("negated", 0))
     node.negated |= negated and bears_negation(node, when)
-    if (node.negated or node.tense in ("müssen", "musste")) and not also and sampler.chance(2 * use.get("also", 0)):
-        node.adverbials.insert(0, m.Adverbial(sampler.words.adverbs["sentence"]["leider"]))
     return node, when
 
 

@@ -23,7 +23,7 @@ LONGEST = 50
 _GRADE = 5  # words; `test_length` has as many sentences of each grade
 _WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
 _POOL = 2  # sentences for each that training chooses; as many again are looked through for rare forms
-_LINES = 600  # sentences for each line of two
+_LINES = 600  # sentences for each line of two, the first of them a greeting
 _SENTENCES_A_FORM = 8_000  # for each time that training shows a form of a word at least
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
@@ -246,9 +246,12 @@ class _Corpus:
         pool = self.split((_POOL if fewest else 1) * (size - len(fixed)), self.seen, self.ordinary, references=False)
         if fewest:
             pool += self.split(len(pool) // 10, self.seen, self.rare(pool, 2 * fewest), references=False)
-        whole = [pair for pair in pool if pair.source[-1] in ".?!"]
-        lines = zip(*(self.random.sample(whole, len(pool) // _LINES) for _ in range(2)), strict=True)
-        pool += filter(_is_short, (carelessly(together(*line), self.random) for line in lines))
+        greetings = [
+            pair for pair in fixed if re.fullmatch("(Hallo|Guten (Morgen|Tag|Abend)|Entschuldigung)!", pair.source)
+        ]
+        asked = [pair for pair in pool if pair.source[-1] == "?"]
+        lines = (together(*map(self.random.choice, (greetings, asked))) for _ in range(len(pool) // _LINES))
+        pool += (carelessly(line, self.random) for line in lines if _is_short(line))
         self.random.shuffle(pool)
         spoken = careless * (fewest + 2 if fewest else 0)
         called = dict.fromkeys(addressed(one, self.seen.copied(self.random.choice("fm")).key) for one in spoken)

@@ -38,9 +38,6 @@ def _tell(sentence: m.Sentence) -> None:
 
 def _is_told(node: m.Clause) -> bool:
     spoken = m.subject_key(node.subject) in ("du", "ihr", "Sie") or node.particle or node.please
-    recent = any("so_far" in part.facts or _is_today(part) for part in node.adverbials)
+    today = [part for part in node.adverbials if isinstance(part, m.Adverbial) and part.adverb.key.startswith("heute")]
+    recent = today or any("so_far" in part.facts for part in node.adverbials)
     return node.tense in CLOSED["written"] and not spoken and not recent
-
-
-def _is_today(part: m.Adverbial | m.Prepositional) -> bool:
-    return isinstance(part, m.Adverbial) and part.adverb.key.startswith("heute")
