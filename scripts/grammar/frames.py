@@ -44,8 +44,7 @@ def framed(sampler: Sampler) -> m.Sentence:
     """Hast du den Müll schon rausgebracht? Ich glaube, dass er heute das Bad putzen muss."""
     use = USES[sampler.weighted(_WEIGHTS)]
     frame = sampler.fair(use["frames"])
-    main, join = sampler.one_of(use.get("main", [""])), use.get("join", "")
-    join = join if isinstance(join, str) else sampler.one_of(join)
+    main, join = (sampler.one_of(use.get(name, [""])) for name in ("main", "join"))
     form = form_of(main) if main else use.get("form", "statement")
     starts = form == "statement" and (not main or main.startswith("A"))  # where Sie would be they
     subject = _subject(sampler, frame["group"], use.get("subject", "told"), starts=starts)

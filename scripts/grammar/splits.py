@@ -246,9 +246,7 @@ class _Corpus:
         pool = self.split((_POOL if fewest else 1) * (size - len(fixed)), self.seen, self.ordinary, references=False)
         if fewest:
             pool += self.split(len(pool) // 10, self.seen, self.rare(pool, 2 * fewest), references=False)
-        greetings = [
-            pair for pair in fixed if re.fullmatch("(Hallo|Guten (Morgen|Tag|Abend)|Entschuldigung)!", pair.source)
-        ]
+        greetings = [pair for pair in fixed if re.fullmatch("(Hallo|Guten (Morgen|Tag|Abend))!", pair.source)]
         asked = [pair for pair in pool if pair.source[-1] == "?"]
         lines = (together(*map(self.random.choice, (greetings, asked))) for _ in range(len(pool) // _LINES))
         pool += (carelessly(line, self.random) for line in lines if _is_short(line))
