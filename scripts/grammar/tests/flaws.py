@@ -219,7 +219,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "not already, not still": (1, r"\bnot (?:already|still)\b", "He has not already eaten."),
     "all without the": (
         1,
-        r"(?<!at )\b[Aa]ll (?!the\b|day\b|night\b|my\b|your\b|his\b|her\b|our\b|their\b|these\b|of\b|right\b)\w+",
+        r"(?<!at )\b[Aa]ll (?!(?:the|day|evening|night|my|your|his|her|our|their|these|of|right)\b)\w+",
         "All guests are dancing.",
     ),
     "all with not": (1, r"(?:\b[Aa]ll the \w+|\b[Ee]veryone) [^,]*\bnot\b", "All the guests did not dance."),
@@ -325,7 +325,11 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"\b(?:to|(?<!go )(?<!move )in) (?:home|abroad|upstairs|outside|(?<!\bin )(?:here|there))\b",
         "He is going to home.",
     ),
-    "like to with a state": (1, r"\blikes? to (?:like|love|know|need|want|understand)\b", "I like to know him."),
+    "like to with a state": (
+        1,
+        r"(?<!would )\blikes? to (?:like|love|know|need|want|understand)\b",
+        "I like to know him.",
+    ),
     "small letter": (
         1,
         r"\bi\b|\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|december|german|english"
@@ -449,7 +453,9 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
     "sollen that is not supposed to": (
         lambda pair: (
             bool(re.search(r"\b[Ss]oll(?:st|en|t)?\b", pair.source))
-            and not re.search(r"supposed to|\b(?:said|told)\b|\b(?:[Ss]hall|should) (?:I|we)\b", pair.target)
+            and not re.search(
+                r"supposed to|\b(?:said|told)\b|\b(?:[Ss]hall|should) (?:I|we)\b|whether \w+ should\b", pair.target
+            )
         ),
         SentencePair("Du sollst kommen.", "You should come."),
     ),
