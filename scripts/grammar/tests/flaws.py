@@ -359,7 +359,7 @@ _HABIT = re.compile(
     r"\b(jede[nrs]?|[Ii]m (?:Sommer|Winter)|alles|mehrmals|täglich|tagsüber|werktags|zwischendurch"
     r"|ab und zu|obwohl|immer|oft|manchmal|nie|selten|[Mm]eistens|zu viel|zu wenig|lieber|nur"
     r"|normalerweise|kaum|morgens|abends|nachts|\w+tags"
-    r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|wenn|Wenn|bevor|"
+    r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|[Ww]enn|[Ww]eil|bevor|"
     r"Bevor|bis|damit|gerne?|häufig|dauernd|zum \w+(?:stück|essen)|außer|"
     r"Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
