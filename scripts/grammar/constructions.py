@@ -18,7 +18,7 @@ PATTERNS = [{**row} for row in table("patterns")["pattern"] for _ in range(1 + l
 DESCRIBED = table("patterns")["described"]
 
 
-# ---- rows of constructions.toml
+# ---- rows of constructions.toml, pictures
 
 
 def build(sampler: Sampler, row: Row) -> m.Sentence:
@@ -57,9 +57,6 @@ def _from_row(row: Row) -> Construction:
 
     construction.__name__, construction.__doc__ = row.name, row.example
     return construction
-
-
-# ---- functions
 
 
 def picture(sampler: Sampler, clauses: int = 0) -> m.Sentence:

@@ -108,8 +108,8 @@ def _clause(
     node = reader.clause("; ".join(said))
     formal = use.get("form") == "command" and sampler.addressee == "Sie"
     node.please = formal or sampler.chance(use.get("please", 0))
-    negated = not time and not node.please and "negated" not in frame["bars"] and sampler.chance(use.get("negated", 0))
-    node.negated |= negated and bears_negation(node, when)
+    if not (time or also or node.please or "negated" in frame["bars"]) and sampler.chance(use.get("negated", 0)):
+        node.negated |= bears_negation(node, when)
     return node, when
 
 

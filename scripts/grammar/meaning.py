@@ -249,13 +249,14 @@ class Sentence(Node):
         orders = [joined.row["order"] for joined in self.joined[: place + 1]]
         return orders[-2:-1] == ["verb_last"] != orders[-1:] and not self.joined[place].within
 
-    def goes_on(self, place: int) -> Clause | None:
-        """The clause before the one joined at `place` if its subject is not said again: Ich stehe auf und gehe."""
+    def goes_on(self, place: int, *, english: bool) -> Clause | None:
+        """The clause before the one joined at `place` whose subject is not said again: Ich heiße Anna und komme her."""
         before = (self.clause, *(joined.clause for joined in self.joined))[place]
         joined, said = self.joined[place], self.joined[place].clause
         taken = taken_up(before.subject) if before.subject else None
         same = taken and said.subject and vars(taken) == vars(said.subject)
-        other = self.resumes(place) or any(verb.swap or verb.named or verb.exists for verb in (before.verb, said.verb))
+        verbs = [verb for verb in (before.verb, said.verb) if verb.swap or verb.exists or (verb.named and english)]
+        other = verbs or self.resumes(place)
         return before if same and not other and "shared" in joined.row and self.form == "statement" else None
 
 

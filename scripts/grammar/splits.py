@@ -247,8 +247,8 @@ class _Corpus:
         if fewest:
             pool += self.split(len(pool) // 10, self.seen, self.rare(pool, 2 * fewest), references=False)
         greetings = [pair for pair in fixed if re.fullmatch("(Hallo|Guten (Morgen|Tag|Abend))!", pair.source)]
-        asked = [pair for pair in pool if pair.source[-1] == "?"]
-        lines = (together(*map(self.random.choice, (greetings, asked))) for _ in range(len(pool) // _LINES))
+        both = greetings, [pair for pair in pool if pair.source[-1] == "?"]
+        lines = (together(*map(self.random.choice, both)) for _ in range(len(pool) // _LINES))
         pool += (carelessly(line, self.random) for line in lines if _is_short(line))
         self.random.shuffle(pool)
         spoken = careless * (fewest + 2 if fewest else 0)

@@ -61,7 +61,8 @@ class Language(ABC):
             said = before([*self.joined(node.before), mark(",")], said, "advcl")
         for place, joined in enumerate(node.joined):
             comma = [mark(",")] if self.name in joined.row["comma"] or node.resumes(place) else []
-            added, head, earlier = self.joined(joined), last if joined.within else root, node.goes_on(place)
+            added, head = self.joined(joined), last if joined.within else root
+            earlier = node.goes_on(place, english=self.name == "english")
             if earlier is not None:
                 keep = (earlier.says_nicht and joined.joiner != "sondern") or joined.clause.says_nicht
                 keep = keep or (joined.within and not self.strands)

@@ -219,7 +219,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "not already, not still": (1, r"\bnot (?:already|still)\b", "He has not already eaten."),
     "all without the": (
         1,
-        r"(?<!at )\b[Aa]ll (?!(?:the|day|evening|night|my|your|his|her|our|their|these|of|right)\b)\w+",
+        r"(?<!at )\b[Aa]ll (?!(?:the|day|evening|night|week|weekend|my|your|his|her|our|their|these|of|right)\b)\w+",
         "All guests are dancing.",
     ),
     "all with not": (1, r"(?:\b[Aa]ll the \w+|\b[Ee]veryone) [^,]*\bnot\b", "All the guests did not dance."),
@@ -360,8 +360,9 @@ _PAIRED = frozenset(
 )
 _HABIT = re.compile(
     r"\b(jede[nrs]?|[Ii]m (?:Sommer|Winter)|alles|mehrmals|täglich|tagsüber|werktags|zwischendurch"
-    r"|ab und zu|obwohl|immer|oft|manchmal|nie|selten|meistens|normalerweise|kaum|morgens|abends|nachts|\w+tags"
-    r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|wenn|Wenn|bevor|"
+    r"|ab und zu|obwohl|immer|oft|manchmal|nie|selten|[Mm]eistens|zu viel|zu wenig|lieber|nur"
+    r"|normalerweise|kaum|morgens|abends|nachts|\w+tags"
+    r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|[Ww]enn|[Ww]eil|bevor|"
     r"Bevor|bis|damit|gerne?|häufig|dauernd|zum \w+(?:stück|essen)|außer|"
     r"Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
