@@ -287,7 +287,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     "two times": (
         1,
         r"(?i)^(?!.*\b(?:that|which|who|whom|because|and|but|when|if|so|since|until|although|while)\b)"
-        r"(?!.*\bthe \w+ \w+ \w+ in\b|.*,)"
+        r"(?!.*\bthe \w+ \w+ \w+ in\b|.*,|.*\bto (?:make|arrange|book)\b)"
         rf".*{_DAYS}.*{_DAYS}(?! (?:morning|evening))",
         "Today we are coming tomorrow.",
     ),
@@ -363,7 +363,7 @@ _HABIT = re.compile(
     r"|ab und zu|obwohl|immer|oft|manchmal|nie|selten|[Mm]eistens|zu viel|zu wenig|lieber|nur"
     r"|normalerweise|kaum|morgens|abends|nachts|\w+tags"
     r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|[Ww]enn|[Ww]eil|bevor|"
-    r"Bevor|bis|damit|gerne?|häufig|dauernd|zum \w+(?:stück|essen)|außer|"
+    r"Bevor|bis|damit|gerne?|häufig|dauernd|[Zz]um \w+(?:stück|essen)|außer|"
     r"Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
     r"|Nachts|Morgens)\b"
 )
