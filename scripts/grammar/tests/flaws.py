@@ -92,7 +92,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "ja before a denial": (
         0,
-        r"^Ja, [^,]*\b(?:nie|nichts(?! zu tun| [A-Z]\w+es)|niemand\w*|kein(?!e Ahnung)\w*|nicht)\b",
+        r"^Ja, [^,]*\b(?:nie|nichts(?! zu tun| [A-Z]\w+es)|niemand\w*|kein(?!e Ahnung| Problem)\w*|nicht)\b",
         "Ja, er kommt nie.",
     ),
     "perfect behind damit": (
