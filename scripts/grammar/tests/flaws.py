@@ -132,7 +132,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         0,
         r"^(?!.*\b(?:bin|bist|ist|sind|seid)\b.* ausgezogen)"
         r"(?=.*\b(?:[Vv]orgestern|[Üü]bermorgen|[Nn]eulich|[Gg]estern Abend)\b)(?:(?! und )[^,])*\b(?:aufgewacht"
-        r"|(?<!Frage )(?<!regal )(?<!raum )gestellt|angezogen|ausgezogen|überquert|geklatscht)\b",
+        r"|(?<!Frage )(?<!regal )(?<!schrank )(?<!raum )gestellt|angezogen|ausgezogen|überquert|geklatscht)\b",
         "Ich bin vorgestern aufgewacht.",
     ),
     "bed on a weekday": (
