@@ -66,15 +66,7 @@ def framed(sampler: Sampler) -> m.Sentence:
         return m.Sentence(node, form, node.adverbials[-1])
     clear = m.subject_key(node.subject) != "sie, plural"  # which could be Sie behind the verb
     times = node.in_slot("time") if clear and sampler.chance(use.get("front", 0)) else []
-    first = node.subject if use.get("subject") == "who" else next(iter(times), None)
-    tails = [row for row in _TABLES["tail"] if when in row["when"].split() and "subject" not in frame["group"]]
-    if not tails or node.negated or not sampler.chance(use.get("tail", 0)):
-        return m.Sentence(node, form, first)
-    row = sampler.fair(tails)
-    tail = m.Joined(row["join"], reader.clause(sampler.one_of(row["say"])), row.get("english", ""))
-    if isinstance(subject, m.Pronoun) and "first" in tail.row and sampler.chance(0.35):
-        return m.Sentence(node, before=tail)
-    return m.Sentence(node, first=first, joined=(tail,))
+    return m.Sentence(node, form, node.subject if use.get("subject") == "who" else next(iter(times), None))
 
 
 def behind(main: m.Clause, joined: m.Joined, form: str) -> m.Sentence:
