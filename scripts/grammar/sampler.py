@@ -207,7 +207,7 @@ class Sampler:
     def _other(self, name: ProperName, *, alone: bool) -> ProperName:
         title = name.key.partition(" ")[0]
         pool = title if title in self.words.pools else WEIGHTS["pools"].get(name.gender + name.kind[:1])
-        if not pool or name.unseen or self.chance(0.4):
+        if not pool or name.unseen or self.chance(0.6):
             return name
         full = pool == title or (name.gender != "n" and not alone and self.chance(0.12))
         return self.copied(f"{pool} surname" if full else pool)
