@@ -365,7 +365,7 @@ _HABIT = re.compile(
     r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|[Ww]enn|[Ww]eil|bevor|"
     r"Bevor|bis|damit|gerne?|häufig|dauernd|[Zz]um \w+(?:stück|essen)|außer|"
     r"Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
-    r"|Nachts|Morgens)\b"
+    r"|Nachts|Morgens|weder|keinen? \w+ und kein(?:en?)?|kein \w+ und kein(?:en?)?)\b"
 )
 _SIMPLE = re.compile(
     r"\b(?:drinks|plays|cries|sleeps|eats|sings|dances|paints|waits|carries|writes|washes|cleans|laughs|runs|climbs)\b"
@@ -498,7 +498,9 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
         SentencePair("Er liest gerade.", "He reads."),
     ),
     "noch nicht without yet": (
-        lambda pair: bool(re.search(r"\bnoch (?:nicht\b(?! mehr)|kein)", pair.source)) and "yet" not in pair.target,
+        lambda pair: (
+            bool(re.search(r"(?<!immer )\bnoch (?:nicht\b(?! mehr)|kein)", pair.source)) and "yet" not in pair.target
+        ),
         SentencePair("Er hat noch kein Auto.", "He does not have a car."),
     ),
     "other final mark": (_question_mark, SentencePair("Kommst du?", "Are you coming.")),
