@@ -476,7 +476,7 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
             re.search(r", weil [^,]*(?:t|en|an) (?:habe|hast|hat|haben|habt|bin|bist|ist|sind|seid)\b", pair.source)
             and re.match(r"[^,]*\b(?:am|is|are|has|wants?|needs?)\b[^,]* because ", pair.target)
             and not re.search(
-                r" because .*\b(?:has|have|is|are|am|was|were|had|yesterday|last|ago|morning|night)\b", pair.target
+                r" because .*\b(?:has|have|is|are|am|was|were|had|yesterday|last|ago|morning|night|got)\b", pair.target
             )
         ),
         SentencePair("Ich bin müde, weil ich lange gearbeitet habe.", "I am tired because I worked for a long time."),
