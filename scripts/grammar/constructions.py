@@ -13,8 +13,8 @@ from grammar.sampler import WEIGHTS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
-# A pattern is in the list as often as it has six things to say.
-PATTERNS = [{**row} for row in table("patterns")["pattern"] for _ in range(1 + len(row["say"]) // 6)]
+# Each entry is drawn alike, so a pattern with more to say has more entries: its weight, or one and one for every six.
+PATTERNS = [{**row} for row in table("patterns")["pattern"] for _ in range(row.get("weight", 1 + len(row["say"]) // 6))]
 DESCRIBED = table("patterns")["described"]
 
 
