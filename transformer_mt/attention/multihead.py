@@ -145,11 +145,11 @@ class MultiHeadAttention(Attention):
         keys = show(self.projections, "k_j", key_values.keys, "B H K d")
         queries, keys = self.position.rotate(queries, keys)
         mask = self.mask(states.shape[1], key_values)
-        # One kernel for all steps, where there is one for the score and nobody wants to see the steps. On a CPU, over
-        # sentences, its gradient takes longer than that of the steps: 1.4 to 2.4 times in float32, 3 to 8 in bfloat16.
-        differentiated = states.device.type == "cpu" and torch.is_grad_enabled()
+        # One kernel for all steps, where the score has one and nobody wants to see the steps. With its gradient
+        # in bfloat16 on a CPU it takes 3 to 12 times as long as they do over sentences of up to 100 tokens.
+        slow = torch.is_grad_enabled() and queries.dtype == torch.bfloat16 and queries.device.type == "cpu"
         possible = self.score.scale is not None and not self.position.adds_terms
-        attend = self.attend_fused if possible and not differentiated and not is_watched() else self.attend
+        attend = self.attend_fused if possible and not slow and not is_watched() else self.attend
         return self.output(attend(queries, keys, key_values.values, mask))
 
     def mask(self, queries: int, key_values: KeyValues) -> Mask | None:
