@@ -468,16 +468,19 @@ def test_the_fused_kernel_is_taken_where_it_can_be_unless_it_is_slower_or_somebo
     variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attention, states = build(*variant), torch.randn(2, 7, WIDTH)
-    taken = []
+    taken: list[str] = []
     for way in ("attend", "attend_fused"):
         original = getattr(attention, way)
         monkeypatch.setattr(attention, way, lambda *inputs, w=way, f=original: (taken.append(w), f(*inputs))[1])
+    attention(states, attention.key_values(states))
+    with values_of("α_j"):
+        attention(states, attention.key_values(states))
+    attention, states = attention.bfloat16(), states.bfloat16()
+    attention(states, attention.key_values(states))  # with a gradient, on a CPU
     with torch.no_grad():
         attention(states, attention.key_values(states))
-        with values_of("α_j"):
-            attention(states, attention.key_values(states))
-    attention(states, attention.key_values(states))  # with a gradient, on a CPU
-    assert taken == ["attend_fused" if variant in FUSED else "attend", "attend", "attend"]
+    fused = "attend_fused" if variant in FUSED else "attend"
+    assert taken == [fused, "attend", "attend", fused]
 
 
 # Heads switched off
