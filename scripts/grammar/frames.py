@@ -11,8 +11,7 @@ from grammar.sampler import Sampler
 _TABLES = table("uses")
 _WHEN: dict[str, dict[str, Any]] = _TABLES["when"]
 _PEOPLE = ("told", "asked", "others", "third", "we")
-_WITHOUT = {"state": {"command", "zu", "habit"}, "accident": {"command", "zu", "habit", "planned", "modal"}}
-_ACCIDENTS, _HELPED = (frozenset(map(str.strip, _TABLES[name]["verbs"].split(","))) for name in ("accidents", "helped"))
+_LISTS = [row | {"of": {*map(str.strip, row["of"].split(","))}} for row in _TABLES["list"]]
 
 # A row with its verb for each verb phrase of a group, and for each alternative of the item that has the most.
 FRAMES: list[dict[str, Any]] = []
@@ -24,9 +23,10 @@ for group in table("frames")["frames"]:
             said = [[chosen] if item is most else item for item in items]
             options = [option for item in said for option in item]
             verb = next(lexicon().verbs[option] for option in options if option in lexicon().verbs)
-            aspect = "accident" if verb.key in _ACCIDENTS else verb.aspect
-            bars = {*group.get("without", "").split(), *_WITHOUT.get(aspect, ())}
-            bars |= set() if verb.key in _HELPED and "own " not in text else {"help"}
+            lists = [row for row in _LISTS if row["of"] & {verb.key, *" ".join(options).split()}]
+            aspect = next((row["aspect"] for row in lists if "aspect" in row), verb.aspect)
+            bars = set(_TABLES["without"][aspect].split()).difference(*(row.get("may", "").split() for row in lists))
+            bars = bars.union(*(row.get("without", "").split() for row in (group, *lists)), ["help"] * ("own " in text))
             FRAMES.append({"say": said, "group": group, "verb": verb, "aspect": aspect, "bars": bars})
 
 
@@ -53,7 +53,7 @@ def framed(sampler: Sampler) -> m.Sentence:
     before = reader.clause(main) if main else None
     node, when = _clause(sampler, reader, frame, use)
     if before is not None:
-        return behind(before, m.Joined(join, node, use.get("english", "")), form)
+        return behind(before, m.Joined(join, node), form)
     if join:
         others = [row for row in use["frames"] if row["group"] is frame["group"] and row["verb"] is not frame["verb"]]
         if not others:
@@ -83,8 +83,10 @@ def _clause(
     """The frame said of A, and when it is said."""
     options = _TABLES["aspects"][frame["aspect"]]
     options = {name: options.get(name, 1.0) for name in use.get("when", options)}
-    barred = frame["bars"] | set(use.get("bars", "").split())
-    fitting = {name: weight for name, weight in options.items() if barred.isdisjoint((_WHEN[name]["bars"], name))}
+    barred = frame["bars"] | set(use.get("never", "").split())
+    fitting = {
+        name: weight for name, weight in options.items() if barred.isdisjoint((*_WHEN[name]["bars"].split(), name))
+    }
     when = sampler.weighted(fitting or options)
     text = "; ".join(map(sampler.one_of, frame["say"]))
     times = Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")  # when, by itself
