@@ -158,7 +158,7 @@ def pattern(sampler: Sampler) -> m.Sentence:
     who = getattr(node.subject, "key", getattr(node.subject, "determiner", ""))
     asked = ("du", "ihr", "Sie", "jemand (asked)", "irgendjemand (asked)")
     tells = who in ("ich", "wir", "mein", "unser") or (who not in asked and sampler.chance(0.7))
-    if form == "question" and not front and tells:
+    if form == "question" and not front and tells and form_of(text) != form:
         form = "statement"
     opening = sampler.one_of(row.get("opening", [[]]))
     return m.Sentence(node, form, _part(node, front) if front else None, opening=tuple(opening))
