@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grammar import meaning as m
-from grammar.clauses import ROWS, Row, adverb, clause, fits
+from grammar.clauses import ROWS, Row, clause, fits
 from grammar.frames import behind, framed
 from grammar.german import DETERMINERS, JOINERS
 from grammar.lexicon import CLOSED, Noun, matches, table
@@ -30,7 +30,7 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
 
 
 def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
-    """The part that stands first if it is not the subject; where nothing else may, an adverb of the sentence."""
+    """The part that stands first if it is not the subject."""
     if row.asks:
         return _part(node, row.asks)
     if not row.first:
@@ -40,9 +40,6 @@ def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
     if isinstance(thing, m.NounPhrase) and thing.determiner in ("der", "dieser") and fits(node.verb, "topic"):
         thing.determiner = sampler.one_of(("der", "dieser"))
         topics.append(thing)
-    if not topics and m.subject_key(node.subject) in ("ich", "wir"):  # who may say: of course
-        node.adverbials.append(adverb(sampler, "sentence", "past" if node.tense == "past" else "state"))
-        topics += node.adverbials[-1:]
     return sampler.one_of(topics) if topics else None
 
 

@@ -23,7 +23,7 @@ for group in table("frames")["frames"]:
             said = [[chosen] if item is most else item for item in items]
             options = [option for item in said for option in item]
             verb = next(lexicon().verbs[option] for option in options if option in lexicon().verbs)
-            lists = [row for row in _LISTS if row["of"] & {verb.key, *" ".join(options).split()}]
+            lists = [row for row in _LISTS if row["of"] & {verb.key, *" ".join(options).replace(verb.key, "").split()}]
             aspect = next((row["aspect"] for row in lists if "aspect" in row), verb.aspect)
             bars = set(_TABLES["without"][aspect].split()).difference(*(row.get("may", "").split() for row in lists))
             bars = bars.union(*(row.get("without", "").split() for row in (group, *lists)), ["help"] * ("own " in text))
