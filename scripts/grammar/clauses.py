@@ -178,7 +178,7 @@ def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> m.Nominal | Non
     nouns = [noun for noun in sampler.objects[verb] if isinstance(noun, Noun)]
     counted = [noun for noun in nouns if not noun.mass and not noun.plural_only]
     noun = sampler.fair(counted or nouns)
-    plural = noun.plural_only or (bool(counted) and wanted == "wie viele")
+    plural = noun.plural_only or (bool(counted) and wanted == "wie_viele")
     return m.NounPhrase(noun, wanted if counted else "welcher", plural)
 
 

@@ -14,7 +14,7 @@ _LEAVES = (str, bool, Verb, Noun, ProperName, Adverb, Adjective, tuple[Adjective
 INFINITIVES = ("infinitive", "bare_infinitive", "plain_infinitive")
 # Attributes of the parts of a clause, and what they are where it asks for the part.
 _ASKED_BY = ("key", "determiner", "degree", "slot")
-_ASKING = {"wer", "was", "welcher", "wie viele", "wie viel", "wie", "question"}
+_ASKING = {"wer", "was", "welcher", "wie_viele", "wie_viel", "wie", "question"}
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
 _TOGETHER = {"ich": "wir", "wir": "wir", "du": "ihr", "ihr": "ihr", "Sie": "Sie"}  # with others: Anna und ich, wir
 

@@ -7,7 +7,7 @@ before = "wenn: es; regnen"      the clause before it; joined = ["weil: …", "w
 complement = "dass: …"           or "zu: …", "bare: …", "warum: …"
 object = { … }                   what the notation does not write of a role (subject and predicate likewise):
                                  relative = "R; singen", possessor = "mein Vater", attribute = "in ein blau Hemd",
-                                 own = true, determiner = "wie viele"
+                                 own = true, determiner = "wie_viele"
 ago = "drei Woche+pl"            A = "mein Vater und mein Mutter": what a letter stands for
 opening = "Hallo; Anna"          ending = "oder": what stands before and behind
 """

@@ -191,6 +191,11 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r".*\bany(?:thing|one)?\b(?! time| case)",
         "I have any money.",
     ),
+    "to for too": (
+        1,
+        r"\b(?:dr[aiu]nk|eat|ate|eaten|spen[dt]|buy|bought|cook|work|know|has|have|had|make|made)\w* to a lot of\b",
+        "She drank to a lot of coffee.",
+    ),
     "opinion believed": (1, r"(?<!not )\bbelieves? that\b", "She believes that the story is funny."),
     "looked for, and found": (
         1,

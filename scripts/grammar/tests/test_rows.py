@@ -7,11 +7,12 @@ from random import Random
 import pytest
 
 from grammar import clauses as made
-from grammar.constructions import CONSTRUCTIONS
+from grammar.constructions import CONSTRUCTIONS, DESCRIBED, PATTERNS, SCENES, _cast
 from grammar.english_syntax import ENGLISH
 from grammar.german_syntax import GERMAN
 from grammar.lexicon import Choice, matches, table
-from grammar.meaning import Clause, Sentence, facts, parts
+from grammar.meaning import Clause, Pronoun, Sentence, facts, parts
+from grammar.notation import Reader
 from grammar.sampler import Sampler
 from grammar.syntax import Language
 from grammar.tests.derivations import derivation
@@ -123,3 +124,12 @@ def test_what_bears_negation_asks_for_what_may_hold(clauses: list[Clause]) -> No
 def test_nodes_below_a_sentence_are_its_parts() -> None:
     assert {"clause", "first", "before", "joined", "opening"} <= set(Sentence.below)
     assert "form" not in Sentence.below
+
+
+def test_whatever_a_letter_stands_for_can_be_read() -> None:
+    sampler = Sampler(Random(3), lambda verb, noun: True)
+    letters = {letter: Pronoun("er") for letter in "ABCX"}
+    rows = [*PATTERNS, *SCENES["scene"], *DESCRIBED]
+    texts = {text for row in rows for letter in letters for text in _cast(row.get(letter, []))}
+    for text in [*texts, *(text for name in SCENES["casts"] for text in _cast([f"@{name}"]))]:
+        Reader(sampler.of_kind, letters, owner="er").nominal(text)
