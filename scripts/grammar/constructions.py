@@ -207,6 +207,7 @@ def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.No
             letters[letter] = sampler.acquaintance(letters["A"])
         if letter == "A":
             sampler.as_subject(letters[letter])
+            taken.add(getattr(letters[letter], "key", ""))
     return letters
 
 
