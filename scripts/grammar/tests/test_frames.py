@@ -13,7 +13,7 @@ from grammar.realise import realise
 from grammar.sampler import Sampler
 
 _WORDS = "now habit past planned modal command question negated zu joined time infinitive help und"
-BARRED = frozenset(_WORDS.split()) | {"often", "done", "offer", "try", "news", "must", "wish", "fun", "forget"}
+BARRED = frozenset(_WORDS.split()) | {"often", "done", "offer", "try", "news", "must", "wish", "fun", "forget", "was"}
 _USES = table("uses")
 
 
