@@ -91,13 +91,8 @@ def _clause(
     text = "; ".join(map(sampler.one_of, frame["say"]))
     times = Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")  # when, by itself
     clocks = [part for part in times if isinstance(getattr(part, "object", None), m.Clock)]
-    when = (
-        "usual"
-        if clocks and when in ("now", "planned", "state")
-        else "past"
-        if times and when in ("done", "pending")
-        else when
-    )
+    finished = times and when in ("done", "pending")
+    when = "usual" if clocks and when in ("now", "planned", "soon", "state") else "past" if finished else when
     rule = _WHEN[when]
     free = timed and use.get("timed", True) and "time" not in frame["bars"] and not times
     time = sampler.one_of(rule["times"]) if free else ""
