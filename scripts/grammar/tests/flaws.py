@@ -137,7 +137,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
     ),
     "bed on a weekday": (
         0,
-        r"^(?!.*\b(?:räum|früh auf)).*\bjede[nrs] (?:Sonntag|Woche|Wochenende)\b.*\b(?:ins Bett|auf)[.?!]?$",
+        r"^(?!.*\b(?:[Rr]äum|früh auf)).*\bjede[nrs] (?:Sonntag|Woche|Wochenende)\b.*\b(?:ins Bett|auf)[.?!]?$",
         "Er geht jeden Sonntag ins Bett.",
     ),
     "a name beside a name": (
