@@ -370,6 +370,7 @@ _HABIT = re.compile(
     r"|(?:[Ee]in|[Zz]wei|[Dd]rei)mal|[Aa]lle zwei|um .* zu|[Ww]enn|[Ww]eil|bevor|"
     r"Bevor|bis|damit|gerne?|häufig|dauernd|[Zz]um \w+(?:stück|essen)|außer|"
     r"Jede[nrs]?|um .* Uhr|um halb|als|wie|was|wer|dass|ob|warum|wo|wann|Sonntags|Abends"
+    r"|[Aa]m (?:Wochenende|Abend|Morgen|Nachmittag)|[Nn]ach der Arbeit|in einer Band"
     r"|Nachts|Morgens|weder|keinen? \w+ und kein(?:en?)?|kein \w+ und kein(?:en?)?)\b"
 )
 _SIMPLE = re.compile(
@@ -481,7 +482,8 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
             re.search(r", weil [^,]*(?:t|en|an) (?:habe|hast|hat|haben|habt|bin|bist|ist|sind|seid)\b", pair.source)
             and re.match(r"[^,]*\b(?:am|is|are|has|wants?|needs?)\b[^,]* because ", pair.target)
             and not re.search(
-                r" because .*\b(?:has|have|is|are|am|was|were|had|yesterday|last|ago|morning|night|got)\b", pair.target
+                r" because .*\b(?:has|have|is|are|am|was|were|had|feels?|yesterday|last|ago|morning|night|got)\b",
+                pair.target,
             )
         ),
         SentencePair("Ich bin müde, weil ich lange gearbeitet habe.", "I am tired because I worked for a long time."),
