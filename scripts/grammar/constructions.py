@@ -225,4 +225,4 @@ def _cast(options: str | list[str]) -> list[str]:
 
 _SPOKEN: dict[Construction, float] = {framed: 3, pattern: 4}
 CONSTRUCTIONS: dict[Construction, float] = {_from_row(row): row.weight for row in ROWS["construction"]}
-CONSTRUCTIONS |= {picture: 3.3, relative: 4, scene: 16, pattern: 24, framed: 34, spoken: 6}
+CONSTRUCTIONS |= {picture: 3, relative: 4, scene: 18, pattern: 50, framed: 24, spoken: 6}
