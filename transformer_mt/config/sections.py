@@ -179,7 +179,7 @@ class _Model(Section):
     """Layers that read the source; bidirectional in a recurrent model."""
     decoder_layers: Layers = 3
     """Layers that write the target."""
-    dropout: Probability = 0.05
+    dropout: Probability = 0.03
     """Dropout probability of embeddings and layer outputs."""
     tied: Literal["all", "target", "none"] = "all"
     """Vocabulary matrices that share weights: source, target and output; target and output; or none."""
