@@ -162,7 +162,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             ("encoder_layers = 1", "encoder_layers = 1000", DO_NOT_FIT),
             ("width = 16", "width = 65536", DO_NOT_FIT),
             ("width = 16", f"width = {'9' * 5_000}", "config.toml: "),
-            ("dropout = 0.05", "dropout = nan", "dropout"),
+            ("dropout = 0.03", "dropout = nan", "dropout"),
             ('"sinusoidal"', '"relative(9999)"', DO_NOT_FIT),
             ('"sinusoidal"', '"relative(10000)"', "whole numbers from 0 to 9999"),
             ('"complete"', f'"{"band(1) | " * 10_000}band(1)"', "graph: "),

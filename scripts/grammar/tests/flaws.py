@@ -220,7 +220,7 @@ PATTERNS: dict[str, tuple[int, str, str]] = {
         r"are (?:drinking|eating) an? (?:juice|tea|coffee|sausage|apple)\b",
         "Three people are drinking and two children are eating a sausage.",
     ),
-    "two negatives": (1, r"\b(?:not|cannot|never)\b[^,]*\b(?:nothing|nobody|no)\b", "I did not see nobody."),
+    "two negatives": (1, r"\b(?:not|cannot|never)\b[^,]*\b(?:nothing|(?<!and )nobody|no)\b", "I did not see nobody."),
     "not already, not still": (1, r"\bnot (?:already|still)\b", "He has not already eaten."),
     "all without the": (
         1,
