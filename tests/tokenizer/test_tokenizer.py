@@ -65,7 +65,7 @@ def test_the_same_sentences_give_the_same_vocabulary(kind: str) -> None:
 def test_too_large_a_vocabulary_is_reduced_to_the_largest_possible_and_said_so(kind: str) -> None:
     largest = train(kind, size=9_999)
     assert 310 < largest.size < 9_999
-    assert largest.note == f"tokenizer.vocabulary_size: {largest.size} instead of 9999; the text has no more"
+    assert largest.note == f"tokenizer.vocabulary_size: {largest.size} instead of 9999; the text has no more that fit"
     assert train(kind, size=largest.size).note is None
     assert train(kind, size=largest.size + 1).size == largest.size
 

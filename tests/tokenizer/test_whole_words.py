@@ -138,7 +138,7 @@ def test_in_a_tiny_vocabulary_the_commonest_take_half_of_the_room_and_that_is_sa
 ) -> None:
     tokenizer = trained(pairs, kind=kind, vocabulary_size=371)
     subwords = [piece for piece in scores_of(tokenizer) if len(piece) > 1]
-    assert tokenizer.size == 371
+    assert 371 - 3 <= tokenizer.size <= 371  # a word that takes several merges may find no room
     assert tokenizer.note is not None
     found, _, of = tokenizer.note.removeprefix("tokenizer.whole_words: ").partition(" of ")
     assert of.endswith(" words are whole; half of the vocabulary has no room for more")
@@ -164,7 +164,7 @@ def test_where_the_text_has_few_subwords_whole_words_are_added(kind: str) -> Non
     after = trained(pairs, kind=kind, vocabulary_size=9_999)
     assert all(len(after.encode(word)) == 1 for word in ("Abend", "Morgen", "gut", "schön", "ja"))
     assert before.size <= after.size < 9_999
-    assert after.note == f"tokenizer.vocabulary_size: {after.size} instead of 9999; the text has no more"
+    assert after.note == f"tokenizer.vocabulary_size: {after.size} instead of 9999; the text has no more that fit"
 
 
 CHARACTERS = dict.fromkeys("▁inot", -9.0)
