@@ -67,7 +67,8 @@ class Tokenizer:
         model, held = with_whole_words(learned, whole, kind=kind, size=size)
         tokenizer, notes = cls(model), []
         if tokenizer.size != size:
-            reason = "the text has no more that fit" if tokenizer.size < size else "the characters and bytes alone take as many"
+            too_few, too_many = "the text has no more that fit", "the characters and bytes alone take as many"
+            reason = too_few if tokenizer.size < size else too_many
             notes.append(f"tokenizer.vocabulary_size: {tokenizer.size} instead of {size}; {reason}")
         if held != len(whole):
             full = "half of the vocabulary has no room for more"
