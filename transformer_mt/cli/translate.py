@@ -64,7 +64,6 @@ def translate(
     """
     from transformer_mt.cli.lines import STDIN, Output, open_output, prompted, read_lines, read_records
     from transformer_mt.cli.load import RareWords, open_run
-    from transformer_mt.runs.directory import Run
     from transformer_mt.translation.translator import numbered
 
     if sentences and input is not None:
@@ -90,21 +89,21 @@ def translate(
     form = Output(as_json, scores, alternatives, trace, n_best, split)
     # A draw is meant to be unlikely, and a prefix may be.
     shows_doubt = output is None and sys.stdout.isatty() and not (translator.search.sample or prefix or quiet)
-    known = Run(run.path).seen_words()
-    written = known.with_capitals if known else str
     bad = total = 0
 
     def fits(text: str, place: str) -> None:
-        translator.require_fitting(written(text), place, split=split)
+        translator.require_fitting(run.written(text), place, split=split)
 
     with open_output(output) as write:
         for lines in sources:
             rare = RareWords()
             records = read_records(lines, fits, as_json=as_json, language=language)
-            for number, one in enumerate(form.translate(translator, records, written=written, prefix=prefix), start=1):
+            for number, one in enumerate(
+                form.translate(translator, records, written=run.written, prefix=prefix), start=1
+            ):
                 total += 1
-                never_seen = rare.look_at(one.record.text, one.ranked[0].text, known, place=one.record.place)
-                for line in form.lines(one, number=number, never_seen=never_seen):
+                rare.look_at(one.record.text, one.ranked[0].text, run, place=one.record.place)
+                for line in form.lines(one, number=number, never_seen=run.never_seen(one.record.text)):
                     write(line)
                 if one.record.problem:
                     bad += 1

@@ -315,16 +315,38 @@ def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head
 
 def choose_head(model: Seq2Seq, tokens: PairTokens, side: Tokens, row: int, candidates: Sequence[HeadName]) -> Choice:
     """ln p of the row's piece, or in an encoder of the translation, with each of the heads switched off in turn."""
+    if side is tokens.written:
+        return Choice(side.pieces[row], *_log_probabilities(model, tokens, [row], candidates))
+    every = range(len(tokens.written.ids))
+    return Choice("the translation", *_log_probabilities(model, tokens, every, candidates))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLosses:
+    """ln p of a translation, with all heads, and without each."""
+
+    log_probability: float
+    without: dict[HeadName, float]
+
+
+def head_losses(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> HeadLosses:
+    """The losses of all heads of the model. Raises `InputError` for a text that is too long."""
+    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+    return HeadLosses(*_log_probabilities(model, tokens, range(len(tokens.written.ids)), head_names(model)))
+
+
+def _log_probabilities(
+    model: Seq2Seq, tokens: PairTokens, rows: Sequence[int], candidates: Sequence[HeadName]
+) -> tuple[float, dict[HeadName, float]]:
+    """ln p of the rows' pieces with all heads, and without each candidate."""
     inputs = tokens.inputs(next(model.parameters()).device)
-    rows = [row] if side is tokens.written else list(range(len(tokens.written.ids)))
 
     def log_probability(*off: HeadName) -> float:
         with evaluating(model), without_heads(model, off):
-            log_probabilities = model(*inputs)[0, rows].float().log_softmax(dim=-1)  # R V
+            log_probabilities = require_finite(model(*inputs)[0, rows]).float().log_softmax(dim=-1)  # R V
         return log_probabilities[range(len(rows)), [tokens.written.ids[row] for row in rows]].sum().item()
 
-    of = side.pieces[row] if side is tokens.written else "the translation"
-    return Choice(of, log_probability(), {name: log_probability(name) for name in candidates})
+    return log_probability(), {name: log_probability(name) for name in candidates}
 
 
 # As text
