@@ -1,6 +1,7 @@
 """The port, the address with its key, and the loop that answers."""
 
 import errno
+import os
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,9 @@ def listen(host: str, port: int | None) -> socket.socket:
                 raise InputError(f"--host: {host!r} is no address of this machine; leave it out") from None
             problem = error
     ports = "–".join(dict.fromkeys((str(tried[0]), str(tried[-1]))))
-    raise MachineError(f"--port {ports}: cannot be opened ({problem.strerror}); give another, or 0 for any")
+    raise MachineError(
+        f"--port {ports}: cannot be opened ({os.strerror(problem.errno or 0)}); give another, or 0 for any"
+    )
 
 
 def is_open_to_others(listening: socket.socket) -> bool:
