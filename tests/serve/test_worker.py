@@ -190,15 +190,25 @@ def test_a_fault_of_ours_is_one_line_and_a_report(
     assert served.post("/v1/translate", **SENTENCE).status == 200
 
 
+NO_MEMORY = "memory: there is not enough; ask for less"
+
+
 @pytest.mark.parametrize(
-    "problem", [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")]
+    ("problem", "message"),
+    [
+        (MemoryError(), NO_MEMORY),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), NO_MEMORY),
+        (PermissionError(13, "Permission denied", "runs"), "runs: Permission denied; check disk and permissions"),
+    ],
 )
-def test_no_memory_is_no_fault(problem: Exception, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_problem_of_the_machine_is_no_fault(
+    problem: Exception, message: str, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from transformer_mt.serve import routes
 
-    def hungry(*asked: object) -> None:
+    def hindered(*asked: object) -> None:
         raise problem
 
-    monkeypatch.setattr(routes, "parse", hungry)
+    monkeypatch.setattr(routes, "parse", hindered)
     answer = served.post("/v1/translate", **SENTENCE)
-    assert (answer.status, answer.json) == (503, {"error": "memory: there is not enough; ask for less"})
+    assert (answer.status, answer.json) == (503, {"error": message})

@@ -129,6 +129,8 @@ def _problem(problem: Exception) -> Response:
         return error(503, str(problem))
     if is_out_of_memory(problem):
         return error(503, "memory: there is not enough; ask for less")
+    if isinstance(problem, OSError):
+        return error(503, f"{problem.filename}: {problem.strerror}; check disk and permissions")
     return fault_of_ours(problem)
 
 

@@ -17,7 +17,13 @@ Result = TypeVar("Result")
 
 # Requests that wait for the thread, and seconds that one may compute.
 WAITING, SECONDS = 16, 30.0
-_GONE = Refusal(499, "the request: nobody waits for the answer")
+
+
+class Gone(Refusal):
+    """Nobody waits for the answer any more, and nobody gets this one."""
+
+    def __init__(self) -> None:
+        super().__init__(499, "the request: nobody waits for the answer")
 
 
 @dataclass(eq=False)
@@ -59,7 +65,7 @@ class Worker:
         try:
             while not done.done():
                 if gone.done():
-                    raise _GONE
+                    raise Gone
                 if (left := job.deadline - time.monotonic()) <= 0.0:
                     raise Refusal(504, f"the request: more than {SECONDS:g} seconds of computing; ask for less")
                 await asyncio.wait((done, gone), timeout=min(left, SECONDS), return_when=asyncio.FIRST_COMPLETED)
@@ -77,4 +83,4 @@ class Worker:
 
     def _check(self, *_: Any) -> None:
         if not self._current.wanted:
-            raise _GONE
+            raise Gone
