@@ -36,7 +36,7 @@ def test_runs_that_come_and_go_are_listed_the_newest_first(own_runs: Path) -> No
         shutil.rmtree(own_runs / "two")
         assert names(served) == ["one"]
         gone = served.post("/v1/translate", run="two", **SENTENCE)
-        assert (gone.status, gone.headers["retry-after"]) == (503, "1")
+        assert (gone.status, "retry-after" in gone.headers) == (503, False)  # to ask again would not help
         assert served.post("/v1/translate", run="one", **SENTENCE).status == 200
 
 

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,10 @@ class Slow:
 
 
 @pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
-    return Slow(monkeypatch)
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    slow = Slow(monkeypatch)
+    yield slow
+    slow.go_on()
 
 
 def wait_until(condition: Any) -> None:
@@ -67,7 +70,7 @@ def test_who_leaves_stops_the_search_at_its_next_step(served: Served, slow: Slow
     with closing(served.connect()) as connection:
         connection.sendall(served.written("POST", "/v1/translate", json.dumps(SENTENCE).encode()))
         wait_until(lambda: slow.steps == before + 1)
-    time.sleep(0.1)
+    wait_until(lambda: not served.server.worker.under_way)
     slow.go_on()
     assert served.post("/v1/translate", **SENTENCE).status == 200
     assert slow.steps - before <= needed + 2
@@ -83,7 +86,7 @@ def test_who_leaves_stops_a_view_too(served: Served, slow: Slow) -> None:
     with closing(served.connect()) as connection:
         connection.sendall(served.written("POST", "/v1/attend", json.dumps(asked).encode()))
         wait_until(lambda: slow.steps == before + 1)
-    time.sleep(0.1)
+    wait_until(lambda: not served.server.worker.under_way)
     slow.go_on()
     served.get("/v1/runs")
     assert slow.steps - before == 1
@@ -100,8 +103,8 @@ def test_who_leaves_while_waiting_is_passed_over(served: Served, slow: Slow) -> 
         for _ in range(WAITING):
             with closing(served.connect()) as other:
                 other.sendall(request)
-                time.sleep(0.01)
-        time.sleep(0.1)
+                wait_until(lambda: served.server.worker.under_way == 2)
+            wait_until(lambda: served.server.worker.under_way == 1)
         slow.go_on()
         assert read_answer(first).status == 200
     served.get("/v1/runs")
@@ -118,7 +121,7 @@ def test_the_seventeenth_that_waits_is_asked_to_come_again(served: Served, slow:
         wait_until(lambda: slow.steps == before + 1)
         for connection in connections[1:]:
             connection.sendall(request)
-        time.sleep(0.3)
+        wait_until(lambda: served.server.worker.under_way == 1 + WAITING)
         refused = served.raw(request)
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert refused.json == {"error": "the server: 16 others wait already; ask again in a second"}

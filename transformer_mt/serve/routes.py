@@ -122,7 +122,7 @@ async def _body(request: Request) -> bytes | None:
 def _problem(problem: Exception) -> Response:
     """The answer for what went wrong while a request was computed."""
     if isinstance(problem, Refusal):
-        return error(problem.status, str(problem))
+        return error(problem.status, str(problem), problem.headers)
     if isinstance(problem, InputError):
         return error(422, by_keys(str(problem)))
     if isinstance(problem, TmtError):

@@ -116,7 +116,7 @@ class Runs:
 
 @contextmanager
 def _unavailable() -> Iterator[None]:
-    """A run that was deleted or damaged meanwhile, or has no weights yet, may come back."""
+    """A run that was deleted or damaged meanwhile, or has no weights yet."""
     try:
         yield
     except TmtError as error:

@@ -53,10 +53,10 @@ class PageServer:
     """The page of some runs, on a socket that listens already."""
 
     def __init__(self, places: Callable[[], Sequence[Path]], *, listening: socket.socket, device: torch.device) -> None:
-        self._listening, self._worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
-        self._runs = Runs(places, device=device, opened=self._worker.stop_on_steps_of)
+        self._listening, self.worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
+        self._runs = Runs(places, device=device, opened=self.worker.stop_on_steps_of)
         config = uvicorn.Config(
-            Routes(self._runs, self._worker).app(key=self._key),
+            Routes(self._runs, self.worker).app(key=self._key),
             http=PunctualProtocol,
             ws="none",
             lifespan="off",
@@ -80,7 +80,7 @@ class PageServer:
 
         Raises `InputError` where none can.
         """
-        return self._worker.wait_for(self._load_first)
+        return self.worker.wait_for(self._load_first)
 
     def _load_first(self) -> list[str]:
         problems = []

@@ -35,11 +35,14 @@ class _Job:
 
 
 class Worker:
-    """Runs one function at a time, in the order of the requests; whoever leaves is passed over."""
+    """Runs one function at a time, in the order of the requests; whoever leaves is passed over.
+
+    `under_way` counts the requests that wait or compute.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="compute")
-        self._under_way = 0
+        self.under_way = 0
         self._current = _Job()
 
     def stop_on_steps_of(self, model: Seq2Seq) -> None:
@@ -56,9 +59,10 @@ class Worker:
         Raises `Refusal` where too many wait, where it takes too long, and where the client has left; and whatever the
         function does.
         """
-        if self._under_way > WAITING:
-            raise Refusal(503, f"the server: {WAITING} others wait already; ask again in a second")
-        self._under_way += 1
+        if self.under_way > WAITING:
+            message = f"the server: {WAITING} others wait already; ask again in a second"
+            raise Refusal(503, message, {"Retry-After": "1"})
+        self.under_way += 1
         job = _Job()
         computing = self._thread.submit(self._compute, job, compute)
         done, gone = asyncio.wrap_future(computing), asyncio.ensure_future(receive())
@@ -72,7 +76,7 @@ class Worker:
             return done.result()
         finally:
             job.wanted = False
-            self._under_way -= 1
+            self.under_way -= 1
             gone.cancel()
             done.cancel()  # passed over if it has not begun
 
