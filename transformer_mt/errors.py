@@ -5,6 +5,7 @@ A message reads `<file, line or option>: what is wrong; what to do`. All else is
 
 import errno
 import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import formatannotation, signature
@@ -43,6 +44,20 @@ def is_out_of_memory(error: BaseException) -> bool:
     """True where the machine, or its GPU, has refused memory."""
     refused = isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
     return refused or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
+def write_report(error: BaseException) -> str:
+    """Write the traceback of a fault of ours to a new file, and say where it is."""
+    import tempfile
+    import traceback
+
+    text = f"tmt {sys.argv[1:]}\nPython {sys.version}\n\n{''.join(traceback.format_exception(error))}"
+    try:
+        with tempfile.NamedTemporaryFile(prefix="tmt-", suffix=".txt", delete=False) as file:
+            file.write(text.encode(errors="backslashreplace"))
+    except OSError as problem:
+        return f"no report could be written ({problem.strerror})"
+    return f"a report with the traceback is in {file.name}"
 
 
 def checked(function: Function) -> Function:

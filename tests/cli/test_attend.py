@@ -14,7 +14,6 @@ from support.command_line import PAIRS, SIZES, Tmt, settings
 from support.hostile_text import HOSTILE_TEXTS
 
 from transformer_mt.cli.main import run
-from transformer_mt.cli.sentence import example
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
@@ -23,6 +22,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.methods import METHODS, Weights
+from transformer_mt.views.sentence import example
 from transformer_mt.views.text import escape_controls
 
 SOURCE, TARGET = PAIRS[0]
@@ -348,8 +348,8 @@ class Signed(Weights):
     whole = True
     meaning = "what it is; below zero it speaks against"
 
-    def maps(self, *subject: object) -> AttentionMaps:  # type: ignore[override]
-        maps = super().maps(*subject)  # type: ignore[arg-type]
+    def maps(self, *subject: object, **stacks: object) -> AttentionMaps:  # type: ignore[override]
+        maps = super().maps(*subject, **stacks)  # type: ignore[arg-type]
         for stack in maps.stacks.values():
             stack.weights[:] = torch.linspace(-3.0, 8.0, stack.weights.numel()).reshape(stack.weights.shape)
         return maps
@@ -386,8 +386,8 @@ class Small(Signed):
 
     name = "small"
 
-    def maps(self, *subject: object) -> AttentionMaps:  # type: ignore[override]
-        maps = super().maps(*subject)
+    def maps(self, *subject: object, **stacks: object) -> AttentionMaps:  # type: ignore[override]
+        maps = super().maps(*subject, **stacks)
         for stack in maps.stacks.values():
             stack.weights.mul_(0.001)
         return maps

@@ -174,6 +174,37 @@ def test_translations_begin_with_the_prefix(translator: Translator) -> None:
             assert all(translation.text.startswith("Can you") for translation in translations)
 
 
+def test_a_prefix_may_be_pieces_in_which_a_text_would_not_be_cut(translator: Translator, tokenizer: Tokenizer) -> None:
+    pieces = ["▁", "h", "e", "l", "p"]
+    assert tokenizer.pieces(tokenizer.encode("help")) != pieces
+    ((found,),) = translator.translate(["Can you?"], GREEDY, prefix=pieces)
+    assert found.tokens[: len(pieces)] == tuple(pieces)
+    as_text = tokenizer.pieces(tokenizer.encode("The"))
+    assert translator.translate(SENTENCES, BEAM, prefix=as_text) == translator.translate(SENTENCES, BEAM, prefix="The")
+
+
+@pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES])
+def test_pieces_that_end_in_the_end_symbol_are_the_translation(translator: Translator, search: SearchConfig) -> None:
+    ((free,),) = translator.translate(["Can you?"], GREEDY)
+    ((found,),) = translator.translate(["Can you?"], search, prefix=[*free.tokens[:3], "</s>"])
+    assert found.tokens == free.tokens[:3]
+    source = torch.tensor([[*translator.tokenizer.encode("Can you?"), EOS]])
+    ids = tuple(translator.tokenizer.ids(free.tokens[:3]))
+    (hypothesis,) = beam_search(
+        translator.model, source, beam=1, alpha=search.length_penalty, limits=[len(ids) + 1], n_best=1, prefix=ids
+    )[0]
+    assert found.log_probability == pytest.approx(hypothesis.log_probability)
+    assert found.score == pytest.approx(hypothesis.score)
+
+
+@pytest.mark.parametrize("pieces", [["<s>"], ["▁", "</s>", "h"], ["<unk>"], ["no piece"], ["<pad>", "</s>"]])
+def test_what_is_no_piece_of_a_translation_is_no_prefix(translator: Translator, pieces: list[str]) -> None:
+    wrong = next(piece for piece in pieces if piece != "▁")
+    with pytest.raises(InputError) as caught:
+        translator.translate(["help"], GREEDY, prefix=pieces)
+    assert str(caught.value) == f"--prefix: {wrong!r} is no piece that goes on; give those of a translation"
+
+
 def test_prefix_that_leaves_no_room_is_an_input_error(translator: Translator, tokenizer: Tokenizer) -> None:
     tokens = len(tokenizer.encode("The old"))
     for limit in (tokens, tokens - 1):

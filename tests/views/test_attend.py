@@ -191,6 +191,16 @@ def test_every_variant_has_a_view_of_every_stack(variant: Variant, tokenizer: To
         assert explaining_matrix(view).key == f"cross.{max(1, len(view.stacks['cross'].weights) - 1)}"
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_only_the_stacks_that_are_asked_for_are_computed(method: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    pair = model, tokenizer, "Der Hund schläft.", "The dog sleeps."
+    for words in (True, False):
+        every = view_attention(*pair, method=method, words=words)
+        one = view_attention(*pair, method=method, words=words, stacks=["cross"])
+        assert list(one.stacks) == ["cross"]
+        torch.testing.assert_close(one.stacks["cross"].weights, every.stacks["cross"].weights)
+
+
 def test_words_are_merged_and_pieces_are_those_of_the_model(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     words = view_attention(model, tokenizer, SOURCE, TARGET)
     pieces = view_attention(model, tokenizer, SOURCE, TARGET, words=False)

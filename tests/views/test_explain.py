@@ -17,13 +17,13 @@ from torch import Tensor
 
 from transformer_mt.attention.positions import rotated
 from transformer_mt.errors import InputError
-from transformer_mt.models.head_mask import without_heads
+from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.explain import Explanation, Stage, Step, explain, in_words, lines_of, shares
+from transformer_mt.views.explain import Explanation, Stage, Step, explain, head_losses, in_words, lines_of, shares
 from transformer_mt.views.maps import tokenize_pair
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
@@ -179,6 +179,25 @@ def test_without_a_head_it_is_the_one_without_which_the_word_is_least_probable(
     assert found.choice.without == pytest.approx(expected, abs=5e-5)
     assert found.head == min(expected, key=lambda name: expected[name])
     assert found.choice.of == ("the translation" if stack == "encoder" else found.piece)
+
+
+@pytest.mark.parametrize("variant", [(), ("model.attention.head_mask=['cross.2.1']",), ("model.kind=recurrent",)])
+def test_the_losses_of_heads_are_what_the_translation_loses_without_each(
+    variant: Variant, tokenizer: Tokenizer
+) -> None:
+    model = varied_model(*variant, vocabulary=tokenizer.size)
+    tokens = tokenize_pair(tokenizer, SOURCE, TARGET, limit=model.max_length)
+    found = head_losses(model, tokenizer, SOURCE, TARGET)
+
+    def log_probability(*off: HeadName) -> float:
+        with evaluating(model), without_heads(model, off):
+            table = model(*tokens.inputs(torch.device("cpu")))[0].log_softmax(dim=-1)
+        return sum(table[place, index].item() for place, index in enumerate(tokens.written.ids))
+
+    assert list(found.without) == head_names(model)
+    assert found.log_probability == pytest.approx(log_probability(), abs=5e-5)
+    assert found.without == pytest.approx({name: log_probability(name) for name in head_names(model)}, abs=5e-5)
+    assert to_json(found)["without"].keys() == set(map(str, head_names(model)))
 
 
 def test_a_masked_head_is_not_among_those_in_question(tokenizer: Tokenizer) -> None:

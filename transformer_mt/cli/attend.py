@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from transformer_mt.cli.options import Figure, Head, Layer, LookedAt, Stack, Target, Without, Words, with_options
-from transformer_mt.cli.sentence import LoadedSentence, SentenceOptions, emit, load_sentence, with_sentence_options
+from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from transformer_mt.views.attend import HistoryStep
     from transformer_mt.views.maps import AttentionMaps
     from transformer_mt.views.matrix import Matrix
-
-DEFAULT_METHOD, REFERENCE = "weights", "erasure"
+    from transformer_mt.views.sentence import LoadedSentence
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class MatrixOptions:
     stack: Stack = None
     layer: Layer = None
     head: Head = None
-    method: Annotated[str, Option(metavar="NAME", help="weights, values, gradient or erasure.")] = DEFAULT_METHOD
+    method: Annotated[str, Option(metavar="NAME", help="weights, values, gradient or erasure.")] = "weights"
     words: Words = True
     compact: Annotated[bool, Option("--compact", help="Shades without numbers: more fits on a screen.")] = False
     graph: Annotated[bool, Option("--graph", help="The matrix as a graph: edges and degrees.")] = False
@@ -83,6 +82,7 @@ def attend(
     from transformer_mt.views.matrix import Scale, shading_for
     from transformer_mt.views.methods import METHODS
     from transformer_mt.views.plot import check_figure, matrix_figure
+    from transformer_mt.views.sentence import DEFAULT_METHOD, REFERENCE
 
     method = lookup(METHODS, shown.method, key="--method")
     if shown.figure is not None:
@@ -91,8 +91,7 @@ def attend(
     for path in model or (None,):
         text = loaded[0].source if loaded else sentence  # the first run's sentence is that of all
         loaded.append(load_sentence(text, target, model=path, without=without or (), options=options))
-        if not method().applies_to(loaded[-1].model):
-            loaded[-1].require_attention()
+        loaded[-1].require_attention(shown.method)
     intro = [loaded[0].source]
     views: list[Any] = []
     matrices: list[list[Matrix]] = []
@@ -106,7 +105,7 @@ def attend(
             pair = {"source": one.source, "target": one.target, "method": shown.method}
             views.append(pair | {"steps": [step for step, _ in steps]})
         else:
-            columns = [(name, _maps(one, shown))]
+            columns = [(name, one.attention(method=shown.method, words=shown.words))]
             views += [maps for _, maps in columns]
         for title, maps in columns:
             matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, shown)])
@@ -126,7 +125,7 @@ def attend(
             threshold=shown.threshold if shown.graph else None,
         )
         if len(views) == 1 and not history and shown.method not in (DEFAULT_METHOD, REFERENCE):
-            yield from agreement_lines(matrices[0], _maps(loaded[0], replace(shown, method=REFERENCE)))
+            yield from agreement_lines(matrices[0], loaded[0].attention(method=REFERENCE, words=shown.words))
 
     remarks: list[dict[str, Any]] = []
     if options.as_json and not history:
@@ -139,52 +138,33 @@ def attend(
         note(f"one matrix of many; others: {', '.join(others)}; {elsewhere}")
 
 
-def _maps(sentence: LoadedSentence, shown: MatrixOptions) -> "AttentionMaps":
-    from transformer_mt.views.attend import view_attention
-
-    with sentence.switched_off():
-        pair = sentence.model, sentence.tokenizer, sentence.source, sentence.target
-        return view_attention(*pair, method=shown.method, words=shown.words)
-
-
-def _matrices(sentence: LoadedSentence, maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":
+def _matrices(sentence: "LoadedSentence", maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":
     """The chosen matrices, or the one that explains best: the mean over the heads that validation chose."""
-    from transformer_mt.runs.directory import Run
     from transformer_mt.views.attend import explaining_matrix, layer_matrices
 
     if shown.chosen:
         return layer_matrices(maps, **shown.chosen)
-    alignment = Run(sentence.run.path).alignment()
+    alignment = sentence.run.alignment
     return [explaining_matrix(maps, heads=alignment.heads if alignment else ())]
 
 
-def _remarks(sentence: LoadedSentence, maps: "AttentionMaps", shown: MatrixOptions) -> dict[str, Any]:
+def _remarks(sentence: "LoadedSentence", maps: "AttentionMaps", shown: MatrixOptions) -> dict[str, Any]:
     """Further keys of `--json`: the graph, and for another method than the weights its agreement with erasure."""
-    from transformer_mt.views.attend import agreements, graphs
+    from transformer_mt.views.attend import graphs
 
-    remarks: dict[str, Any] = {}
-    if shown.graph:
-        remarks["graph"] = graphs(maps, threshold=shown.threshold)
-    if shown.method not in (DEFAULT_METHOD, REFERENCE):
-        remarks["agreement"] = agreements(maps, _maps(sentence, replace(shown, method=REFERENCE)))
-    return remarks
+    graph = {"graph": graphs(maps, threshold=shown.threshold)} if shown.graph else {}
+    return graph | sentence.agreement(maps, words=shown.words)
 
 
 def _history(
-    final: LoadedSentence, shown: MatrixOptions, options: SentenceOptions
+    final: "LoadedSentence", shown: MatrixOptions, options: SentenceOptions
 ) -> "list[tuple[HistoryStep, AttentionMaps]]":
     """The maps by the weights of every checkpoint, all for the final translation."""
-    from transformer_mt.runs.directory import CHECKPOINTS, Run, saved_steps
-    from transformer_mt.views.attend import HistoryStep
-    from transformer_mt.views.plot import read_curves
+    from transformer_mt.cli.load import open_run
+    from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 
     checkpoints = final.run.path / CHECKPOINTS
-    losses = dict(read_curves(Run(final.run.path))["validation_loss"])
-    steps = []
-    for step in saved_steps(checkpoints):
-        then = load_sentence(final.source, None, model=checkpoints / f"step-{step}", options=options)
-        maps = _maps(replace(then, target=final.target, without=final.without), shown)
-        steps.append((HistoryStep(step, losses.get(step), then.target, maps.stacks), maps))
-    if not steps:
+    if not (steps := saved_steps(checkpoints)):
         raise InputError(f"--history: {final.name} has no checkpoints; give a run that keeps them")
-    return steps
+    runs = ((step, open_run(checkpoints / f"step-{step}", options, device=options.device)) for step in steps)
+    return [final.history_step(then, step, method=shown.method, words=shown.words) for step, then in runs]

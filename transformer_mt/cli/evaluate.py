@@ -10,7 +10,6 @@ from typer import Option
 
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
-    OF_DRAWS,
     DataToMeasure,
     Device,
     Json,
@@ -19,6 +18,7 @@ from transformer_mt.cli.options import (
     with_options,
 )
 from transformer_mt.cli.terminal import note, result
+from transformer_mt.config.search import OF_DRAWS
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 

@@ -44,8 +44,7 @@ def explain(
 
     loaded = load_sentence(sentence, target, model=model, options=options)
     loaded.require_attention()
-    pair = loaded.model, loaded.tokenizer, loaded.source, loaded.target
-    explanation = view.explain(*pair, word=word, piece=piece, stack=stack, layer=layer, head=head)
+    explanation = view.explain(*loaded.pair, word=word, piece=piece, stack=stack, layer=layer, head=head)
 
     def lines(width: int) -> Iterable[str]:
         return loaded.source, loaded.target, "", *view.lines_of(explanation, width=width)

@@ -12,8 +12,8 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
-    from transformer_mt.cli.load import OpenedRun
     from transformer_mt.corpus.pairs import SentencePair
+    from transformer_mt.translation.opened_run import OpenedRun
     from transformer_mt.views.head_importance import Pruning
 
 Split = Annotated[str, Option(metavar="NAME", help="The part of the corpus to measure on.")]

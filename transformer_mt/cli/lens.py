@@ -25,7 +25,7 @@ def lens(sentence: LookedAt = None, model: Model = None, target: Target = None, 
     from transformer_mt.views.lens import lens_lines, look_through
 
     loaded = load_sentence(sentence, target, model=model, options=options)
-    found = look_through(loaded.model, loaded.tokenizer, loaded.source, loaded.target)
+    found = look_through(*loaded.pair)
 
     def lines(width: int) -> Iterable[str]:
         return found.source, found.target, "", *lens_lines(found, width=width)

@@ -16,10 +16,9 @@ from transformer_mt.cli.terminal import literal_console
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
-from transformer_mt.translation.sentences import split_sentences
-from transformer_mt.translation.trace import BeamTrace, beam_trace, recording_search
+from transformer_mt.translation.trace import BeamTrace
 from transformer_mt.translation.translator import Translation, Translator
-from transformer_mt.views.search import alternatives_lines, trace_lines
+from transformer_mt.views.search import alternatives_lines, trace_lines, traced, translation_object
 from transformer_mt.views.text import escape_controls, escaped_json
 
 STDIN = Path("-")
@@ -129,8 +128,8 @@ class Output:
         given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
         texts = (written(record.text) for record in given)
         plain = ((ranked, None) for ranked in translator.translate_stream(texts, prefix=prefix, split=self.split))
-        traced = (_traced(translator, text, prefix) for text in texts)
-        for record, (ranked, trace) in zip(waiting, traced if self.trace else plain, strict=False):
+        traced_one_by_one = (traced(translator, text, prefix=prefix) for text in texts)
+        for record, (ranked, trace) in zip(waiting, traced_one_by_one if self.trace else plain, strict=False):
             count = ALTERNATIVES if self.alternatives else 0
             text = written(record.text)
             others = [find_alternatives(translator, text, one, count=count) if count else [] for one in ranked]
@@ -151,38 +150,22 @@ class Output:
             yield from (f"  {line}" for line in trace_lines(one.trace, width=literal_console().width - 2))
 
     def _object(self, one: Translated, never_seen: list[str] | None) -> dict[str, Any]:
-        record, best = one.record, one.ranked[0]
+        record = one.record
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}
-        scores = {"score": best.score, "log_probability": best.log_probability}
-        added: dict[str, Any] = {"translation": best.text} | scores | {"never_seen": never_seen}
-        ranked: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in one.ranked]
-        if self.split:
-            parts = zip(split_sentences(record.text), best.sentences or (best,), strict=False)
-            added["sentences"] = [
-                {
-                    "source": source,
-                    "translation": part.text,
-                    "score": part.score,
-                    "log_probability": part.log_probability,
-                }
-                for source, part in parts
-            ]
-        if self.n_best > 1:
-            added["n_best"] = ranked
-        if self.alternatives:
-            for each, others in zip(ranked, one.alternatives, strict=True):
-                each["alternatives"] = [position.to_json() for position in others]
-            added["alternatives"] = ranked[0]["alternatives"]
-        if self.trace:
-            added["trace"] = one.trace and one.trace.to_json()
-        return ({"source": record.text} if record.fields is None else record.fields) | added
-
-
-def _traced(translator: Translator, text: str, prefix: str) -> tuple[list[Translation], BeamTrace | None]:
-    with recording_search() as steps:
-        (found,) = translator.translate([text], prefix=prefix)
-    return found, beam_trace(steps, translator.tokenizer.pieces)
+        found = translation_object(
+            record.text,
+            one.ranked,
+            never_seen=never_seen,
+            split=self.split,
+            n_best=self.n_best,
+            alternatives=one.alternatives if self.alternatives else None,
+            trace=one.trace,
+            shows_trace=self.trace,
+        )
+        if record.fields is not None:
+            del found["source"]
+        return (record.fields or {}) | found
 
 
 @contextmanager

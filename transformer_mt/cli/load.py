@@ -1,30 +1,19 @@
 """The run that a command works with, and the words that it hardly knows. Imports torch: only for use in commands."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_mt.cli.options import RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
-from transformer_mt.config.sections import Config, DataConfig
 from transformer_mt.corpus.pairs import words
-from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.device import choose_device
 from transformer_mt.runs.directory import find_run, newest_run
-from transformer_mt.translation.translator import Translator
+from transformer_mt.runs.listing import corpus_name
+from transformer_mt.translation.opened_run import OpenedRun
 
 # A word is rare below this count: of 25 everyday sentences with such a word, none was translated right.
 FEW = 10
 # Lines that are named, and words of each; the others are counted.
 LINES, WORDS = 5, 9
-
-
-@dataclass(frozen=True)
-class OpenedRun:
-    """A trained run, all of one moment: its directory, its configuration, and the translator with its model."""
-
-    path: Path
-    config: Config
-    translator: Translator
 
 
 def open_run(model: Path | None, search: SearchOptions, *, device: str, quiet: bool = False) -> OpenedRun:
@@ -34,19 +23,12 @@ def open_run(model: Path | None, search: SearchOptions, *, device: str, quiet: b
     """
     run = newest_run(RUNS) if model is None else find_run(model)
     place = choose_device(device)
-    trained = run.load()
+    opened = OpenedRun.of(run, device=place)
     if model is None and not quiet:
-        data = trained.config.data
+        data = opened.config.data
         note(f"using {run.path} ({data.source_language} → {data.target_language}, {corpus_name(data)})")
-    translator = Translator.of(trained, device=place)
-    translator.search = search.applied_to(trained.config.search)
-    return OpenedRun(run.path, trained.config, translator)
-
-
-def corpus_name(data: DataConfig) -> str:
-    """The name of a corpus; of a folder or files without the way to them."""
-    parts = data.corpus.split(",")
-    return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)
+    opened.translator.search = search.applied_to(opened.config.search)
+    return opened
 
 
 class RareWords:
@@ -56,11 +38,12 @@ class RareWords:
         self._looked_at = self._found = 0
         self._named: list[tuple[str, str]] = []
 
-    def look_at(self, source: str, translation: str, known: SeenWords | None, *, place: str) -> list[str] | None:
-        """The words of a source that were never seen, copied ones too; None where the run does not know its words."""
+    def look_at(self, source: str, translation: str, run: OpenedRun, *, place: str) -> None:
+        """Note the rare words of a source, if the run knows its words."""
         self._looked_at += 1
+        known = run.known
         if known is None:
-            return None
+            return
         counts, copied, rare = known.counts(source), set(words(translation)), dict[str, list[str]]()
         for word, count in counts.items():
             if count < FEW and word not in copied:
@@ -71,7 +54,6 @@ class RareWords:
         if rare and self._found <= LINES:
             remarks = (f"{how} in training: {_few(found)}" for how, found in sorted(rare.items()))  # `never` first
             self._named.append((place, "; ".join(remarks)))
-        return [word for word, count in counts.items() if not count]
 
     def report(self) -> None:
         """Name the first lines that were found on stderr, with their places if others were looked at."""

@@ -68,7 +68,7 @@ def run(arguments: list[str]) -> int:
 
 def _unexpected(error: BaseException) -> int:
     """Report a problem of the machine if the error is one, else a fault of ours."""
-    from transformer_mt.errors import is_out_of_memory
+    from transformer_mt.errors import is_out_of_memory, write_report
 
     if is_out_of_memory(error):
         return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
@@ -79,21 +79,7 @@ def _unexpected(error: BaseException) -> int:
     if isinstance(error, ImportError | OSError) and not is_ours:
         return _fail(f"a library cannot be loaded ({reason}); free memory, or install tmt anew")
     what = f"internal error ({type(error).__name__}: {reason})"
-    return _fail(f"{what}: this is a fault of tmt; {_report(error)}; please report it", OUR_FAULT)
-
-
-def _report(error: BaseException) -> str:
-    """Write the traceback to a new file and say where it is."""
-    import tempfile
-    import traceback
-
-    text = f"tmt {sys.argv[1:]}\nPython {sys.version}\n\n{''.join(traceback.format_exception(error))}"
-    try:
-        with tempfile.NamedTemporaryFile(prefix="tmt-", suffix=".txt", delete=False) as file:
-            file.write(text.encode(errors="backslashreplace"))
-    except OSError as problem:
-        return f"no report could be written ({problem.strerror})"
-    return f"a report with the traceback is in {file.name}"
+    return _fail(f"{what}: this is a fault of tmt; {write_report(error)}; please report it", OUR_FAULT)
 
 
 def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:

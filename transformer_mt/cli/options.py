@@ -7,9 +7,9 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ValidationError
 from typer import Argument, Option
 
+from transformer_mt.config.search import changed_search, refuse
 from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
@@ -80,9 +80,6 @@ def _option(option: str, metavar: str, sentence: str) -> Any:
     return Option(option, metavar=metavar, help=f"{sentence} {default}")
 
 
-OF_DRAWS = ("temperature", "top_k", "top_p", "seed")
-
-
 @dataclass(frozen=True)
 class SearchOptions:
     """Options by key of the search section, in the order of the help; None where one was not given."""
@@ -98,32 +95,16 @@ class SearchOptions:
 
     def applied_to(self, configured: SearchConfig) -> SearchConfig:
         """The run's search, changed by the options. Raises `InputError` for a wrong value, or one without effect."""
-        try:
-            chosen = SearchConfig.model_validate(configured.model_dump() | self._given())
-        except ValidationError as error:
-            first = error.errors()[0]
-            option, reason = _option_of(str(first["loc"][0])), first["msg"][0].lower() + first["msg"][1:]
-            raise InputError(f"{option}: {reason}, not {first['input']}; correct it") from None
-        if not chosen.sample:
-            self.refuse("acts on random draws alone; give --sample too, or leave it out", only=OF_DRAWS)
-            least = 2 * chosen.n_best
-            if chosen.n_best > 1 and chosen.beam < least:
-                self.refuse(f"--n-best {chosen.n_best} takes {least} or more; raise it, or leave it out", only=["beam"])
-        return chosen
+        return changed_search(configured, self._given())
 
-    def refuse(self, reason: str, *, only: Collection[str] | None = None) -> None:
+    def refuse(self, reason: str) -> None:
         """Raise `InputError` for the first of these options that was given."""
-        for name in self._given():
-            if only is None or name in only:
-                raise InputError(f"{_option_of(name)}: {reason}")
+        given = self._given()
+        refuse(given, reason, only=given)
 
     def _given(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in fields(SearchOptions)}
         return {name: value for name, value in values.items() if value is not None}
-
-
-def _option_of(key: str) -> str:
-    return f"--{key.replace('_', '-')}"
 
 
 def with_options(

@@ -15,10 +15,6 @@ from transformer_mt.errors import InputError
 if TYPE_CHECKING:
     from transformer_mt.cli.lines import Line
 
-# Mean ln p of a subword below which a translation is doubted. By the model of `tmt train` none of 650 validation and
-# test sentences was below -0.4; 9 of 10 strings of random letters and 6 of 10 English sentences were below -1.0.
-DOUBTFUL = -1.0
-
 
 @with_options("search", SearchOptions)
 def translate(
@@ -64,8 +60,8 @@ def translate(
     """
     from transformer_mt.cli.lines import STDIN, Output, open_output, prompted, read_lines, read_records
     from transformer_mt.cli.load import RareWords, open_run
-    from transformer_mt.runs.directory import Run
     from transformer_mt.translation.translator import numbered
+    from transformer_mt.views.search import require_beam
 
     if sentences and input is not None:
         raise InputError("--input: there are sentences on the command line too; give one or the other")
@@ -73,8 +69,8 @@ def translate(
         raise InputError(f"SENTENCE: {sentences[0]} is a file; to translate its lines, give it with --input")
     run = open_run(model, search, device=device, quiet=quiet)
     translator, language = run.translator, run.config.data.source_language
-    if trace and translator.search.sample:
-        raise InputError("--trace: drawing at random keeps no beam; leave it or --sample out")
+    if trace:
+        require_beam(translator.search)
     is_prompt = not sentences and input is None and sys.stdin.isatty()
     sources: Iterable[Iterable[Line]]
     if is_prompt:
@@ -90,26 +86,26 @@ def translate(
     form = Output(as_json, scores, alternatives, trace, n_best, split)
     # A draw is meant to be unlikely, and a prefix may be.
     shows_doubt = output is None and sys.stdout.isatty() and not (translator.search.sample or prefix or quiet)
-    known = Run(run.path).seen_words()
-    written = known.with_capitals if known else str
     bad = total = 0
 
     def fits(text: str, place: str) -> None:
-        translator.require_fitting(written(text), place, split=split)
+        translator.require_fitting(run.written(text), place, split=split)
 
     with open_output(output) as write:
         for lines in sources:
             rare = RareWords()
             records = read_records(lines, fits, as_json=as_json, language=language)
-            for number, one in enumerate(form.translate(translator, records, written=written, prefix=prefix), start=1):
+            for number, one in enumerate(
+                form.translate(translator, records, written=run.written, prefix=prefix), start=1
+            ):
                 total += 1
-                never_seen = rare.look_at(one.record.text, one.ranked[0].text, known, place=one.record.place)
-                for line in form.lines(one, number=number, never_seen=never_seen):
+                rare.look_at(one.record.text, one.ranked[0].text, run, place=one.record.place)
+                for line in form.lines(one, number=number, never_seen=run.never_seen(one.record.text)):
                     write(line)
                 if one.record.problem:
                     bad += 1
                     note(str(one.record.problem))
-                elif shows_doubt and one.ranked[0].mean_log_probability < DOUBTFUL:
+                elif shows_doubt and one.ranked[0].is_doubtful:
                     note(f"{one.record.place}: the model is unsure here, as of what it has not learned")
             if not quiet:
                 rare.report()

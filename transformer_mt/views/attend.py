@@ -1,7 +1,7 @@
 """`tmt attend`: the matrices of a sentence pair by a method, chosen and drawn, or as graphs."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, zip_longest
 from typing import Any
@@ -25,13 +25,20 @@ SIDES = {"encoder": "source against source", "decoder": "target against target",
 
 
 def view_attention(
-    model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, method: str = "weights", words: bool = True
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    source: str,
+    target: str,
+    *,
+    method: str = "weights",
+    words: bool = True,
+    stacks: Collection[str] = tuple(STACKS),
 ) -> AttentionMaps:
-    """The matrices of a pair by a method, over words or pieces.
+    """The matrices of a pair by a method, over words or pieces, of those of the stacks that the method covers.
 
     Raises `InputError` for an unknown method, or one that does not apply to the model, and for a text that is too long.
     """
-    maps = lookup(METHODS, method, key="--method")().maps(model, tokenizer, source, target)
+    maps = lookup(METHODS, method, key="--method")().maps(model, tokenizer, source, target, stacks=stacks)
     return maps.by_words() if words else maps
 
 

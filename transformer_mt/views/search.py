@@ -1,17 +1,70 @@
-"""`tmt translate --alternatives` and `--trace`: other subwords at each position, and the tree of a beam search."""
+"""`tmt translate`: translations as an object, other subwords at each position, and the tree of a beam search."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.text import Text
 from rich.tree import Tree
 
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.errors import InputError
 from transformer_mt.translation.alternatives import ChosenAmong
-from transformer_mt.translation.trace import ENDED, BeamTrace
+from transformer_mt.translation.sentences import split_sentences
+from transformer_mt.translation.trace import ENDED, BeamTrace, beam_trace, recording_search
+from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.text import escape_controls, rendered, table
 
 # Labels of a tree are wrapped, but to no fewer cells; rich indents by 4 for every level.
 _NARROWEST, _INDENT = 20, 4
 _ANY_WIDTH = 10_000
+
+
+def require_beam(search: SearchConfig) -> None:
+    """Raise `InputError` for a search that keeps no beam, and so has no tree."""
+    if search.sample:
+        raise InputError("--trace: drawing at random keeps no beam; leave it or --sample out")
+
+
+def traced(
+    translator: Translator, text: str, search: SearchConfig | None = None, *, prefix: str | Sequence[str] = ""
+) -> tuple[list[Translation], BeamTrace | None]:
+    """The translations of a text, best first, and the tree of the beam that found them."""
+    with recording_search() as steps:
+        (found,) = translator.translate([text], search, prefix=prefix)
+    return found, beam_trace(steps, translator.tokenizer.pieces)
+
+
+def translation_object(
+    source: str,
+    ranked: Sequence[Translation],
+    *,
+    never_seen: list[str] | None,
+    split: bool,
+    n_best: int,
+    alternatives: Sequence[Sequence[ChosenAmong]] | None,
+    trace: BeamTrace | None,
+    shows_trace: bool,
+) -> dict[str, Any]:
+    """What `tmt translate --json` says of a text with its translations, best first, and the alternatives of each."""
+    best = ranked[0]
+    found: dict[str, Any] = {"source": source, "translation": best.text} | _scores(best) | {"never_seen": never_seen}
+    listed: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in ranked]
+    if split:
+        parts = zip(split_sentences(source), best.sentences or (best,), strict=False)
+        found["sentences"] = [{"source": of, "translation": part.text} | _scores(part) for of, part in parts]
+    if n_best > 1:
+        found["n_best"] = listed
+    if alternatives is not None:
+        for each, others in zip(listed, alternatives, strict=True):
+            each["alternatives"] = [position.to_json() for position in others]
+        found["alternatives"] = listed[0]["alternatives"]
+    if shows_trace:
+        found["trace"] = trace and trace.to_json()
+    return found
+
+
+def _scores(translation: Translation) -> dict[str, float]:
+    return {"score": translation.score, "log_probability": translation.log_probability}
 
 
 def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:

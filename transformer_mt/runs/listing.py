@@ -1,0 +1,68 @@
+"""What a run is, in a few fields: its corpus, how far it has come, its size, its age."""
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.errors import TmtError
+from transformer_mt.runs.checkpoints import newest_progress
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.lock import is_held
+
+# The state of a run that tmt heads --prune wrote, and that has no training of its own.
+PRUNED = "pruned"
+
+
+def list_runs(directory: Path) -> list[Path]:
+    """The directory, if it is a run, and the runs in it."""
+    return [path for path in (directory, *sorted(directory.iterdir())) if Run(path).exists()]
+
+
+def describe_run(path: Path) -> dict[str, Any]:
+    """The fields of a run for `tmt runs --json`; of a damaged one, its `error`."""
+    files = list(_files(path))
+    age = time.time() - max((file.st_mtime for file in files), default=0.0)
+    size = {"bytes": sum(file.st_size for file in files), "seconds_since": max(0, round(age))}
+    try:
+        run = Run(path)
+        config, progress = run.config(), newest_progress(run)
+        # Weights that no step led to are those of another run, less the heads that `tmt heads --prune` masked.
+        is_pruned = config.init_from.run and not progress.step and run.has_model() and not any(run.metrics())
+        state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(config.training) else "stopped"
+    except TmtError as error:
+        return {"run": str(path), "error": str(error)} | size
+    return {
+        "run": str(path),
+        "corpus": corpus_name(config.data),
+        "source_language": config.data.source_language,
+        "target_language": config.data.target_language,
+        # A loss is kept negated, so that higher is better.
+        "score": None if progress.best_score is None else abs(progress.best_score),
+        "score_name": config.training.best_metric,
+        "step": progress.step,
+        "steps": config.training.steps,
+        "epochs": config.training.epochs,
+        "state": "training" if is_held(path) else state,
+        "init_from": config.init_from.run or None,
+    } | size
+
+
+def corpus_name(data: DataConfig) -> str:
+    """The name of a corpus; of a folder or files without the way to them."""
+    parts = data.corpus.split(",")
+    return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)
+
+
+def _files(path: Path) -> Iterator[os.stat_result]:
+    """The regular files of a run. No link is followed."""
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with suppress(OSError):  # deleted meanwhile by a training
+                status = os.lstat(os.path.join(folder, name))
+                if stat.S_ISREG(status.st_mode):
+                    yield status
