@@ -84,18 +84,15 @@ def _align_files(run: "OpenedRun", source: Path, target: Path, chosen: "Alignmen
 
 
 def alignment_heads(run: "OpenedRun", *, quiet: bool = False) -> "AlignmentHeads":
-    """The heads that the run's training chose, else all. Raises `InputError` for a model without cross-attention."""
+    """The heads that link the run's words; a note where they are a guess."""
     from transformer_mt.cli.terminal import note
     from transformer_mt.runs.data import ALIGNMENT
-    from transformer_mt.views.align import guess_heads
+    from transformer_mt.views.align import heads_of
 
-    guess = guess_heads(run.translator.model)
-    if guess is None:
-        raise InputError(f"{run.path}: this model has no cross-attention to link words by; give another with --model")
-    chosen = run.alignment
-    if chosen is None and not quiet:
+    chosen = heads_of(run)
+    if run.alignment is None and not quiet:
         note(f"{run.path}: has no {ALIGNMENT}, which training writes at its end; averaging all heads")
-    return chosen or guess
+    return chosen
 
 
 def _chosen(run: "OpenedRun", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":

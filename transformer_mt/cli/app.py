@@ -18,6 +18,7 @@ from transformer_mt.cli.heads import heads
 from transformer_mt.cli.lens import lens
 from transformer_mt.cli.plot import plot
 from transformer_mt.cli.runs import runs
+from transformer_mt.cli.serve import serve
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
 from transformer_mt.errors import InputError
@@ -35,7 +36,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, align, explain, lens, heads, plot, evaluate, data, config, runs):
+for command in (train, translate, attend, align, explain, lens, heads, plot, evaluate, data, config, runs, serve):
     app.command()(command)
 
 # What a shell sets when it asks how a line goes on.

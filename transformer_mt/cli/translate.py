@@ -15,10 +15,6 @@ from transformer_mt.errors import InputError
 if TYPE_CHECKING:
     from transformer_mt.cli.lines import Line
 
-# Mean ln p of a subword below which a translation is doubted. By the model of `tmt train` none of 650 validation and
-# test sentences was below -0.4; 9 of 10 strings of random letters and 6 of 10 English sentences were below -1.0.
-DOUBTFUL = -1.0
-
 
 @with_options("search", SearchOptions)
 def translate(
@@ -65,6 +61,7 @@ def translate(
     from transformer_mt.cli.lines import STDIN, Output, open_output, prompted, read_lines, read_records
     from transformer_mt.cli.load import RareWords, open_run
     from transformer_mt.translation.translator import numbered
+    from transformer_mt.views.search import require_beam
 
     if sentences and input is not None:
         raise InputError("--input: there are sentences on the command line too; give one or the other")
@@ -72,8 +69,8 @@ def translate(
         raise InputError(f"SENTENCE: {sentences[0]} is a file; to translate its lines, give it with --input")
     run = open_run(model, search, device=device, quiet=quiet)
     translator, language = run.translator, run.config.data.source_language
-    if trace and translator.search.sample:
-        raise InputError("--trace: drawing at random keeps no beam; leave it or --sample out")
+    if trace:
+        require_beam(translator.search)
     is_prompt = not sentences and input is None and sys.stdin.isatty()
     sources: Iterable[Iterable[Line]]
     if is_prompt:
@@ -108,7 +105,7 @@ def translate(
                 if one.record.problem:
                     bad += 1
                     note(str(one.record.problem))
-                elif shows_doubt and one.ranked[0].mean_log_probability < DOUBTFUL:
+                elif shows_doubt and one.ranked[0].is_doubtful:
                     note(f"{one.record.place}: the model is unsure here, as of what it has not learned")
             if not quiet:
                 rare.report()

@@ -24,6 +24,9 @@ from transformer_mt.translation.sentences import split_sentences
 ATTEMPTS = 4
 # A stream is read this many batches at a time: enough to sort the sentences by length.
 BATCHES_READ = 16
+# Mean ln p of a subword below which a translation is doubted. By the model of `tmt train` none of 650 validation and
+# test sentences was below -0.4; 9 of 10 strings of random letters and 6 of 10 English sentences were below -1.0.
+DOUBTFUL = -1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,11 @@ class Translation:
     def mean_log_probability(self) -> float:
         """ln p a subword, each end symbol being one."""
         return self.log_probability / (len(self.tokens) + max(len(self.sentences), 1))
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True where the model is less sure than of anything that it has learned."""
+        return self.mean_log_probability < DOUBTFUL
 
 
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())

@@ -27,6 +27,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.opened_run import OpenedRun
 from transformer_mt.views.head_importance import word_weights
 from transformer_mt.views.maps import is_word
 
@@ -96,6 +97,14 @@ def guess_heads(model: Seq2Seq) -> AlignmentHeads | None:
     """All heads of the cross-attention, the best guess where no links are known; None for a model without any."""
     heads = cross_heads(model)
     return AlignmentHeads(heads=tuple(heads), chosen_by="guess") if heads else None
+
+
+def heads_of(run: OpenedRun) -> AlignmentHeads:
+    """The heads that the run's training chose, else all. Raises `InputError` for a model without cross-attention."""
+    guess = guess_heads(run.translator.model)
+    if guess is None:
+        raise InputError(f"{run.path}: this model has no cross-attention to link words by; give another with --model")
+    return run.alignment or guess
 
 
 def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> AlignmentHeads | None:

@@ -7,6 +7,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from transformer_mt.config.sections import SearchConfig
+from transformer_mt.errors import InputError
 from transformer_mt.translation.alternatives import ChosenAmong
 from transformer_mt.translation.sentences import split_sentences
 from transformer_mt.translation.trace import ENDED, BeamTrace, beam_trace, recording_search
@@ -16,6 +17,12 @@ from transformer_mt.views.text import escape_controls, rendered, table
 # Labels of a tree are wrapped, but to no fewer cells; rich indents by 4 for every level.
 _NARROWEST, _INDENT = 20, 4
 _ANY_WIDTH = 10_000
+
+
+def require_beam(search: SearchConfig) -> None:
+    """Raise `InputError` for a search that keeps no beam, and so has no tree."""
+    if search.sample:
+        raise InputError("--trace: drawing at random keeps no beam; leave it or --sample out")
 
 
 def traced(

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:  # what starts a command does not wait for rich
 _CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 # Format characters that scripts and emoji need, and that move nothing: zero-width (non-)joiner, soft hyphen.
 _HARMLESS = frozenset("\u200c\u200d\u00ad")
+# All but the printable ones of ASCII, which are most.
+_NOT_ASCII = re.compile(r"[^ -~]")
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 
 
@@ -35,8 +38,11 @@ def message_line(text: str) -> str:
 
 def escaped_json(value: Any) -> str:
     """The value as a line of JSON in which such characters are `\\uXXXX`, so that a reader gets them back."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(one if _visible(one) == one else json.dumps(one)[1:-1] for one in text)
+    return _NOT_ASCII.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if _visible(found[0]) == found[0] else json.dumps(found[0])[1:-1]
 
 
 def _visible(character: str) -> str:

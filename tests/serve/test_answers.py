@@ -1,0 +1,277 @@
+"""A route answers what the command prints with `--json`, for every model of the laboratory."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sentences import small_tokenizer
+from support.serving import Answer, Served, serving, write_run
+from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
+from support.variants import RECURRENT, REPRESENTATIVES, VARIANTS, Variant, quick_for_some, with_sizes
+
+from transformer_mt.cli.main import run
+
+SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
+Command = Callable[..., Any]
+
+# What is off for good, and a mask that leaves cells out.
+MODELS: list[Variant] = [
+    *VARIANTS,
+    ("model.attention.head_mask=['cross.1.1', 'cross.1.2', 'cross.1.3', 'encoder.2.3']",),
+    ("model.attention.graph=band(1)", "model.attention.head_mask=['decoder.1.2']"),
+]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Command:
+    """What a command prints with --json; of an error its line, without the place."""
+
+    def call(*arguments: str) -> Any:
+        capsys.readouterr()
+        code = run([*arguments, "--json"])
+        captured = capsys.readouterr()
+        return json.loads(captured.out) if code == 0 else captured.err.strip().removeprefix("tmt: error: ")
+
+    return call
+
+
+@pytest.fixture
+def variant_run(variant: Variant, tmp_path: Path) -> Path:
+    tokenizer = small_tokenizer()
+    sizes = with_sizes(variant, SIZES, transformer=TRANSFORMER_SIZES)
+    return write_run(tmp_path / "run", varied_model(*variant, vocabulary=tokenizer.size), tokenizer, *sizes)
+
+
+@pytest.fixture
+def served_variant(variant_run: Path) -> Iterator[Served]:
+    with serving([variant_run]) as served:
+        yield served
+
+
+def require_same(answer: Answer, expected: Any, **added: object) -> None:
+    """The answer is the command's object with `run` and `step` and these keys; or it is the command's error."""
+    if isinstance(expected, str):
+        assert answer.status == 422
+        return
+    assert answer.status == 200, answer
+    assert answer.json == {"run": "run", "step": 0} | expected | added
+
+
+@quick_for_some(MODELS, [*REPRESENTATIVES, *MODELS[-2:], (RECURRENT, "model.score=none")])
+def test_every_route_answers_what_its_command_prints(
+    variant: Variant, variant_run: Path, served_variant: Served, printed: Command
+) -> None:
+    model, served = ("--model", str(variant_run)), served_variant
+    pair = {"run": "run", "source": SOURCE, "target": TARGET}
+    given = (*model, SOURCE, "--target", TARGET)
+    (listed,) = served.get("/v1/runs").json["runs"]
+    heads = [
+        f"{stack}.{layer}.{head}"
+        for stack, layers in listed["stacks"].items()
+        for layer, numbers in enumerate(layers, start=1)
+        for head in numbers
+    ]
+    for method in ("weights", "values", "gradient", "erasure"):
+        for words in (True, False):
+            expected = printed("attend", *given, "--method", method, "--words" if words else "--pieces")
+            answer = served.post("/v1/attend", **pair, method=method, words=words)
+            require_same(answer, expected)
+            assert (answer.status == 200) == (method in listed["methods"])
+    require_same(served.post("/v1/lens", **pair), printed("lens", *given))
+    explained = printed("explain", *given, "--word", "Mann")
+    require_same(served.post("/v1/explain", **pair, word="Mann"), explained)
+    require_same(served.post("/v1/explain", **pair), printed("explain", *given))
+    losses = served.post("/v1/losses", **pair).json
+    assert list(losses["without"]) == heads
+    for off in ([], heads[:1], heads[-2:]):
+        translation = printed("translate", *model, "--no-split", "--alternatives", "--trace", SOURCE)
+        answer = served.post(
+            "/v1/translate", run="run", source=SOURCE, alternatives=4, trace=True, align=bool(listed["has_links"]),
+            without=off,
+        ).json  # fmt: skip
+        if off:
+            found = printed("attend", *model, SOURCE, "--without", ",".join(off))
+            assert (answer["translation"], answer["usual"]) == (found["target"], found["usual"])
+            require_same(
+                served.post("/v1/attend", **pair, without=off), printed("attend", *given, "--without", ",".join(off))
+            )
+        else:
+            assert answer.items() >= translation.items()
+            links = printed("align", *model, SOURCE) if listed["has_links"] else None
+            assert answer.get("alignment") == links
+    wrong = served.post("/v1/translate", run="run", source=SOURCE, without=["cross.9.9"])
+    assert wrong.status == 422
+    assert listed["has_links"] == any(head.startswith("cross") for head in heads)
+
+
+def test_the_choice_of_a_row_is_passed_on(served: Served, printed: Command, home: Path) -> None:
+    given = ("--model", str(home / "runs/one"), SOURCE, "--target", TARGET)
+    for options in ({"word": "Mann", "stack": "encoder", "layer": 1, "head": 2}, {"word": "reading", "piece": 2}):
+        found = served.post("/v1/explain", run="one", source=SOURCE, target=TARGET, **options).json
+        expected = printed(
+            "explain", *given, *(part for key, value in options.items() for part in (f"--{key}", str(value)))
+        )
+        assert found == {"run": "one", "step": found["step"]} | expected
+
+
+def test_the_search_is_changed_as_by_options(served: Served, printed: Command, home: Path) -> None:
+    model = ("--model", str(home / "runs/one"), "--no-split")
+    options = {
+        ("--n-best", "3"): {"n_best": 3},
+        ("--beam", "7", "--length-penalty", "0.5"): {"beam": 7, "length_penalty": 0.5},
+        ("--sample", "--seed", "5", "--temperature", "2"): {"sample": True, "seed": 5, "temperature": 2},
+    }
+    for given, search in options.items():
+        found = served.post("/v1/translate", run="one", source=SOURCE, search=search).json
+        assert found.items() >= printed("translate", *model, *given, SOURCE).items()
+
+
+def test_a_prefix_is_pieces_and_may_end_there(served: Served, printed: Command, home: Path) -> None:
+    plain = served.post("/v1/translate", run="one", source=SOURCE).json
+    pieces = plain["pieces"]
+    again = served.post("/v1/translate", run="one", source=SOURCE, prefix=pieces[:2]).json
+    assert again["pieces"][:2] == pieces[:2]
+    ended = served.post("/v1/translate", run="one", source=SOURCE, prefix=[*pieces[:2], "</s>"], alternatives=2).json
+    assert ended["pieces"] == pieces[:2]
+    assert [position["piece"] for position in ended["alternatives"]] == [*pieces[:2], "</s>"]
+    text = printed("translate", "--model", str(home / "runs/one"), "--no-split", "--prefix", "The", SOURCE)
+    whole = served.post("/v1/translate", run="one", source=SOURCE, prefix=["▁The"]).json
+    assert whole.items() >= text.items()
+
+
+def test_a_text_without_capitals_is_read_with_them(served: Served) -> None:
+    found = served.post("/v1/translate", run="one", source="der hund schläft. der mann wartet!", align=True).json
+    assert found["source"] == "der hund schläft. der mann wartet!"
+    assert found["read"] == found["alignment"]["source"] == "Der Hund schläft. Der Mann wartet!"
+    assert found["translation"] == found["alignment"]["target"]
+    assert served.post("/v1/translate", run="one", source="Der Hund. Der Mann?").json["lines"] == [
+        "Der Hund.",
+        "Der Mann?",
+    ]
+
+
+def test_words_never_seen_and_doubts_are_told(served: Served, printed: Command, home: Path) -> None:
+    found = served.post("/v1/translate", run="one", source="Der Bahnhof schläft.").json
+    assert found["never_seen"] == ["Bahnhof"]
+    mean = found["log_probability"] / (len(found["pieces"]) + 1)
+    assert found["doubtful"] == (mean < -1.0)
+    nonsense = served.post("/v1/translate", run="one", source="xq zzk brumpf qqq jjj vv").json
+    assert nonsense["doubtful"]
+    assert not served.post("/v1/translate", run="one", source="xq zzk brumpf", prefix=["▁The"]).json["doubtful"]
+    assert not served.post("/v1/translate", run="one", source="xq", search={"sample": True}).json["doubtful"]
+
+
+def test_links_are_by_the_heads_that_are_on(served: Served) -> None:
+    every = served.post("/v1/translate", run="one", source=SOURCE, align=True).json["alignment"]["heads"]
+    fewer = served.post("/v1/translate", run="one", source=SOURCE, align=True, without=every[:1]).json
+    assert (fewer["alignment"] or {"heads": []})["heads"] == every[1:]
+    assert served.post("/v1/translate", run="one", source=SOURCE, align=True, without=every).json["alignment"] is None
+
+
+def test_nothing_has_a_translation(served: Served) -> None:
+    found = served.post("/v1/translate", run="one", source=" ", align=True, trace=True, alternatives=2)
+    assert found.status == 200
+    assert (found.json["translation"], found.json["pieces"], found.json["trace"]) == ("", [], None)
+
+
+def test_only_some_stacks_are_answered(served: Served) -> None:
+    pair = {"run": "one", "source": SOURCE, "target": TARGET}
+    every = served.post("/v1/attend", **pair).json
+    one = served.post("/v1/attend", **pair, stacks=["cross"]).json
+    assert one["stacks"] == {"cross": every["stacks"]["cross"]}
+    assert served.post("/v1/attend", **pair, stacks=["encoder"], method="values").json["agreement"] == {}
+
+
+def test_the_curves_come_once(served: Served, printed: Command, home: Path) -> None:
+    answer = served.get("/v1/curves?run=one")
+    (expected,) = printed("plot", str(home / "runs/one"))["runs"]
+    assert answer.json == {"runs": [expected | {"run": "one"}], "run": "one", "step": 60}
+    again = served.get("/v1/curves?run=one", If_None_Match=answer.headers["etag"])
+    assert (again.status, again.body) == (304, b"")
+    assert served.get("/v1/curves?run=one", If_None_Match='"other"').status == 200
+
+
+def test_a_checkpoint_is_a_step_of_the_history(served: Served, printed: Command, home: Path) -> None:
+    pair = {"run": "one", "source": SOURCE, "target": TARGET}
+    given = ("--model", str(home / "runs/one"), SOURCE, "--target", TARGET, "--history")
+    for words in (True, False):
+        steps = printed("attend", *given, "--words" if words else "--pieces")["steps"]
+        assert [step["step"] for step in steps] == served.get("/v1/runs").json["runs"][0]["checkpoints"] == [30, 60]
+        for step in steps:
+            found = served.post("/v1/history", **pair, words=words, checkpoint=step["step"]).json
+            assert found == {"run": "one"} | step
+
+
+def test_the_list_is_that_of_tmt_runs(served: Served, printed: Command, home: Path) -> None:
+    answer = served.get("/v1/runs").json
+    (found,) = answer["runs"]
+    expected = printed("runs", str(home / "runs"))
+    assert found.items() >= (expected | {"run": "one", "seconds_since": found["seconds_since"]}).items()
+    assert found["stacks"] == {stack: [[1, 2]] for stack in ("encoder", "decoder", "cross")}
+    assert found["methods"] == ["weights", "values", "gradient", "erasure"]
+    assert (found["max_length"], found["search"]["beam"], found["has_links"]) == (96, 2, True)
+    assert found["example"] == printed("lens", "--model", str(home / "runs/one"))["source"]
+
+
+PAIR = {"run": "one", "source": SOURCE, "target": TARGET}
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "message"),
+    [
+        ("translate", {"run": "one"}, "source: field required; correct it"),
+        ("translate", {"run": "one", "sauce": "a", "source": "b"}, "sauce: there is no such key; did you mean source?"),
+        ("translate", {"run": 1, "source": "a"}, "run: input should be a valid string; correct it"),
+        ("translate", {"run": "one", "source": None}, "source: input should be a valid string; correct it"),
+        ("translate", {"run": "one", "source": "a", "alternatives": True}, "alternatives: input should be a valid integer; correct it"),
+        ("translate", {"run": "one", "source": "a", "alternatives": 21}, "alternatives: input should be less than or equal to 20; correct it"),
+        ("translate", {"run": "one", "source": "a", "alternatives": 1.0}, "alternatives: input should be a valid integer; correct it"),
+        ("translate", {"run": "one", "source": "a", "trace": 1}, "trace: input should be a valid boolean; correct it"),
+        ("translate", {"run": "one", "source": "a", "prefix": "The"}, "prefix: input should be a valid list; correct it"),
+        ("translate", {"run": "one", "source": "a", "prefix": [3]}, "prefix.0: input should be a valid string; correct it"),
+        ("translate", {"run": "one", "source": "a", "prefix": ["zzz"]}, "prefix: 'zzz' is no piece that goes on; give those of a translation"),
+        ("translate", {"run": "one", "source": "a", "search": {"beam": True}}, "search.beam: input should be a valid integer, not True; correct it"),
+        ("translate", {"run": "one", "source": "a", "search": {"beem": 2}}, "search: there is no 'beem'; did you mean beam?"),
+        ("translate", {"run": "one", "source": "a", "search": {"top_k": 2}}, "search.top_k: acts on random draws alone; give search.sample too, or leave it out"),
+        ("translate", {"run": "one", "source": "a", "search": {"sample": True}, "trace": True}, "trace: drawing at random keeps no beam; leave it or search.sample out"),
+        ("translate", {"run": "one", "source": "a", "without": ["cross"]}, "without: 'cross' is no head; write stack, layer and head, as in cross.2.1"),
+        ("translate", {"run": "one", "source": "a" * 900}, "source: 901 tokens, the model takes at most 96; split it"),
+        ("attend", PAIR | {"method": "waits"}, "method: there is no 'waits'; did you mean weights?"),
+        ("attend", PAIR | {"stacks": ["crass"]}, "stacks: there is no 'crass'; did you mean cross?"),
+        ("attend", PAIR | {"source": " "}, "source: empty; give a sentence to look at"),
+        ("attend", PAIR | {"target": "a" * 900}, "target: 901 tokens, the model takes at most 96; shorten it"),
+        ("explain", PAIR | {"layer": 7}, "layer: there is no 7; choose one of 1"),
+        ("explain", PAIR | {"word": "old", "piece": 70}, "piece: 'old' has no piece 70; give a number from 1 to 3"),
+        ("history", PAIR, "checkpoint: field required; correct it"),
+        ("history", PAIR | {"checkpoint": 31}, "checkpoint: there is no 31; choose one of those that /v1/runs lists"),
+        ("lens", {"run": "one", "source": "a"}, "target: field required; correct it"),
+    ],
+)  # fmt: skip
+def test_a_wrong_question_gets_422_and_the_line_of_the_command(
+    path: str, asked: dict[str, Any], message: str, served: Served
+) -> None:
+    answer = served.post(f"/v1/{path}", **asked)
+    assert (answer.status, answer.json) == (422, {"error": message})
+
+
+@pytest.mark.parametrize("body", [b"[]", b'"a"', b"null", b"3"])
+def test_what_is_no_object_gets_422(body: bytes, served: Served) -> None:
+    answer = served.request("POST", "/v1/lens", body)
+    assert (answer.status, answer.json) == (
+        422,
+        {"error": "the body: no object; send one with the keys of the request"},
+    )
+
+
+@pytest.mark.parametrize("query", ["", "?", "?run=one&run=one", "?run=one&x=1", "?walk=one"])
+def test_a_wrong_query_gets_422(query: str, served: Served) -> None:
+    assert served.get(f"/v1/curves{query}").status == 422
+
+
+def test_text_of_strangers_comes_back_as_it_was_and_commands_no_terminal(served: Served) -> None:
+    hostile = "</script><script>alert(1)</script> \x1b[31m \u202e \u2028 & \" ' \\ \x7f \ufeff 😀"
+    answer = served.post("/v1/translate", run="one", source=hostile)
+    assert answer.json["source"] == hostile
+    assert not {"\x1b", "\u202e", "\u2028", "\x7f", "\ufeff"} & set(answer.body.decode())

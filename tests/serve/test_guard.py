@@ -1,0 +1,227 @@
+"""What gets no answer, over real sockets: each row of the table of refusals."""
+
+import json
+import random
+import socket
+import ssl
+from contextlib import closing
+
+import pytest
+from support.serving import Answer, Served, read_answer
+
+from transformer_mt.serve.guard import HEADERS, is_own_host
+
+SENTENCE = {"run": "one", "source": "Der Hund schläft."}
+BODY = json.dumps(SENTENCE).encode()
+
+
+def require_one_line(answer: Answer, status: int) -> None:
+    assert answer.status == status, answer
+    assert list(answer.json) == ["error"]
+    (line,) = answer.json.values()
+    assert "\n" not in line
+    assert "Traceback" not in line
+
+
+def test_the_page_needs_no_key_and_every_answer_has_the_headers(served: Served) -> None:
+    page = served.get("/", Authorization=None, Origin=None, Sec_Fetch_Site="cross-site")
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert page.body.startswith(b"<!doctype html>")
+    assert served.get("/page/index.html").body == page.body
+    answers = [
+        page,
+        served.get("/v1/runs"),
+        served.get("/v1/none"),
+        served.get("/none"),
+        served.raw(b"nonsense\r\n\r\n"),
+    ]
+    for answer in [*answers, served.get("/v1/runs", Authorization=None), served.get("/", Host="evil.example")]:
+        for name, value in HEADERS.items():
+            assert answer.headers[name.lower()] == value
+        assert "server" not in answer.headers
+        assert "access-control-allow-origin" not in answer.headers
+        assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "localhost.evil.example", "127.0.0.1/x?", "127.0.0.1@evil.example", "", "localhost.", "[::1",
+     "::1", "127.0.0.1:123456", "[127.0.0.1]", "1.2.3", "0x7f000001", "2130706433", "localhost:8420:1"],
+)  # fmt: skip
+def test_a_host_that_is_not_this_machine_gets_421(host: str, served: Served) -> None:
+    for path in ("/", "/v1/runs"):
+        require_one_line(served.get(path, Host=host, Origin=None), 421)
+
+
+@pytest.mark.parametrize(
+    "host", [b"127.0.0.1", b"localhost", b"LOCALHOST:1", b"[::1]:8420", b"192.168.1.7:8420", b"0.0.0.0"]
+)
+def test_addresses_and_localhost_are_fine(host: bytes, served: Served) -> None:
+    assert is_own_host(host)
+    origin = f"http://{host.decode()}"
+    assert served.get("/v1/runs", Host=host.decode(), Origin=origin.upper().replace("HTTP", "http")).status == 200
+
+
+def test_a_missing_host_is_refused_by_its_version(served: Served) -> None:
+    require_one_line(served.raw(b"GET / HTTP/1.0\r\n\r\n"), 421)
+    require_one_line(served.raw(b"GET / HTTP/1.1\r\n\r\n"), 400)
+    host = f"Host: {served.host}\r\n".encode()
+    require_one_line(served.raw(b"GET / HTTP/1.1\r\n" + host + host + b"\r\n"), 400)
+    assert served.raw(b"GET / HTTP/1.0\r\n" + host + b"\r\n").status == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://{}", "http://{}/", "", "{}"]
+)
+def test_another_origin_gets_403(origin: str, served: Served) -> None:
+    for path in ("/", "/v1/runs"):
+        require_one_line(served.get(path, Origin=origin.format(served.host)), 403)
+
+
+def test_a_second_origin_gets_403(served: Served) -> None:
+    request = served.written("GET", "/v1/runs").replace(b"\r\n\r\n", b"\r\nOrigin: null\r\n\r\n")
+    require_one_line(served.raw(request), 403)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "", "none, cross-site"])
+def test_another_site_gets_403_under_v1(site: str, served: Served) -> None:
+    require_one_line(served.get("/v1/runs", Sec_Fetch_Site=site), 403)
+
+
+@pytest.mark.parametrize("site", [None, "none", "same-origin"])
+def test_nobody_elses_site_is_fine(site: str | None, served: Served) -> None:
+    assert served.get("/v1/runs", Sec_Fetch_Site=site, Origin=None).status == 200
+
+
+@pytest.mark.parametrize("key", [None, "", "Bearer", "Bearer x", "Basic {}", "{}", "bearer {}", "Bearer {}x"])
+@pytest.mark.parametrize("path", ["/v1/runs", "/v1/nothing", "/v1/../v1/runs", "/v1/"])
+def test_without_the_key_there_is_401(key: str | None, path: str, served: Served) -> None:
+    require_one_line(served.get(path, Authorization=key and key.format(served.key)), 401)
+
+
+def test_two_keys_are_none(served: Served) -> None:
+    own = f"Authorization: Bearer {served.key}\r\n".encode()
+    for other in (own, b"Authorization: Bearer x\r\n"):
+        request = served.written("GET", "/v1/runs").replace(own, own + other)
+        require_one_line(served.raw(request), 401)
+
+
+def test_keys_are_random(served: Served) -> None:
+    assert len(served.key) == 22
+    assert set(served.key) < set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/nothing", "/v1", "/v1/runs/", "/v1/translate/x", "//v1/runs", "/page/", "/page", "/page/nothing.js",
+     "/index.html", "/page/../__init__.py", "/page/%2e%2e/__init__.py", "/page/..%2f__init__.py",
+     "/page/__init__.py", "/page/%00", "/%00", "/page/index.html%00.js",
+     "/../../etc/passwd", "/page/%2Fetc%2Fpasswd", "http://127.0.0.1/v1/runs", "*"],
+)  # fmt: skip
+def test_an_unknown_path_gets_404(path: str, served: Served) -> None:
+    require_one_line(served.get(path), 404)
+
+
+def test_an_upgrade_is_ignored(served: Served) -> None:
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
+    assert served.get("/v1/runs", **upgrade).status == 200
+    require_one_line(served.get("/v1/socket", **upgrade), 404)
+
+
+@pytest.mark.parametrize("method", ["DELETE", "PUT", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW"])
+@pytest.mark.parametrize(
+    ("path", "allowed"), [("/", "GET, HEAD"), ("/v1/runs", "GET, HEAD"), ("/v1/translate", "POST")]
+)
+def test_a_method_that_the_route_does_not_name_gets_405(method: str, path: str, allowed: str, served: Served) -> None:
+    answer = served.request(method, path)
+    require_one_line(answer, 405)
+    assert sorted(answer.headers["allow"].split(", ")) == allowed.split(", ")
+
+
+def test_get_does_not_ask_and_post_does_not_list(served: Served) -> None:
+    require_one_line(served.get("/v1/translate"), 405)
+    require_one_line(served.request("POST", "/v1/runs", b"{}"), 405)
+
+
+@pytest.mark.parametrize(
+    "kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonp", "multipart/form-data"]
+)
+def test_what_is_not_declared_as_json_gets_415(kind: str | None, served: Served) -> None:
+    require_one_line(served.request("POST", "/v1/translate", BODY, Content_Type=kind), 415)
+
+
+def test_parameters_of_the_type_are_fine(served: Served) -> None:
+    assert served.request("POST", "/v1/translate", BODY, Content_Type="Application/JSON; charset=utf-8").status == 200
+
+
+@pytest.mark.parametrize("size", [65_537, 200_000])
+def test_too_large_a_body_gets_413(size: int, served: Served) -> None:
+    body = BODY + b" " * (size - len(BODY))
+    require_one_line(served.request("POST", "/v1/translate", body), 413)
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:60_000], body[60_000:])) + b"0\r\n\r\n"
+    head = served.written("POST", "/v1/translate", Content_Type="application/json", Transfer_Encoding="chunked")
+    require_one_line(served.raw(head + chunks), 413)
+    with closing(served.connect()) as connection:  # declared, not sent
+        connection.sendall(
+            served.written("POST", "/v1/translate", Content_Type="application/json", Content_Length=str(size))
+        )
+        require_one_line(read_answer(connection), 413)
+
+
+def test_the_largest_body_is_read(served: Served) -> None:
+    assert served.request("POST", "/v1/translate", BODY + b" " * (65_536 - len(BODY))).status == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"\xff", b'{"run": "one", "source": "\xff"}', b"{", b"nonsense", b"[" * 30_000, b'{"a":' * 10_000, b'{"run": NaN}',
+     b'{"run": Infinity}', b'{"run": "\\ud800"}', b"{} {}", b" ", b'{"run": "a\x00b"}'],
+)  # fmt: skip
+def test_what_is_no_json_gets_400(body: bytes, served: Served) -> None:
+    require_one_line(served.request("POST", "/v1/translate", body), 400)
+
+
+def test_what_is_no_http_gets_400(served: Served) -> None:
+    require_one_line(served.raw(served.written("GET", "/", X_Long="a" * 200_000)), 400)
+    many = {f"X_{number}": "a" * 90 for number in range(2_000)}
+    require_one_line(served.get("/", **many), 400)
+    request = served.written("POST", "/v1/translate", BODY)
+    require_one_line(served.raw(request.replace(b"Content-Length", b"Content-Length: 1\r\nContent-Length")), 400)
+    require_one_line(served.raw(b"nonsense\r\n\r\n"), 400)
+    require_one_line(served.raw(b"GET /\x80 HTTP/1.1\r\nHost: localhost\r\n\r\n"), 400)
+    with closing(served.connect()) as connection, pytest.raises((ssl.SSLError, ConnectionError)):
+        ssl._create_unverified_context().wrap_socket(connection)
+
+
+def test_whatever_comes_the_server_answers_or_closes_and_goes_on(served: Served) -> None:
+    draw = random.Random(1)
+    whole = served.written("POST", "/v1/translate", BODY)
+    for _ in range(150):
+        request = bytearray(whole)
+        for _ in range(draw.randrange(1, 6)):
+            place = draw.randrange(len(request))
+            request[place : place + draw.randrange(3)] = bytes(draw.randrange(256) for _ in range(draw.randrange(3)))
+        with closing(served.connect()) as connection:
+            connection.sendall(request)
+            connection.settimeout(0.05)
+            try:
+                answer = read_answer(connection)
+            except TimeoutError:
+                continue
+        assert answer.status != 500
+    assert served.post("/v1/translate", **SENTENCE).status == 200
+
+
+def test_a_connection_may_be_used_again(served: Served) -> None:
+    with closing(served.connect()) as connection:
+        for _ in range(3):
+            connection.sendall(served.written("POST", "/v1/translate", BODY))
+            assert read_answer(connection).status == 200
+        connection.sendall(served.written("GET", "/v1/runs", Authorization=None))
+        assert read_answer(connection).status == 401
+
+
+def test_only_this_machine_listens(served: Served) -> None:
+    assert socket.gethostbyname("localhost") == "127.0.0.1"
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", served.port), timeout=1).close()

@@ -1,0 +1,66 @@
+"""A request must arrive in time; an answer may take its own."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.serving import Served, read_answer, serving
+
+from transformer_mt.serve import protocol
+
+BODY = b'{"run": "one", "source": "Der Hund schlaft."}'
+SECONDS = 0.3
+
+
+@pytest.fixture
+def hasty(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setattr(protocol, "SECONDS", SECONDS)
+    with serving(home / "runs") as served:
+        yield served
+
+
+@pytest.mark.parametrize("length", [0, 1, 30, -len(BODY) - 2, -len(BODY), -1])
+def test_what_does_not_arrive_in_time_is_cut_off(length: int, hasty: Served) -> None:
+    request = hasty.written("POST", "/v1/translate", BODY)
+    with closing(hasty.connect()) as connection:
+        start = time.monotonic()
+        connection.sendall(request[:length])
+        assert read_answer(connection).status == 0
+        assert SECONDS - 0.05 < time.monotonic() - start < 20 * SECONDS
+
+
+def test_what_comes_drop_by_drop_is_cut_off_too(hasty: Served) -> None:
+    request = hasty.written("POST", "/v1/translate", BODY)
+    with closing(hasty.connect()) as connection, pytest.raises(ConnectionError):  # noqa: PT012 - it is cut at some byte
+        for byte in request:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.01)
+        raise AssertionError("all of it arrived")
+
+
+def test_a_body_that_nobody_reads_has_to_arrive_as_well(hasty: Served) -> None:
+    with closing(hasty.connect()) as connection:
+        connection.sendall(hasty.written("POST", "/v1/translate", BODY, Content_Length="60000", Authorization=None))
+        assert read_answer(connection).status == 401
+        assert read_answer(connection).status == 0
+
+
+def test_each_request_on_a_connection_has_its_own_time(hasty: Served) -> None:
+    request = hasty.written("POST", "/v1/translate", BODY)
+    with closing(hasty.connect()) as connection:
+        for _ in range(4):
+            time.sleep(SECONDS / 2)
+            connection.sendall(request)
+            assert read_answer(connection).status == 200
+        connection.sendall(request[:-1])
+        assert read_answer(connection).status == 0
+
+
+def test_a_request_that_has_arrived_may_compute_longer(hasty: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformer_mt.serve import routes
+
+    parse = routes.parse
+    monkeypatch.setattr(routes, "parse", lambda *asked: (time.sleep(3 * SECONDS), parse(*asked))[1])
+    assert hasty.request("POST", "/v1/translate", BODY).status == 200

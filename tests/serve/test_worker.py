@@ -1,0 +1,206 @@
+"""One thread computes: who waits, who leaves, and what takes too long."""
+
+import json
+import threading
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.serving import Served, read_answer, serving
+
+from transformer_mt.models.transformer import Transformer
+from transformer_mt.serve import worker
+from transformer_mt.serve.worker import WAITING
+
+SENTENCE = {"run": "one", "source": "Der Hund schläft."}
+
+
+class Slow:
+    """Makes every step of the model wait, and counts them."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, seconds: float = 0.0) -> None:
+        self.steps, self.seconds, self._go = 0, seconds, threading.Event()
+        self._go.set()
+        read = Transformer.read
+
+        def slow(model: Transformer, *arguments: Any) -> Any:
+            self.steps += 1
+            self._go.wait(20)
+            time.sleep(self.seconds)
+            return read(model, *arguments)
+
+        patch.setattr(Transformer, "read", slow)
+
+    def stop(self) -> None:
+        self._go.clear()
+
+    def go_on(self) -> None:
+        self._go.set()
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    return Slow(monkeypatch)
+
+
+def wait_until(condition: Any) -> None:
+    for _ in range(2_000):
+        if condition():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it never came")
+
+
+def steps_of_one(served: Served, slow: Slow) -> int:
+    before = slow.steps
+    assert served.post("/v1/translate", **SENTENCE).status == 200
+    return slow.steps - before
+
+
+def test_who_leaves_stops_the_search_at_its_next_step(served: Served, slow: Slow) -> None:
+    needed = steps_of_one(served, slow)
+    assert needed > 3
+    slow.stop()
+    before = slow.steps
+    with closing(served.connect()) as connection:
+        connection.sendall(served.written("POST", "/v1/translate", json.dumps(SENTENCE).encode()))
+        wait_until(lambda: slow.steps == before + 1)
+    time.sleep(0.1)
+    slow.go_on()
+    assert served.post("/v1/translate", **SENTENCE).status == 200
+    assert slow.steps - before <= needed + 2
+
+
+@pytest.mark.parametrize("path", ["/v1/losses", "/v1/attend"])
+def test_who_leaves_stops_a_view_too(path: str, served: Served, slow: Slow) -> None:
+    asked = SENTENCE | {"target": "The dog sleeps."} | ({"method": "erasure"} if path == "/v1/attend" else {})
+    before = slow.steps
+    assert served.post(path, **asked).status == 200
+    needed = slow.steps - before
+    assert needed > 2
+    slow.stop()
+    before = slow.steps
+    with closing(served.connect()) as connection:
+        connection.sendall(served.written("POST", path, json.dumps(asked).encode()))
+        wait_until(lambda: slow.steps == before + 1)
+    time.sleep(0.1)
+    slow.go_on()
+    served.get("/v1/runs")
+    assert slow.steps - before == 1
+
+
+def test_who_leaves_while_waiting_is_passed_over(served: Served, slow: Slow) -> None:
+    needed = steps_of_one(served, slow)
+    slow.stop()
+    before = slow.steps
+    request = served.written("POST", "/v1/translate", json.dumps(SENTENCE).encode())
+    with closing(served.connect()) as first:
+        first.sendall(request)
+        wait_until(lambda: slow.steps == before + 1)
+        for _ in range(WAITING):
+            with closing(served.connect()) as other:
+                other.sendall(request)
+                time.sleep(0.01)
+        time.sleep(0.1)
+        slow.go_on()
+        assert read_answer(first).status == 200
+    served.get("/v1/runs")
+    assert slow.steps - before == needed
+
+
+def test_the_seventeenth_that_waits_is_asked_to_come_again(served: Served, slow: Slow) -> None:
+    slow.stop()
+    before = slow.steps
+    request = served.written("POST", "/v1/translate", json.dumps(SENTENCE).encode())
+    connections = [served.connect() for _ in range(1 + WAITING)]
+    try:
+        connections[0].sendall(request)
+        wait_until(lambda: slow.steps == before + 1)
+        for connection in connections[1:]:
+            connection.sendall(request)
+        time.sleep(0.3)
+        refused = served.raw(request)
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert refused.json == {"error": "the server: 16 others wait already; ask again in a second"}
+        assert served.get("/").status == 200
+        slow.go_on()
+        assert [read_answer(connection).status for connection in connections] == [200] * (1 + WAITING)
+    finally:
+        for connection in connections:
+            connection.close()
+    assert served.raw(request).status == 200
+
+
+def test_what_computes_too_long_gets_504_and_stops(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(home / "runs") as served:
+        slow = Slow(monkeypatch, seconds=0.1)
+        monkeypatch.setattr(worker, "SECONDS", 0.25)
+        answer = served.post("/v1/translate", **SENTENCE)
+        assert answer.status == 504
+        assert answer.json == {"error": "the request: more than 0.25 seconds of computing; ask for less"}
+        assert slow.steps == 3
+        monkeypatch.setattr(worker, "SECONDS", 20.0)
+        assert served.post("/v1/translate", **SENTENCE).status == 200
+
+
+def test_requests_that_come_together_do_not_mix(served: Served) -> None:
+    asked = [SENTENCE, SENTENCE | {"without": ["cross.1.1"]}, SENTENCE | {"without": ["encoder.1.1", "encoder.1.2"]}]
+    expected = [served.post("/v1/translate", **one).json for one in asked]
+    assert len({one["log_probability"] for one in expected}) == 3
+    found: list[tuple[int, Any]] = []
+
+    def ask(number: int) -> None:
+        for turn in range(6):
+            which = (number + turn) % 3
+            answer = served.post("/v1/translate", **asked[which])
+            found.append((answer.status, answer.status == 503 or answer.json == expected[which]))
+
+    threads = [threading.Thread(target=ask, args=[number]) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 120
+    assert set(found) <= {(200, True), (503, True)}
+    assert (200, True) in found
+
+
+def test_a_fault_of_ours_is_one_line_and_a_report(
+    served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from transformer_mt.serve import routes
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def wrong(*asked: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(routes, "parse", wrong)
+        answer = served.post("/v1/translate", **SENTENCE)
+    (report,) = tmp_path.glob("tmt-*.txt")
+    assert answer.status == 500
+    line = f"internal error (ZeroDivisionError): this is a fault of tmt; a report with the traceback is in {report}"
+    assert answer.json == {"error": f"{line}; please report it"}
+    assert "secret" in report.read_text()
+    assert served.key not in report.read_text()
+    with monkeypatch.context() as patch, suppress(ConnectionError):
+        patch.setattr(routes, "_body", wrong)
+        assert served.post("/v1/translate", **SENTENCE).status == 500
+    assert served.post("/v1/translate", **SENTENCE).status == 200
+
+
+@pytest.mark.parametrize(
+    "problem", [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")]
+)
+def test_no_memory_is_no_fault(problem: Exception, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformer_mt.serve import routes
+
+    def hungry(*asked: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(routes, "parse", hungry)
+    answer = served.post("/v1/translate", **SENTENCE)
+    assert (answer.status, answer.json) == (503, {"error": "memory: there is not enough; ask for less"})

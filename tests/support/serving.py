@@ -1,0 +1,139 @@
+"""A server of runs in a thread, asked over real sockets."""
+
+import json
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import torch
+
+from transformer_mt.cli.main import run
+from transformer_mt.config.toml import load_config
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.data import DataRecord
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.listing import list_runs
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.serve.server import PageServer, listen
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The first answer on a connection; its status is 0 where the connection was closed without one."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server at an address."""
+
+    server: PageServer
+
+    @property
+    def port(self) -> int:
+        return int(self.server.address.partition("/#")[0].rpartition(":")[2])
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def key(self) -> str:
+        return self.server.address.partition("#key=")[2]
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
+    def raw(self, request: bytes) -> Answer:
+        """The answer to these bytes."""
+        with closing(self.connect()) as connection:
+            connection.sendall(request)
+            return read_answer(connection)
+
+    def request(self, method: str, path: str, body: bytes = b"", **headers: str | None) -> Answer:
+        """The answer to a request as the page sends it, but for these headers; None leaves one out."""
+        return self.raw(self.written(method, path, body, **headers))
+
+    def written(self, method: str, path: str, body: bytes = b"", **headers: str | None) -> bytes:
+        usual: dict[str, str | None] = {
+            "Host": self.host,
+            "Origin": f"http://{self.host}",
+            "Sec-Fetch-Site": "same-origin",
+            "Authorization": f"Bearer {self.key}",
+        }
+        if body:
+            usual |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        own = {name.replace("_", "-"): value for name, value in headers.items()}
+        lines = [f"{name}: {value}" for name, value in (usual | own).items() if value is not None]
+        return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "", ""]).encode() + body
+
+    def get(self, path: str, **headers: str | None) -> Answer:
+        return self.request("GET", path, **headers)
+
+    def post(self, path: str, **asked: Any) -> Answer:
+        return self.request("POST", path, json.dumps(asked).encode())
+
+
+def read_answer(connection: socket.socket) -> Answer:
+    """The next answer on a connection."""
+    received = b""
+    try:
+        while b"\r\n\r\n" not in received and (part := connection.recv(65_536)):
+            received += part
+        if not received:
+            return Answer(0, {}, b"")
+        head, _, body = received.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+        while len(body) < int(headers.get("content-length", 0)) and (part := connection.recv(65_536)):
+            body += part
+    except ConnectionError:
+        return Answer(0, {}, b"")
+    return Answer(int(first.split()[1]), headers, body)
+
+
+@contextmanager
+def serving(folder: Path | Sequence[Path]) -> Iterator[Served]:
+    """While this is open, the runs in a folder are served, or these runs."""
+    listening = listen("127.0.0.1", 0)
+
+    def places() -> Sequence[Path]:
+        return list_runs(folder) if isinstance(folder, Path) else folder
+
+    server = PageServer(places, listening=listening, device=torch.device("cpu"))
+    server.warm_up()
+    thread = Thread(target=server.run)
+    thread.start()
+    try:
+        yield Served(server)
+    finally:
+        server.loop.should_exit = True
+        thread.join(30)
+        listening.close()
+        assert not thread.is_alive()
+
+
+def write_run(path: Path, model: Seq2Seq, tokenizer: Tokenizer, *settings: str) -> Path:
+    """A run with such a model, which no training has led to."""
+    config = load_config(None, ["data.corpus=none", "training.device=cpu", "search.max_length=12", *settings])
+    run = Run.create(path, config, tokenizer, DataRecord({}, {}), None)
+    run.save_model(weights_of(model))
+    return path
+
+
+def train_run(folder: Path, settings: Sequence[str]) -> Path:
+    """A run trained on a few pairs for a few steps."""
+    assert run(["train", "--data", str(folder / "data"), "--run-dir", str(folder / "runs/one"), *settings]) == 0
+    return folder / "runs/one"

@@ -1,0 +1,113 @@
+"""Every request and every answer passes here: foreign pages and rebound names get nothing, `/v1` needs the key."""
+
+import hmac
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from transformer_mt.errors import write_report
+from transformer_mt.views.text import escaped_json, message_line
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+# Of every answer. A page of another version of tmt must not come out of a browser's store either.
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+API = "/v1/"
+_HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]+)\]|([0-9a-zA-Z.-]+))(?::\d{1,5})?")
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, though not the one that was asked for
+    """Why there is no other answer: a status and one line."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer in JSON, in which no character could command a terminal."""
+    return Response(escaped_json(content), status, headers, media_type="application/json")
+
+
+def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer that says in one line why there is no other; one that is busy may be asked again."""
+    again = {"Retry-After": "1"} if status == 503 else {}
+    return answer({"error": message_line(message)}, status, again | dict(headers or {}))
+
+
+class Guard:
+    """An ASGI application around another one, which sees only the requests that pass."""
+
+    def __init__(self, app: ASGIApp, *, key: str) -> None:
+        self._app, self._key = app, key.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; a fault of ours becomes one line and a report file."""
+        started = False
+
+        async def guarded(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message = {**message, "headers": [*message["headers"], *RAW_HEADERS]}
+            await send(message)
+
+        try:
+            await (self.refusal(scope) or self._app)(scope, receive, guarded)
+        except Exception as fault:
+            if started:
+                raise
+            await fault_of_ours(fault)(scope, receive, guarded)
+
+    def refusal(self, scope: Scope) -> Response | None:
+        """The answer to a request that is not let through."""
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name, []).append(value)
+        host = headers.get(b"host", [b""])
+        if len(host) != 1 or not is_own_host(host[0]):
+            return error(421, "Host: is no address of this machine; open the address that tmt serve printed")
+        # The host has no name that a foreign page could have been loaded from, so its origin is ours.
+        if any(origin.lower() != b"http://" + host[0].lower() for origin in headers.get(b"origin", [])):
+            return error(403, "Origin: another page asks; open the address that tmt serve printed")
+        if not scope["path"].startswith(API):
+            return None
+        if any(site not in (b"same-origin", b"none") for site in headers.get(b"sec-fetch-site", [])):
+            return error(403, "Sec-Fetch-Site: another page asks; open the address that tmt serve printed")
+        keys = headers.get(b"authorization", [])
+        if len(keys) != 1 or not hmac.compare_digest(keys[0], b"Bearer " + self._key):
+            remedy = "send Authorization: Bearer with the key in the address that tmt serve printed"
+            return error(401, f"Authorization: no valid key; {remedy}", {"WWW-Authenticate": "Bearer"})
+        return None
+
+
+def is_own_host(host: bytes) -> bool:
+    """True for an address or `localhost`, with a port or without. Any other name may be one that was bound anew."""
+    found = _HOST.fullmatch(host)
+    if not found:
+        return False
+    name = (found[1] or found[2]).decode("ascii")
+    with suppress(ValueError):
+        return ip_address(name).version == (6 if found[1] else 4)
+    return name.lower() == "localhost"
+
+
+def fault_of_ours(fault: Exception) -> Response:
+    """The line for a fault of tmt, after its traceback has been written to a file."""
+    what = f"internal error ({type(fault).__name__})"
+    return error(500, f"{what}: this is a fault of tmt; {write_report(fault)}; please report it")

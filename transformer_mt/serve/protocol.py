@@ -1,0 +1,69 @@
+"""HTTP as uvicorn speaks it, with a deadline: it sets none itself for a request to arrive."""
+
+import asyncio
+from typing import Any
+
+import h11
+from typing_extensions import override
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from transformer_mt.serve.guard import RAW_HEADERS
+from transformer_mt.views.text import escaped_json
+
+# For the headers and the body of a request, from the opening of the connection or its first byte on.
+SECONDS = 10.0
+
+
+class PunctualProtocol(H11Protocol):
+    """Closes a connection whose request is not complete after `SECONDS`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._deadline: asyncio.TimerHandle | None = None
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._set_deadline()
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self.timeout_keep_alive_task is not None:  # the first bytes after an answer
+            self._set_deadline()
+        super().data_received(data)
+        self._drop_deadline_if_complete()
+
+    @override
+    def on_response_complete(self) -> None:
+        self._set_deadline()  # for what is left of this request, or the next
+        super().on_response_complete()
+        self._drop_deadline_if_complete()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._drop_deadline()
+        super().connection_lost(exc)
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP gets the headers of every answer too, if it gets one at all."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            body = escaped_json({"error": f"the request: {msg} Send HTTP/1.1"}).encode()
+            headers = [*RAW_HEADERS, (b"content-type", b"application/json"), (b"connection", b"close")]
+            headers.append((b"content-length", str(len(body)).encode()))
+            for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _set_deadline(self) -> None:
+        self._drop_deadline()
+        self._deadline = self.loop.call_later(SECONDS, self.transport.abort)
+
+    def _drop_deadline_if_complete(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._drop_deadline()
+
+    def _drop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

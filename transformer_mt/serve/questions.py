@@ -1,0 +1,101 @@
+"""The requests: JSON objects with exact keys, and the line that says what is wrong with one."""
+
+import re
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.errors import InputError
+from transformer_mt.registry import STACKS, suggest
+from transformer_mt.serve.guard import Refusal
+
+# Bytes of a body: a model takes some hundred subwords.
+LARGEST = 65_536
+
+
+class Question(BaseModel):
+    """A run by its name, and a sentence."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    run: str
+    source: str
+
+
+class Translate(Question):
+    """As `tmt translate --no-split`: `search` has keys of the section, `prefix` pieces, `without` heads."""
+
+    search: dict[str, Any] = {}
+    prefix: list[str] = []
+    without: list[str] = []
+    alternatives: Annotated[int, Field(ge=0, le=20)] = 0
+    trace: bool = False
+    align: bool = False
+
+
+class Pair(Question):
+    """A sentence with a translation, as a view looks at it."""
+
+    target: str
+
+
+class Attend(Pair):
+    """As `tmt attend`."""
+
+    method: str = "weights"
+    words: bool = True
+    stacks: list[str] = list(STACKS)
+    without: list[str] = []
+
+
+class Explain(Pair):
+    """As `tmt explain`."""
+
+    word: str | None = None
+    piece: int = 1
+    stack: str | None = None
+    layer: int | None = None
+    head: int | None = None
+
+
+class History(Pair):
+    """A step of `tmt attend --history`."""
+
+    words: bool = True
+    checkpoint: Annotated[int, Field(ge=0)]
+
+
+AnyQuestion = TypeVar("AnyQuestion", bound=BaseModel)
+
+
+def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
+    """The question in a body. Raises `Refusal` for what is no JSON, `InputError` for wrong keys and values."""
+    try:
+        content = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise Refusal(400, f"the body: no JSON ({error}); send an object") from None
+    if not isinstance(content, dict):
+        raise InputError("the body: no object; send one with the keys of the request")
+    for key in content:
+        if key not in kind.model_fields:
+            raise InputError(f"{key}: there is no such key; {suggest(key, kind.model_fields)}")
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place, reason = ".".join(map(str, first["loc"])), first["msg"]
+        raise InputError(f"{place}: {reason[:1].lower()}{reason[1:]}; correct it") from None
+
+
+def by_keys(message: str) -> str:
+    """The line that a command prints, with the keys of a request in place of its options."""
+    return re.sub(r"--([a-z][a-z-]*)|\bSENTENCE\b", _key, message)
+
+
+def _key(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return "source"
+    name = found[1].replace("-", "_")
+    return f"search.{name}" if name in SearchConfig.model_fields else {"model": "run"}.get(name, name)

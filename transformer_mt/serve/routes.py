@@ -1,0 +1,138 @@
+"""From a request to its answer, or to one line that says why there is none."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from transformer_mt.errors import InputError, TmtError, is_out_of_memory
+from transformer_mt.runs.checkpoints import newest_progress
+from transformer_mt.runs.directory import Run
+from transformer_mt.serve.answers import ANSWERS, curves, tag_of_curves
+from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours
+from transformer_mt.serve.questions import LARGEST, by_keys, parse
+from transformer_mt.serve.runs import Runs
+from transformer_mt.serve.worker import Worker
+
+_KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_START = "index.html"
+
+
+def page_files() -> dict[str, Response]:
+    """The files of the page by name, as answers."""
+    found = {}
+    for file in files("transformer_mt.page").iterdir():
+        ending = file.name[file.name.rfind(".") :]
+        if ending in _KINDS:
+            found[file.name] = Response(file.read_bytes(), media_type=_KINDS[ending])
+    return found
+
+
+class Routes:
+    """The routes of version 1: each reads its request, computes in the worker's thread, and answers."""
+
+    def __init__(self, runs: Runs, worker: Worker) -> None:
+        self._runs, self._worker, self._page = runs, worker, page_files()
+
+    def app(self, *, key: str) -> ASGIApp:
+        """All of it as an ASGI application, behind the guard."""
+        routes = [
+            Route("/", partial(self._file, name=_START)),
+            Route("/page/{name}", self._file),
+            Route(f"{API}runs", self._list),
+            Route(f"{API}curves", self._curves),
+        ]
+        for name in ANSWERS:
+            routes.append(Route(f"{API}{name}", partial(self._ask, name), methods=["POST"]))
+        app = Starlette(routes=routes, exception_handlers={HTTPException: _not_routed})
+        app.router.redirect_slashes = False
+        return Guard(app, key=key)
+
+    async def _file(self, request: Request, name: str = "") -> Response:
+        name = name or request.path_params["name"]
+        return self._page.get(name) or error(404, f"{request.scope['path']}: there is no such page; open /")
+
+    async def _list(self, request: Request) -> Response:
+        def listed(_: bytes) -> Response:
+            return answer({"version": version("transformer_mt"), "runs": self._runs.describe()})
+
+        return await self._answer(request, listed)
+
+    async def _curves(self, request: Request) -> Response:
+        keys = request.query_params.multi_items()
+        if [key for key, _ in keys] != ["run"]:
+            return error(422, "the query: takes the key run, once; give the name of a run")
+        tag = request.headers.get("if-none-match")
+        return await self._answer(request, lambda _: self._measured(keys[0][1], tag))
+
+    def _measured(self, name: str, tag: str | None) -> Response:
+        run = Run(self._runs.path(name))
+        try:
+            now = tag_of_curves(run)
+        except OSError:
+            raise Refusal(503, f"{name}: nothing has been measured, or the run is gone; see /v1/runs") from None
+        if tag == now:
+            return Response(status_code=304, headers={"ETag": now})
+        return answer(curves(run, name) | {"run": name, "step": newest_progress(run).step}, headers={"ETag": now})
+
+    async def _ask(self, name: str, request: Request) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return error(415, "Content-Type: is not application/json; send JSON")
+        kind, compute = ANSWERS[name]
+
+        def computed(body: bytes) -> Response:
+            asked = parse(kind, body)
+            served = self._runs.open(asked.run)
+            return answer({"run": served.name, "step": served.step} | compute(self._runs, served, asked))
+
+        return await self._answer(request, computed)
+
+    async def _answer(self, request: Request, compute: Callable[[bytes], Response]) -> Response:
+        """The answer that is computed of the body in the worker's thread, or the reason why there is none."""
+        body = await _body(request)
+        if body is None:
+            return error(413, f"the body: more than {LARGEST:,} bytes; send less")
+        try:
+            return await self._worker.run(partial(compute, body), request.receive)
+        except Exception as problem:
+            return _problem(problem)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body; None for one that is too large, which is read no further."""
+    declared = request.headers.get("content-length", "0")
+    if int(declared) > LARGEST:
+        return None
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST:
+            return None
+    return body
+
+
+def _problem(problem: Exception) -> Response:
+    """The answer for what went wrong while a request was computed."""
+    if isinstance(problem, Refusal):
+        return error(problem.status, str(problem))
+    if isinstance(problem, InputError):
+        return error(422, by_keys(str(problem)))
+    if isinstance(problem, TmtError):
+        return error(503, str(problem))
+    if is_out_of_memory(problem):
+        return error(503, "memory: there is not enough; ask for less")
+    return fault_of_ours(problem)
+
+
+async def _not_routed(request: Request, problem: Any) -> Response:
+    """404 and 405 as one line."""
+    reasons = {404: "there is no such path; see /v1/runs", 405: f"takes no {request.method}; see Allow"}
+    return error(problem.status_code, f"{request.scope['path']}: {reasons[problem.status_code]}", problem.headers)

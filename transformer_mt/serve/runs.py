@@ -1,0 +1,160 @@
+"""The runs on offer, by names that are never paths; three of them stay in memory, each with its newest weights."""
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer_mt.errors import InputError, TmtError
+from transformer_mt.models.build import build_model
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.registry import HeadName
+from transformer_mt.runs.checkpoints import newest_progress
+from transformer_mt.runs.data import ALIGNMENT, WORDS
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, MODEL, TOKENIZER, Run, saved_steps
+from transformer_mt.runs.listing import describe_run
+from transformer_mt.serve.guard import Refusal
+from transformer_mt.translation.opened_run import OpenedRun
+from transformer_mt.views.data import to_json
+from transformer_mt.views.methods import METHODS
+from transformer_mt.views.sentence import example
+
+IN_MEMORY = 3
+# What an opened run has read.
+_FILES = (CONFIG, TOKENIZER, WORDS, MODEL, ALIGNMENT)
+# When a file was written, which one it is, and its size.
+Moment = tuple[tuple[int, int, int] | None, ...]
+
+
+@dataclass(frozen=True)
+class ServedRun:
+    """An opened run, the step of its weights, and the moment of its files."""
+
+    name: str
+    opened: OpenedRun
+    step: int
+    moment: Moment
+
+
+class Runs:
+    """The runs of `places`, which is asked anew for every list. For one thread only."""
+
+    def __init__(
+        self, places: Callable[[], Sequence[Path]], *, device: torch.device, opened: Callable[[Seq2Seq], None]
+    ) -> None:
+        """`opened` is called with every model that is loaded."""
+        self._places, self._device, self._opened = places, device, opened
+        self._paths: dict[str, Path] = {}
+        self._in_memory: OrderedDict[str, ServedRun] = OrderedDict()
+        self._models: dict[str, tuple[Moment, dict[str, Any]]] = {}
+
+    def describe(self) -> list[dict[str, Any]]:
+        """What `tmt runs --json` says of each run, the newest first; and where there is a model, what it can show."""
+        listed = []
+        for name, path in self.find().items():
+            found = describe_run(path) | {"run": name}
+            if "error" not in found and Run(path).has_model():
+                try:
+                    found |= self._model_of(name, path)
+                except TmtError as error:
+                    found["error"] = str(error)
+            listed.append(found)
+        return sorted(listed, key=lambda one: one["seconds_since"])
+
+    def find(self) -> dict[str, Path]:
+        """The runs that there are now. A name, once given, stays that of its path."""
+        known, found = {path: name for name, path in self._paths.items()}, {}
+        for path in self._places():
+            name = known.get(path) or os.fsencode(path.absolute().name).decode(errors="replace")
+            while self._paths.get(name, path) != path:
+                name += "′"
+            found[name] = self._paths[name] = path
+        return found
+
+    def open(self, name: str) -> ServedRun:
+        """The run with its newest weights."""
+        moment = _moment(path := self.path(name))
+        served = self._in_memory.pop(name, None)
+        if served is None or served.moment != moment:
+            with _unavailable():
+                served = ServedRun(name, self._load(Run(path)), newest_progress(Run(path)).best_step, moment)
+        self._in_memory[name] = served
+        while len(self._in_memory) > IN_MEMORY:
+            self._in_memory.popitem(last=False)
+        return served
+
+    def open_checkpoint(self, served: ServedRun, step: int) -> OpenedRun:
+        """The run as it was at a checkpoint. Raises `InputError` where there is none of that step."""
+        if step not in saved_steps(served.opened.path / CHECKPOINTS):
+            raise InputError(f"checkpoint: there is no {step}; choose one of those that /v1/runs lists")
+        with _unavailable():
+            return self._load(Run(served.opened.path, step))
+
+    def path(self, name: str) -> Path:
+        if name not in self._paths:
+            self.find()
+        if name not in self._paths:
+            raise Refusal(404, "run: there is none of this name; choose one that /v1/runs lists")
+        return self._paths[name]
+
+    def _load(self, run: Run) -> OpenedRun:
+        opened = OpenedRun.of(run, device=self._device)
+        self._opened(opened.translator.model)
+        return opened
+
+    def _model_of(self, name: str, path: Path) -> dict[str, Any]:
+        moment = _moment(path)
+        if self._models.get(name, (None,))[0] != moment:
+            self._models[name] = moment, _describe_model(Run(path))
+        return self._models[name][1] | {"checkpoints": saved_steps(path / CHECKPOINTS)}
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """A run that was deleted or damaged meanwhile, or has no weights yet, may come back."""
+    try:
+        yield
+    except TmtError as error:
+        raise Refusal(503, str(error)) from None
+
+
+def _describe_model(run: Run) -> dict[str, Any]:
+    """What a model can show, without its weights."""
+    config = run.config()
+    with torch.device("meta"):  # without memory
+        model = build_model(config.model, vocabulary_size=run.tokenizer().size)
+    masked = getattr(getattr(config.model, "attention", None), "head_mask", ())
+    stacks = {
+        stack: [
+            [head for head in range(1, module.heads + 1) if str(HeadName(stack, layer, head)) not in masked]
+            for layer, module in enumerate(modules, start=1)
+        ]
+        for stack, modules in model.attention_stacks().items()
+    }
+    sentence = None
+    with suppress(TmtError):
+        sentence = example(run.path, config.data)
+    return {
+        "stacks": stacks,
+        "methods": [name for name, method in METHODS.items() if method().applies_to(model)],
+        "search": to_json(config.search.model_dump()),
+        "max_length": model.max_length,
+        "example": sentence,
+        "has_links": any(stacks.get("cross", ())),
+    }
+
+
+def _moment(path: Path) -> Moment:
+    return tuple(map(_stamp, map(path.joinpath, _FILES)))
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        status = os.lstat(path)
+        return status.st_mtime_ns, status.st_ino, status.st_size
+    return None

@@ -1,0 +1,106 @@
+"""The port, the address with its key, and the loop that answers."""
+
+import errno
+import secrets
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+
+import torch
+import uvicorn
+from typing_extensions import override
+
+from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.serve.guard import Refusal
+from transformer_mt.serve.protocol import PunctualProtocol
+from transformer_mt.serve.routes import Routes
+from transformer_mt.serve.runs import Runs
+from transformer_mt.serve.worker import Worker
+
+# The port without a wish, and how many after it are tried.
+PORT, TRIED = 8420, 10
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket at an address of this machine, on the port or the first free one of `TRIED`.
+
+    Raises `InputError` for a host that is not this machine's, `MachineError` for a port in use.
+    """
+    tried, problem = range(PORT, PORT + TRIED) if port is None else [port], OSError()
+    for number in tried:
+        try:
+            family, _, _, _, address = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
+            return socket.create_server(address, family=family, backlog=128)
+        except OSError as error:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                raise InputError(f"--host: {host!r} is no address of this machine; leave it out") from None
+            problem = error
+    ports = "–".join(dict.fromkeys((str(tried[0]), str(tried[-1]))))
+    raise MachineError(f"--port {ports}: cannot be opened ({problem.strerror}); give another, or 0 for any")
+
+
+def is_open_to_others(listening: socket.socket) -> bool:
+    """True where other machines can reach the socket."""
+    return not ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
+
+
+class PageServer:
+    """The page of some runs, on a socket that listens already."""
+
+    def __init__(self, places: Callable[[], Sequence[Path]], *, listening: socket.socket, device: torch.device) -> None:
+        self._listening, self._worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
+        self._runs = Runs(places, device=device, opened=self._worker.stop_on_steps_of)
+        config = uvicorn.Config(
+            Routes(self._runs, self._worker).app(key=self._key),
+            http=PunctualProtocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+        )
+        self.loop = _Server(config)
+
+    @property
+    def address(self) -> str:
+        """The address with the key, which a browser keeps to itself."""
+        host, port = self._listening.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}/#key={self._key}"
+
+    def warm_up(self) -> list[str]:
+        """Load the newest run that can be, and translate with it; the reasons of those that cannot.
+
+        Raises `InputError` where none can.
+        """
+        return self._worker.wait_for(self._load_first)
+
+    def _load_first(self) -> list[str]:
+        problems = []
+        for listed in self._runs.describe():
+            if "stacks" not in listed:
+                continue
+            try:
+                opened = self._runs.open(listed["run"]).opened
+                opened.translator.translate([listed["example"] or ""])
+            except (TmtError, Refusal) as problem:
+                problems.append(str(problem))
+            else:
+                return problems
+        raise InputError(problems[0] if problems else "no trained model to serve; train one with: tmt train")
+
+    def run(self) -> None:
+        """Answer requests until a signal ends the process."""
+        self.loop.run(sockets=[self._listening])
+
+
+class _Server(uvicorn.Server):
+    @override
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals end the process at once, as they do every command."""
+        yield
