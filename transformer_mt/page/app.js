@@ -41,7 +41,7 @@ const state = {
  * or null for none. All but the first look at the pair that the first one answers.
  */
 const QUESTIONS = {
-  translation: ["translate", ({ run, source, prefix, without, beam, view }) =>
+  translation: ["translate", ({ run, source, prefix, without, beam }) =>
     run && source.trim() !== "" && {
       run: run.run,
       source,
@@ -49,7 +49,7 @@ const QUESTIONS = {
       without,
       search: beam === null ? {} : { beam },
       alternatives: OTHERS,
-      trace: view === "choices" && !run.search.sample,
+      trace: !run.search.sample,
       align: run.has_links,
     }],
   attention: ["attend", (now) => {
@@ -64,24 +64,28 @@ function pairOf({ run, translation, view }, only) {
   return is ? { run: run.run, source: translation.read, target: translation.translation } : null;
 }
 
-/** What is drawn: where, from which parts of the state, and how. A picture is drawn anew when one of these changes. */
+/**
+ * What is drawn: where, from which parts of the state, and how. A picture is drawn anew when one of these changes, and
+ * is empty while there is nothing of the first.
+ */
 const PICTURES = [
   ["problem", ({ problems }) => [problems.runs], visible],
   ["source-problem", ({ problems }) => [problems.translation], visible],
   ["heads-problem", ({ problems }) => [problems.attention ?? problems.losses], visible],
   ["about", ({ run }) => [run], about],
   ["translation", ({ translation, run, place }) => [translation, run, place],
-    (translation, run, place) => translation && drawTranslation(translation, run, place, { open, take, allOn })],
+    (translation, run, place) => drawTranslation(translation, run, place, { open, take, allOn })],
   ["pieces", ({ translation, run, place, prefix }) => [translation, run, place, prefix],
-    (translation, run, place, prefix) => translation && drawChoices(translation, run, place, { prefix, open, go, undo })],
-  ["beam-tree", ({ translation, run }) => [translation?.trace, run], (trace, run) => trace && drawBeam(trace, run, { go })],
+    (translation, run, place, prefix) => drawChoices(translation, run, place, { prefix, open, go, undo })],
+  ["beam-tree", ({ translation, run }) => [translation, run],
+    (translation, run) => drawBeam(translation.trace, run, { go })],
   ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
     [attention, run, head, without, allLosses ? losses : null],
     (attention, run, head, without, losses) =>
-      attention && drawHeads(attention, run, headToShow(attention, head), without, losses, { pick, flip })],
+      drawHeads(attention, run, headToShow(attention, head), without, losses, { pick, flip })],
   ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses],
     (attention, run, head, without, losses) =>
-      attention && drawHead(attention, run, headToShow(attention, head), without, losses)],
+      drawHead(attention, run, headToShow(attention, head), without, losses)],
 ];
 
 const asked = {}; // the last question of each answer, as text
@@ -183,7 +187,8 @@ function chooseRun(name) {
   replace(document.getElementById("method"), methods);
   const source = keeps ? field.value : (run.example ?? "");
   field.value = source;
-  change({ run, source, prefix: [], chosenBefore: [], without: [], beam: null, place: null, method: run.methods[0], losses: null });
+  const method = run.methods[0];
+  change({ run, source, method, prefix: [], chosenBefore: [], without: [], beam: null, place: null });
 }
 
 function type(source) {
@@ -231,8 +236,9 @@ function focusOn(place) {
 }
 
 function about(run) {
-  const score = run.score === null ? "" : `, ${run.score_name} ${run.score.toFixed(3)}`;
-  return visible(`${run.source_language} → ${run.target_language}, ${run.corpus}, ${run.state} at step ${run.step}${score}`);
+  const { source_language: from, target_language: to, corpus, state: how, step, score, score_name: name } = run;
+  const best = score === null ? "" : `, ${name} ${score.toFixed(3)}`;
+  return visible(`${from} → ${to}, ${corpus}, ${how} at step ${step}${best}`);
 }
 
 function listen() {
@@ -257,9 +263,10 @@ async function start() {
   try {
     const { runs } = await ask("runs", null, { waits: (said) => remark("runs", said) });
     const chosen = runs.find((run) => run.stacks);
-    const options = runs.map(({ run, stacks, error }) =>
-      element("option", { value: run, disabled: !stacks }, visible(run), error ? " (damaged)" : !stacks && " (no model yet)"),
-    );
+    const options = runs.map(({ run, stacks, error }) => {
+      const why = error ? " (damaged)" : !stacks && " (no model yet)";
+      return element("option", { value: run, disabled: !stacks }, visible(run), why);
+    });
     replace(document.getElementById("run"), options);
     state.runs = runs;
     remark("runs", chosen ? undefined : "No run here has a model yet; train one with: tmt train");

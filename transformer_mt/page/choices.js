@@ -25,14 +25,16 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
       element("span", { class: "below-word" }, probability(position.probability)),
     ),
   );
-  const pieces = element("div", { class: "pieces", role: "group", "aria-label": "Pieces", lang: run.target_language }, line);
+  const language = run.target_language;
+  const pieces = element("div", { class: "pieces", role: "group", "aria-label": "Pieces", lang: language }, line);
+  const back = { type: "button", "data-place": "undo", "aria-disabled": String(!prefix.length), onclick: undo };
   const position = place === null ? null : answer.alternatives?.[place];
   return [
     roving(pieces, ".piece", { line: true, current: line[place] }),
-    position && others(position, answer, place, { open, go }, run.target_language),
+    position && others(position, answer, place, { open, go }, language),
     element("p", { class: "actions" }, [
-      element("button", { type: "button", "data-place": "undo", "aria-disabled": String(!prefix.length), onclick: undo }, "Undo"),
-      prefix.length > 0 && [" continued from ", foreign(prefix.join(" "), run.target_language)],
+      element("button", back, "Undo"),
+      prefix.length > 0 && [" continued from ", foreign(prefix.join(" "), language)],
       !prefix.length && " Press a piece to see what else was likely; choose one to go on from there.",
     ]),
   ];
@@ -68,7 +70,8 @@ function others(position, answer, place, { open, go }, language) {
 
 function bar(share) {
   const drawn = shape("rect", { class: "bar", width: Math.max(0.5, 100 * share), height: 10 });
-  return shape("svg", { class: "bars", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, drawn);
+  const size = { viewBox: "0 0 100 10", preserveAspectRatio: "none" };
+  return shape("svg", { ...size, class: "bars", "aria-hidden": "true" }, drawn);
 }
 
 /** The tree of a beam search: a column a step, every node a button that continues from there. */
@@ -96,11 +99,13 @@ export function drawBeam(trace, run, { go }) {
     });
   };
   visit(null, start, 1);
-  const curves = ends.map(([, to]) => shape("path", { class: to.classList.contains("best") ? "branch best" : "branch" }));
+  const isBest = (button) => button.classList.contains("best");
+  const curves = ends.map(([, to]) => shape("path", { class: isBest(to) ? "branch best" : "branch" }));
   const drawing = shape("svg", { class: "branches", "aria-hidden": "true" }, curves);
-  const tree = element("div", { class: "tree", role: "tree", "aria-label": "The beam, step by step", lang: run.target_language }, buttons);
+  const name = "The beam, step by step";
+  const tree = element("div", { class: "tree", role: "tree", "aria-label": name, lang: run.target_language }, buttons);
   const inner = element("div", { class: "grown" }, start, drawing, tree);
-  roving(tree, ".node", { current: buttons.findLast((one) => one.classList.contains("best")) });
+  roving(tree, ".node", { current: buttons.findLast(isBest) });
   new ResizeObserver(() => layCurves(inner, drawing, ends, curves, true)).observe(inner);
   return [
     element("p", { class: "quiet" }, "What the beam kept at each step, likeliest first, with ln p so far. "

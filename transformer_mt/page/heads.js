@@ -7,8 +7,24 @@ import { LEGEND, level, scaleOf } from "./shades.js";
 import { linkedWords } from "./words.js";
 
 const STACKS = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
-const MEANINGS = {
-  weights: "the weight that the row's token gives to the column's; a row sums to 1",
+/** What a number is by each method, and whether one matrix stands for the whole model, as layer 1 and head 1. */
+export const METHODS = {
+  weights: {
+    meaning: "the weight that the row's token gives to the column's; a row sums to 1",
+    whole: false,
+  },
+  values: {
+    meaning: "the length of the vector that the column's token adds to the row's: weight times projected value",
+    whole: false,
+  },
+  gradient: {
+    meaning: "the slope of the row's ln p along the column's embedding, times that; below zero it speaks against",
+    whole: true,
+  },
+  erasure: {
+    meaning: "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises",
+    whole: true,
+  },
 };
 // Links that are drawn have at least this shade.
 const LEAST = 1;
@@ -21,7 +37,7 @@ const LEAST = 1;
 export function drawHeads(attention, run, chosen, without, losses, { pick, flip }) {
   const scale = scaleOf(Object.values(attention.stacks).flatMap(matricesOf));
   const stacks = Object.entries(attention.stacks).map(([stack, maps]) => {
-    const layers = isWhole(attention) ? [[1]] : run.stacks[stack];
+    const layers = METHODS[attention.method].whole ? [[1]] : run.stacks[stack];
     const rows = layers.map((heads, layer) => {
       const cells = heads.map((head) => {
         const name = headName(attention, stack, layer + 1, head);
@@ -29,7 +45,7 @@ export function drawHeads(attention, run, chosen, without, losses, { pick, flip 
         const loss = losses?.without[name] === undefined ? null : losses.log_probability - losses.without[name];
         return headCell(name, maps.weights[layer][head - 1], scale, { off, loss, chosen, pick, flip });
       });
-      const label = isWhole(attention) ? "whole model" : `layer ${layer + 1}`;
+      const label = METHODS[attention.method].whole ? "whole model" : `layer ${layer + 1}`;
       return [
         element("p", { class: "quiet" }, label),
         element("div", { class: "layer", role: "group", "aria-label": `${STACKS[stack]}, ${label}` }, cells),
@@ -73,7 +89,7 @@ function headCell(name, matrix, scale, { off, loss, chosen, pick, flip }) {
         name.slice(name.indexOf(".") + 1),
         off ? " off" : " on",
       ),
-    loss !== null && element("span", { class: "loss" }, change(loss)),
+    loss !== null && element("span", { class: "loss" }, rounded(loss)),
   );
 }
 
@@ -96,7 +112,7 @@ export function drawHead(attention, run, chosen, without, losses) {
     { words: words(maps.columns), language: above, name: "Columns: what it may look at" },
     { words: words(maps.rows), language: below, name: "Rows: from where it looks" },
   ];
-  const caption = `${STACKS[stack]}, ${chosen}. A number is ${MEANINGS[attention.method] ?? attention.method}; ${LEGEND}.`;
+  const caption = `${STACKS[stack]}, ${chosen}. A number is ${METHODS[attention.method].meaning}; ${LEGEND}.`;
   return [
     element("h3", {}, chosen),
     losses?.without[chosen] !== undefined && element("p", {}, importance(chosen, losses)),
@@ -129,17 +145,12 @@ function importance(name, losses) {
     : `${what} ${fall < 0 ? "rises" : "falls"} by ${decimal(Math.abs(fall))}, from ${before} to ${after}.`;
 }
 
-function change(loss) {
+function rounded(loss) {
   return `${Math.abs(loss) < 0.005 ? "" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
 }
 
 function headName(attention, stack, layer, head) {
-  return isWhole(attention) ? stack : `${stack}.${layer}.${head}`;
-}
-
-/** A method of one matrix has it as the only head of the only layer of each stack. */
-function isWhole({ method, stacks }) {
-  return method !== "weights" && Object.values(stacks).every(({ weights }) => weights.length === 1 && weights[0].length === 1);
+  return METHODS[attention.method].whole ? stack : `${stack}.${layer}.${head}`;
 }
 
 function matricesOf({ weights }) {

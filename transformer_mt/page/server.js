@@ -4,7 +4,7 @@ const STORED = "tmt key";
 const LATER = 503;
 
 /** What the server said instead of an answer; `status` is 0 where it said nothing. */
-export class Refusal extends Error {
+class Refusal extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;
@@ -43,11 +43,12 @@ export async function ask(route, question = null, { signal = null, waits = () =>
     if (response.ok && !answer.error) {
       return answer;
     }
-    if (response.status !== LATER) {
+    const seconds = response.headers.get("Retry-After");
+    if (response.status !== LATER || seconds === null) {
       throw new Refusal(response.status, answer.error ?? response.statusText);
     }
     waits(answer.error);
-    await pause(1000 * Number(response.headers.get("Retry-After") ?? 1), signal);
+    await pause(1000 * Number(seconds), signal);
   }
 }
 

@@ -45,12 +45,14 @@ function withLinks(answer, languages, place, open) {
   const above = sources.map((text) =>
     unseen.has(text.toLowerCase()) ? { text, marks: ["unseen"], note: "never seen in training" } : { text },
   );
-  const below = targets.map((text, number) => {
-    const likely = positions.filter((_, piece) => words[piece] === number).map((one) => one.probability);
+  const below = targets.map((text, place) => {
+    const likely = positions.filter((_, piece) => words[piece] === place).map((one) => one.probability);
     const product = likely.reduce((all, one) => all * one, 1);
-    return likely.length && product < DOUBTFUL
-      ? { text, marks: ["doubtful"], note: `doubtful: probability ${probability(product)}`, number: `${probability(product)}?` }
-      : { text };
+    if (!likely.length || product >= DOUBTFUL) {
+      return { text };
+    }
+    const number = probability(product);
+    return { text, marks: ["doubtful"], note: `doubtful: probability ${number}`, number: `${number}?` };
   });
   const lines = [
     { words: above, language: languages[0], name: "Sentence" },
@@ -102,7 +104,7 @@ function comparison(usual, other, language) {
 }
 
 /** The numbers of the words of `one` in a longest common subsequence with `other`. */
-export function commonWords(one, other) {
+function commonWords(one, other) {
   const longest = Array.from({ length: one.length + 1 }, () => new Array(other.length + 1).fill(0));
   for (let i = one.length - 1; i >= 0; i -= 1) {
     for (let j = other.length - 1; j >= 0; j -= 1) {

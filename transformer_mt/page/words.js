@@ -4,6 +4,8 @@ import { decimal, element, foreign, shape } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level } from "./shades.js";
 
+// A piece for a character that the vocabulary lacks.
+const BYTE = /^<0x[0-9A-F]{2}>$/;
 const SIDES = ["above", "below"];
 let pictures = 0; // so that what describes a word has a name of its own
 
@@ -21,32 +23,37 @@ export function linkedWords({ lines, links, name, choose = () => {}, chosen = nu
   const curves = links.map(({ weight }) => shape("path", { class: `link shade-${level(weight)}` }));
   const numbers = links.map(({ weight }) => shape("text", { class: "link-number" }, decimal(weight)));
   const drawing = shape("svg", { class: "links", "aria-hidden": "true" }, curves, numbers);
-  const [above, below] = sides;
-  const figure = element("div", { class: "linked", role: "group", "aria-label": name }, above, drawing, below);
+  const ruler = element("div"); // as wide as the picture, and of a height that nothing here changes
+  const figure = element("div", { class: "linked", role: "group", "aria-label": name }, ruler, drawing, sides);
   const words = sides.map((side) => [...side.querySelectorAll(".word")]);
   const ends = links.map(({ from, to }) => [words[0][from], words[1][to]]);
-  sides.forEach((side, which) => {
-    const light = (event) => lightLinks(figure, { ends, curves, numbers }, which, event.target.closest(".word"));
-    for (const kind of ["mouseover", "focusin", "mouseout", "focusout"]) {
-      const ends_ = kind.endsWith("out");
-      side.addEventListener(kind, (event) => light(ends_ ? { target: document.activeElement } : event));
-    }
-  });
-  const ruler = element("div"); // as wide as the picture, and of a height that nothing here changes
-  figure.prepend(ruler);
-  new ResizeObserver(() => {
+  const draw = () => {
     fit(figure, words);
     layCurves(figure, drawing, ends, curves);
-  }).observe(ruler);
+  };
+  const light = (word) => {
+    if (curves.some((curve) => !curve.hasAttribute("d"))) {
+      draw(); // the focus can come before the first layout
+    }
+    lightLinks(figure, { ends, curves, numbers }, word);
+  };
+  for (const kind of ["mouseover", "focusin"]) {
+    figure.addEventListener(kind, ({ target }) => light(target.closest(".word")));
+  }
+  for (const kind of ["mouseleave", "focusout"]) {
+    figure.addEventListener(kind, () => light(figure.contains(document.activeElement) ? document.activeElement : null));
+  }
+  new ResizeObserver(draw).observe(ruler);
   return figure;
 }
 
 /** For each piece the number of the word in which it begins, or null where pieces spell other letters than words. */
 export function wordsOfPieces(words, pieces) {
-  const letters = pieces.map((piece) => piece.replaceAll("▁", "").length);
+  const bytes = (text) => new TextEncoder().encode(text).length;
+  const letters = pieces.map((piece) => (BYTE.test(piece) ? 1 : bytes(piece.replaceAll("▁", ""))));
   const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
   let end = 0;
-  const ends = words.map((word) => (end += word.length));
+  const ends = words.map((word) => (end += bytes(word)));
   if (total(letters) !== end) {
     return pieces.map(() => null);
   }
@@ -73,7 +80,8 @@ function wordLine({ words, language, name }, side, { links, lines, picture, choo
     );
     return [button, said && element("span", { id, hidden: true }, said), " "];
   });
-  const line = element("p", { class: `words ${SIDES[side]}`, lang: language, role: "group", "aria-label": name }, buttons);
+  const attributes = { class: `words ${SIDES[side]}`, lang: language, role: "group", "aria-label": name };
+  const line = element("p", attributes, buttons);
   return roving(line, ".word", { line: true, current: line.querySelector("[aria-current]") });
 }
 
@@ -93,14 +101,15 @@ export function linksAsText(lines, links) {
   return element("details", { class: "as-text" }, element("summary", {}, "Links as text"), element("ul", {}, items));
 }
 
-function lightLinks(figure, { ends, curves, numbers }, side, word) {
-  const lit = ends.map((pair) => word !== null && pair[side] === word);
+function lightLinks(figure, { ends, curves, numbers }, word) {
+  const lit = ends.map((pair) => pair.includes(word));
   figure.classList.toggle("lighting", lit.includes(true));
   figure.querySelectorAll(".lit").forEach((one) => one.classList.remove("lit"));
   lit.forEach((is, number) => {
     if (is) {
       // Where the curves that leave one word have parted.
-      const { x, y } = curves[number].getPointAtLength(curves[number].getTotalLength() * (side ? 0.22 : 0.78));
+      const share = ends[number][1] === word ? 0.22 : 0.78;
+      const { x, y } = curves[number].getPointAtLength(share * curves[number].getTotalLength());
       numbers[number].setAttribute("x", x);
       numbers[number].setAttribute("y", y);
       [curves[number], numbers[number], ...ends[number]].forEach((one) => one.classList.add("lit"));
