@@ -49,12 +49,13 @@ def chromium() -> Iterator["Browser"]:
     """The system's browser; without one, or without Playwright, tests are skipped but for `TMT_BROWSER=required`."""
     path = os.environ.get("TMT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import expect, sync_playwright
     except ImportError:
         path = None
     if path is None:
         assert os.environ.get("TMT_BROWSER") != "required", "no Chromium, or no Playwright: install both"
         pytest.skip("needs Chromium and the extra browser")
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=path, args=sandbox)

@@ -84,7 +84,7 @@ def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
 
     tab_to(opened, "choices", key="Shift+Tab")
     opened.press("ArrowRight", "Enter")
-    expect(opened.find("#heads")).to_be_visible()
+    expect(opened.find(".matrix")).to_be_visible()
     tab_to(opened, "pick cross.1.1")
     opened.press("ArrowRight", "Enter")
     expect(opened.find("#one-head h3")).to_have_text("cross.1.2")
