@@ -215,40 +215,56 @@ def test_the_list_is_that_of_tmt_runs(served: Served, printed: Command, home: Pa
     assert found["example"] == printed("lens", "--model", str(home / "runs/one"))["source"]
 
 
+ONE = {"run": "one", "source": "a"}
 PAIR = {"run": "one", "source": SOURCE, "target": TARGET}
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("translate", {"run": "one"}, "source: field required; correct it"),
+    ("translate", ONE | {"sauce": "a"}, "sauce: there is no such key; did you mean source?"),
+    ("translate", ONE | {"run": 1}, "run: input should be a valid string; correct it"),
+    ("translate", ONE | {"source": None}, "source: input should be a valid string; correct it"),
+    ("translate", ONE | {"alternatives": True}, "alternatives: input should be a valid integer; correct it"),
+    ("translate", ONE | {"alternatives": 1.5}, "alternatives: input should be a valid integer; correct it"),
+    ("translate", ONE | {"alternatives": 21}, "alternatives: input should be less than or equal to 20; correct it"),
+    ("translate", ONE | {"alternatives": -1}, "alternatives: input should be greater than or equal to 0; correct it"),
+    ("translate", ONE | {"trace": 1}, "trace: input should be a valid boolean; correct it"),
+    ("translate", ONE | {"prefix": "The"}, "prefix: input should be a valid array; correct it"),
+    ("translate", ONE | {"prefix": [3]}, "prefix.0: input should be a valid string; correct it"),
+    ("translate", ONE | {"prefix": ["zz"]}, "prefix: 'zz' is no piece that goes on; give those of a translation"),
+    (
+        "translate",
+        ONE | {"search": {"beam": True}},
+        "search.beam: input should be a valid integer, not True; correct it",
+    ),
+    ("translate", ONE | {"search": {"beem": 2}}, "search: there is no 'beem'; did you mean beam?"),
+    (
+        "translate",
+        ONE | {"search": {"top_k": 2}},
+        "search.top_k: acts on random draws alone; give search.sample too, or leave it out",
+    ),
+    (
+        "translate",
+        ONE | {"search": {"sample": True}, "trace": True},
+        "trace: drawing at random keeps no beam; leave it or search.sample out",
+    ),
+    (
+        "translate",
+        ONE | {"without": ["cross"]},
+        "without: 'cross' is no head; write stack, layer and head, as in cross.2.1",
+    ),
+    ("translate", ONE | {"source": "a" * 900}, "source: 902 tokens, the model takes at most 96; split it"),
+    ("attend", PAIR | {"method": "waits"}, "method: there is no 'waits'; did you mean weights?"),
+    ("attend", PAIR | {"stacks": ["crass"]}, "stacks: there is no 'crass'; did you mean cross?"),
+    ("attend", PAIR | {"source": " "}, "source: empty; give a sentence to look at"),
+    ("attend", PAIR | {"target": "a" * 900}, "target: 902 tokens, the model takes at most 96; shorten it"),
+    ("explain", PAIR | {"layer": 7}, "layer: there is no 7; choose one of 1"),
+    ("explain", PAIR | {"word": "old", "piece": 70}, "piece: 'old' has no piece 70; give a number from 1 to 4"),
+    ("history", PAIR, "checkpoint: field required; correct it"),
+    ("history", PAIR | {"checkpoint": 31}, "checkpoint: there is no 31; choose one of those that /v1/runs lists"),
+    ("lens", ONE, "target: field required; correct it"),
+]
 
 
-@pytest.mark.parametrize(
-    ("path", "asked", "message"),
-    [
-        ("translate", {"run": "one"}, "source: field required; correct it"),
-        ("translate", {"run": "one", "sauce": "a", "source": "b"}, "sauce: there is no such key; did you mean source?"),
-        ("translate", {"run": 1, "source": "a"}, "run: input should be a valid string; correct it"),
-        ("translate", {"run": "one", "source": None}, "source: input should be a valid string; correct it"),
-        ("translate", {"run": "one", "source": "a", "alternatives": True}, "alternatives: input should be a valid integer; correct it"),
-        ("translate", {"run": "one", "source": "a", "alternatives": 21}, "alternatives: input should be less than or equal to 20; correct it"),
-        ("translate", {"run": "one", "source": "a", "alternatives": 1.0}, "alternatives: input should be a valid integer; correct it"),
-        ("translate", {"run": "one", "source": "a", "trace": 1}, "trace: input should be a valid boolean; correct it"),
-        ("translate", {"run": "one", "source": "a", "prefix": "The"}, "prefix: input should be a valid list; correct it"),
-        ("translate", {"run": "one", "source": "a", "prefix": [3]}, "prefix.0: input should be a valid string; correct it"),
-        ("translate", {"run": "one", "source": "a", "prefix": ["zzz"]}, "prefix: 'zzz' is no piece that goes on; give those of a translation"),
-        ("translate", {"run": "one", "source": "a", "search": {"beam": True}}, "search.beam: input should be a valid integer, not True; correct it"),
-        ("translate", {"run": "one", "source": "a", "search": {"beem": 2}}, "search: there is no 'beem'; did you mean beam?"),
-        ("translate", {"run": "one", "source": "a", "search": {"top_k": 2}}, "search.top_k: acts on random draws alone; give search.sample too, or leave it out"),
-        ("translate", {"run": "one", "source": "a", "search": {"sample": True}, "trace": True}, "trace: drawing at random keeps no beam; leave it or search.sample out"),
-        ("translate", {"run": "one", "source": "a", "without": ["cross"]}, "without: 'cross' is no head; write stack, layer and head, as in cross.2.1"),
-        ("translate", {"run": "one", "source": "a" * 900}, "source: 901 tokens, the model takes at most 96; split it"),
-        ("attend", PAIR | {"method": "waits"}, "method: there is no 'waits'; did you mean weights?"),
-        ("attend", PAIR | {"stacks": ["crass"]}, "stacks: there is no 'crass'; did you mean cross?"),
-        ("attend", PAIR | {"source": " "}, "source: empty; give a sentence to look at"),
-        ("attend", PAIR | {"target": "a" * 900}, "target: 901 tokens, the model takes at most 96; shorten it"),
-        ("explain", PAIR | {"layer": 7}, "layer: there is no 7; choose one of 1"),
-        ("explain", PAIR | {"word": "old", "piece": 70}, "piece: 'old' has no piece 70; give a number from 1 to 3"),
-        ("history", PAIR, "checkpoint: field required; correct it"),
-        ("history", PAIR | {"checkpoint": 31}, "checkpoint: there is no 31; choose one of those that /v1/runs lists"),
-        ("lens", {"run": "one", "source": "a"}, "target: field required; correct it"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("path", "asked", "message"), WRONG)
 def test_a_wrong_question_gets_422_and_the_line_of_the_command(
     path: str, asked: dict[str, Any], message: str, served: Served
 ) -> None:

@@ -22,13 +22,18 @@ def hasty(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("length", [0, 1, 30, -len(BODY) - 2, -len(BODY), -1])
-def test_what_does_not_arrive_in_time_is_cut_off(length: int, hasty: Served) -> None:
+def test_what_does_not_arrive_in_time_is_cut_off(
+    length: int, hasty: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     request = hasty.written("POST", "/v1/translate", BODY)
     with closing(hasty.connect()) as connection:
         start = time.monotonic()
         connection.sendall(request[:length])
         assert read_answer(connection).status == 0
         assert SECONDS - 0.05 < time.monotonic() - start < 20 * SECONDS
+    assert hasty.get("/v1/runs").status == 200
+    assert list(tmp_path.iterdir()) == []  # it is no fault of ours
 
 
 def test_what_comes_drop_by_drop_is_cut_off_too(hasty: Served) -> None:

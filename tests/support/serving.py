@@ -54,7 +54,7 @@ class Served:
         return self.server.address.partition("#key=")[2]
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
 
     def raw(self, request: bytes) -> Answer:
         """The answer to these bytes."""

@@ -53,17 +53,17 @@ def serve(
         return chosen or (list_runs(folder) if folder.is_dir() else [])
 
     processor = choose_device(device)
-    listening = listen(host, port)
-    server = PageServer(places, listening=listening, device=processor)
-    problems = server.warm_up()
-    if not quiet:
-        note(*(f"left out: {problem}" for problem in problems))
-    if is_open_to_others(listening):
-        note(f"--host {host}: others can reach this; whoever reads along gets the key, as nothing is encrypted")
-    result(server.address)
-    print(end="", flush=True)  # whoever reads a pipe waits for it
-    if open:
-        import webbrowser
+    with listen(host, port) as listening:
+        server = PageServer(places, listening=listening, device=processor)
+        problems = server.warm_up()
+        if not quiet:
+            note(*(f"left out: {problem}" for problem in problems))
+        if is_open_to_others(listening):
+            note(f"--host {host}: others can reach this; whoever reads along gets the key, as nothing is encrypted")
+        result(server.address)
+        print(end="", flush=True)  # whoever reads a pipe waits for it
+        if open:
+            import webbrowser
 
-        webbrowser.open(server.address)
-    server.run()
+            webbrowser.open(server.address)
+        server.run()

@@ -7,4 +7,5 @@ Read in this order:
 - `checkpoints`: everything that exact resumption needs, one directory per step, there whole or not at all.
 - `lock`: one training per directory.
 - `data`: the record of the data, and the heads that link words.
+- `listing`: a run in a few fields, as `tmt runs` lists it.
 """

@@ -114,9 +114,9 @@ def history(runs: Runs, served: ServedRun, asked: History) -> Answer:
     return to_json(step)
 
 
-def curves(path_of: Run, name: str) -> Answer:
+def curves(run: Run, name: str) -> Answer:
     """`tmt plot --json`."""
-    return to_json(plot_runs({name: read_curves(path_of)}).data)
+    return to_json(plot_runs({name: read_curves(run)}).data)
 
 
 def tag_of_curves(run: Run) -> str:

@@ -32,11 +32,11 @@ _HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]+)\]|([0-9a-zA-Z.-]+))(?::\d{1,5})?")
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, though not the one that was asked for
-    """Why there is no other answer: a status and one line."""
+    """Why there is no other answer: a status and one line, and headers that go with them."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.headers = status, headers
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -45,9 +45,8 @@ def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = 
 
 
 def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer that says in one line why there is no other; one that is busy may be asked again."""
-    again = {"Retry-After": "1"} if status == 503 else {}
-    return answer({"error": message_line(message)}, status, again | dict(headers or {}))
+    """An answer that says in one line why there is no other."""
+    return answer({"error": message_line(message)}, status, headers)
 
 
 class Guard:

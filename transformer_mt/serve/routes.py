@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -20,7 +20,7 @@ from transformer_mt.serve.answers import ANSWERS, curves, tag_of_curves
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours
 from transformer_mt.serve.questions import LARGEST, by_keys, parse
 from transformer_mt.serve.runs import Runs
-from transformer_mt.serve.worker import Worker
+from transformer_mt.serve.worker import Gone, Worker
 
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _START = "index.html"
@@ -91,44 +91,45 @@ class Routes:
         def computed(body: bytes) -> Response:
             asked = parse(kind, body)
             served = self._runs.open(asked.run)
-            return answer({"run": served.name, "step": served.step} | compute(self._runs, served, asked))
+            return answer({"run": asked.run, "step": served.step} | compute(self._runs, served, asked))
 
         return await self._answer(request, computed)
 
     async def _answer(self, request: Request, compute: Callable[[bytes], Response]) -> Response:
         """The answer that is computed of the body in the worker's thread, or the reason why there is none."""
-        body = await _body(request)
-        if body is None:
-            return error(413, f"the body: more than {LARGEST:,} bytes; send less")
         try:
-            return await self._worker.run(partial(compute, body), request.receive)
+            return await self._worker.run(partial(compute, await _body(request)), request.receive)
         except Exception as problem:
             return _problem(problem)
 
 
-async def _body(request: Request) -> bytes | None:
-    """The body; None for one that is too large, which is read no further."""
-    declared = request.headers.get("content-length", "0")
-    if int(declared) > LARGEST:
-        return None
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST:
-            return None
+async def _body(request: Request) -> bytes:
+    """The body. Raises `Refusal` for one that is too large, which is read no further, and where the client leaves."""
+    too_large, body = Refusal(413, f"the body: more than {LARGEST:,} bytes; send less"), b""
+    if int(request.headers.get("content-length", 0)) > LARGEST:
+        raise too_large
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > LARGEST:
+                raise too_large
+    except ClientDisconnect:
+        raise Gone from None
     return body
 
 
 def _problem(problem: Exception) -> Response:
     """The answer for what went wrong while a request was computed."""
     if isinstance(problem, Refusal):
-        return error(problem.status, str(problem))
+        return error(problem.status, str(problem), problem.headers)
     if isinstance(problem, InputError):
         return error(422, by_keys(str(problem)))
     if isinstance(problem, TmtError):
         return error(503, str(problem))
     if is_out_of_memory(problem):
         return error(503, "memory: there is not enough; ask for less")
+    if isinstance(problem, OSError):
+        return error(503, f"{problem.filename}: {problem.strerror}; check disk and permissions")
     return fault_of_ours(problem)
 
 

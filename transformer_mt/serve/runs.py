@@ -35,7 +35,6 @@ Moment = tuple[tuple[int, int, int] | None, ...]
 class ServedRun:
     """An opened run, the step of its weights, and the moment of its files."""
 
-    name: str
     opened: OpenedRun
     step: int
     moment: Moment
@@ -82,7 +81,7 @@ class Runs:
         served = self._in_memory.pop(name, None)
         if served is None or served.moment != moment:
             with _unavailable():
-                served = ServedRun(name, self._load(Run(path)), newest_progress(Run(path)).best_step, moment)
+                served = ServedRun(self._load(Run(path)), newest_progress(Run(path)).best_step, moment)
         self._in_memory[name] = served
         while len(self._in_memory) > IN_MEMORY:
             self._in_memory.popitem(last=False)
@@ -116,7 +115,7 @@ class Runs:
 
 @contextmanager
 def _unavailable() -> Iterator[None]:
-    """A run that was deleted or damaged meanwhile, or has no weights yet, may come back."""
+    """A run that was deleted or damaged meanwhile, or has no weights yet."""
     try:
         yield
     except TmtError as error:

@@ -1,6 +1,7 @@
 """The port, the address with its key, and the loop that answers."""
 
 import errno
+import os
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,9 @@ def listen(host: str, port: int | None) -> socket.socket:
                 raise InputError(f"--host: {host!r} is no address of this machine; leave it out") from None
             problem = error
     ports = "–".join(dict.fromkeys((str(tried[0]), str(tried[-1]))))
-    raise MachineError(f"--port {ports}: cannot be opened ({problem.strerror}); give another, or 0 for any")
+    raise MachineError(
+        f"--port {ports}: cannot be opened ({os.strerror(problem.errno or 0)}); give another, or 0 for any"
+    )
 
 
 def is_open_to_others(listening: socket.socket) -> bool:
@@ -50,10 +53,10 @@ class PageServer:
     """The page of some runs, on a socket that listens already."""
 
     def __init__(self, places: Callable[[], Sequence[Path]], *, listening: socket.socket, device: torch.device) -> None:
-        self._listening, self._worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
-        self._runs = Runs(places, device=device, opened=self._worker.stop_on_steps_of)
+        self._listening, self.worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
+        self._runs = Runs(places, device=device, opened=self.worker.stop_on_steps_of)
         config = uvicorn.Config(
-            Routes(self._runs, self._worker).app(key=self._key),
+            Routes(self._runs, self.worker).app(key=self._key),
             http=PunctualProtocol,
             ws="none",
             lifespan="off",
@@ -77,7 +80,7 @@ class PageServer:
 
         Raises `InputError` where none can.
         """
-        return self._worker.wait_for(self._load_first)
+        return self.worker.wait_for(self._load_first)
 
     def _load_first(self) -> list[str]:
         problems = []

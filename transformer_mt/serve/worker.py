@@ -17,7 +17,13 @@ Result = TypeVar("Result")
 
 # Requests that wait for the thread, and seconds that one may compute.
 WAITING, SECONDS = 16, 30.0
-_GONE = Refusal(499, "the request: nobody waits for the answer")
+
+
+class Gone(Refusal):
+    """Nobody waits for the answer any more, and nobody gets this one."""
+
+    def __init__(self) -> None:
+        super().__init__(499, "the request: nobody waits for the answer")
 
 
 @dataclass(eq=False)
@@ -29,11 +35,14 @@ class _Job:
 
 
 class Worker:
-    """Runs one function at a time, in the order of the requests; whoever leaves is passed over."""
+    """Runs one function at a time, in the order of the requests; whoever leaves is passed over.
+
+    `under_way` counts the requests that wait or compute.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="compute")
-        self._under_way = 0
+        self.under_way = 0
         self._current = _Job()
 
     def stop_on_steps_of(self, model: Seq2Seq) -> None:
@@ -50,23 +59,24 @@ class Worker:
         Raises `Refusal` where too many wait, where it takes too long, and where the client has left; and whatever the
         function does.
         """
-        if self._under_way > WAITING:
-            raise Refusal(503, f"the server: {WAITING} others wait already; ask again in a second")
-        self._under_way += 1
+        if self.under_way > WAITING:
+            message = f"the server: {WAITING} others wait already; ask again in a second"
+            raise Refusal(503, message, {"Retry-After": "1"})
+        self.under_way += 1
         job = _Job()
         computing = self._thread.submit(self._compute, job, compute)
         done, gone = asyncio.wrap_future(computing), asyncio.ensure_future(receive())
         try:
             while not done.done():
                 if gone.done():
-                    raise _GONE
+                    raise Gone
                 if (left := job.deadline - time.monotonic()) <= 0.0:
                     raise Refusal(504, f"the request: more than {SECONDS:g} seconds of computing; ask for less")
                 await asyncio.wait((done, gone), timeout=min(left, SECONDS), return_when=asyncio.FIRST_COMPLETED)
             return done.result()
         finally:
             job.wanted = False
-            self._under_way -= 1
+            self.under_way -= 1
             gone.cancel()
             done.cancel()  # passed over if it has not begun
 
@@ -77,4 +87,4 @@ class Worker:
 
     def _check(self, *_: Any) -> None:
         if not self._current.wanted:
-            raise _GONE
+            raise Gone

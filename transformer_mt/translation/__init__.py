@@ -6,4 +6,5 @@ sentences     where the sentences of a line end
 translator    sentences in, translations out
 alternatives  the likeliest other subwords at each position of a translation
 trace         the tree of hypotheses that a beam search kept
+opened_run    a run with its translator, and what it knows of its words and links
 """

@@ -9,5 +9,6 @@ Read `maps` (the tokens, words and attention of a pair), `matrix` (the picture i
     search, plot       the beam's tree and alternatives; the curves of `tmt plot`, and pictures by matplotlib
     corpus             the content of a corpus, `tmt data`
 
-What they share: `data` (a dataclass as JSON and as arrays), `text` (untrusted text made safe, tables, wrapped lines).
+What they share: `sentence` (the pair that is looked at, and its JSON), `data` (a dataclass as JSON and as arrays),
+`text` (untrusted text made safe, tables, wrapped lines).
 """

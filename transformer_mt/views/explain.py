@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any, Literal
 
+import torch
 from jaxtyping import Float
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -19,12 +20,13 @@ from torch import Tensor, nn
 from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.attention.showing import Shown, watching
 from transformer_mt.errors import InputError
-from transformer_mt.models.head_mask import attention_layers, head_names, without_heads
+from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import STACKS, HeadName, lookup, suggest
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_json
 from transformer_mt.views.maps import PairTokens, Tokens, tokenize_pair
+from transformer_mt.views.methods import BATCH_TOKENS
 from transformer_mt.views.text import escape_controls, rendered, table
 
 # A word of this many letters is content, not an article or a pronoun.
@@ -338,15 +340,24 @@ def head_losses(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
 def _log_probabilities(
     model: Seq2Seq, tokens: PairTokens, rows: Sequence[int], candidates: Sequence[HeadName]
 ) -> tuple[float, dict[HeadName, float]]:
-    """ln p of the rows' pieces with all heads, and without each candidate."""
-    inputs = tokens.inputs(next(model.parameters()).device)
-
-    def log_probability(*off: HeadName) -> float:
-        with evaluating(model), without_heads(model, off):
-            log_probabilities = require_finite(model(*inputs)[0, rows]).float().log_softmax(dim=-1)  # R V
-        return log_probabilities[range(len(rows)), [tokens.written.ids[row] for row in rows]].sum().item()
-
-    return log_probability(), {name: log_probability(name) for name in candidates}
+    """ln p of the rows' pieces with all heads and without each candidate, a copy of the pair for each."""
+    layers, (source, read) = attention_layers(model), tokens.inputs(next(model.parameters()).device)
+    written = torch.tensor([tokens.written.ids[row] for row in rows], device=read.device)
+    at_once, found = max(1, BATCH_TOKENS // max(source.numel(), read.numel())), list[float]()
+    every: list[HeadName | None] = [None, *candidates]
+    for first in range(0, len(every), at_once):
+        copies = every[first : first + at_once]
+        gates: dict[MaskedHeads, Tensor] = {}
+        for copy, name in enumerate(copies):
+            if name is not None:
+                module = layers[name._replace(head=0)]
+                ones = torch.ones(len(copies), module.heads, device=read.device)
+                gates.setdefault(module, ones)[copy, name.head - 1] = 0.0
+        with evaluating(model), gated(gates):
+            logits = require_finite(model(source.expand(len(copies), -1), read.expand(len(copies), -1)))
+            log_p = logits[:, rows].float().log_softmax(dim=-1)  # B R V
+            found += log_p.gather(2, written.expand(len(copies), -1)[..., None]).sum(dim=(1, 2)).tolist()
+    return found[0], dict(zip(candidates, found[1:], strict=True))
 
 
 # As text

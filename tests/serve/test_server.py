@@ -1,0 +1,169 @@
+"""The command: its port, its address, its end; and the page that documents it."""
+
+import errno
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from support.command_line import PROGRAM
+from support.serving import Served
+
+from transformer_mt.cli.main import run
+from transformer_mt.serve import server
+from transformer_mt.serve.server import is_open_to_others, listen
+
+README = Path(server.__file__).with_name("README.md").read_text("utf-8")
+IN_USE = os.strerror(errno.EADDRINUSE)
+NO_RUN = "not a run directory (no config.toml); train one with: tmt train --run-dir {empty}"
+ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#key=([\w-]{22})\n")
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*PROGRAM, "serve", *arguments], env=environment, **pipes) as process:  # type: ignore[call-overload]
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def busy() -> Iterator[int]:
+    """A port in use."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        yield other.getsockname()[1]
+
+
+def test_without_a_wish_it_is_the_next_free_port(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "PORT", busy)
+    with closing(listen("127.0.0.1", None)) as found:
+        assert busy < found.getsockname()[1] < busy + server.TRIED
+
+
+def test_a_port_that_listens_is_taken(busy: int) -> None:
+    with closing(listen("127.0.0.1", 0)) as first, pytest.raises(Exception, match="cannot be opened"):
+        listen("127.0.0.1", first.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--port", "{busy}"], 3, f"--port {{busy}}: cannot be opened ({IN_USE}); give another, or 0 for any"),
+        (["--host", "192.0.2.1"], 2, "--host: '192.0.2.1' is no address of this machine; leave it out"),
+        (["--host", "no host"], 2, "--host: 'no host' is no address of this machine; leave it out"),
+        (["nowhere"], 2, "nowhere: no such directory; give one that holds runs"),
+        (["{empty}"], 2, "no trained model to serve; train one with: tmt train"),
+        (["--model", "{empty}"], 2, f"{{empty}}: {NO_RUN}"),
+        (["{runs}", "--model", "{runs}/one"], 2, "--model: names the runs to serve, and so does DIR; give one of them"),
+        (["--device", "abacus"], 3, "device abacus: there is none on this machine; use auto or cpu"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_served_is_one_line(
+    arguments: list[str], code: int, message: str, home: Path, busy: int, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    names = {"busy": str(busy), "empty": str(tmp_path), "runs": str(home / "runs")}
+    given = [part.format(**names) for part in arguments]
+    if not any("runs" in part or "empty" in part or "nowhere" in part for part in arguments):
+        given.append(names["runs"])
+    assert run(["serve", *given]) == code
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"tmt: error: {message.format(**names)}\n")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_prints_its_address_answers_and_ends(number: signal.Signals, code: int, home: Path) -> None:
+    with started(str(home / "runs"), "--port", "0") as process:
+        assert process.stdout
+        assert process.stderr
+        found = ADDRESS.fullmatch(process.stdout.readline())
+        assert found
+        port, key = found.groups()
+        head = f"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+        body = json.dumps({"run": "one", "source": "Der Hund schläft.", "search": {"beam": 1000, "n_best": 500}})
+        with closing(socket.create_connection(("127.0.0.1", int(port)))) as connection:
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            connection.sendall((head + body).encode())
+            time.sleep(0.3)  # it computes
+            start = time.monotonic()
+            process.send_signal(number)
+            assert process.wait(10) == code
+            assert time.monotonic() - start < 2.0
+        assert (process.stdout.read(), process.stderr.read()) == ("", "")
+
+
+def test_only_other_machines_are_warned_of() -> None:
+    for host, open_to_others in (("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)):
+        with closing(listen(host, 0)) as found:
+            assert is_open_to_others(found) == open_to_others
+    with suppress(OSError), closing(listen("::1", 0)) as found:
+        assert not is_open_to_others(found)
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_what_is_served_beyond_this_machine_is_warned_of(
+    quiet: bool, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(server.PageServer, "run", lambda self: None)
+    options = ["--host", "0.0.0.0", "--port", "0", "--open", *(["--quiet"] if quiet else [])]
+    assert run(["serve", "--model", str(home / "runs/one"), *options]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith("tmt: --host 0.0.0.0: others can reach this; ")
+    assert captured.err.count("\n") == 1
+    assert opened == [captured.out.strip()]
+
+
+def test_a_run_that_cannot_be_loaded_is_left_out(
+    own_runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server.PageServer, "run", lambda self: None)
+    (own_runs / "one").rename(own_runs / "good")
+    shutil.copytree(own_runs / "good", own_runs / "bad")
+    bad = own_runs / "bad/model.safetensors"
+    bad.write_bytes(b"damaged")
+    for path in (own_runs / "good").rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    assert run(["serve", str(own_runs), "--port", "0"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"tmt: left out: {bad}: ")
+    bad.parent.joinpath("config.toml").unlink()
+    (own_runs / "good/model.safetensors").write_bytes(b"damaged")
+    assert run(["serve", str(own_runs), "--port", "0"]) in (2, 3)
+    assert "good/model.safetensors: " in capsys.readouterr().err
+
+
+def test_the_lines_of_the_page_answer(served: Served) -> None:
+    lines = re.findall(r"^curl .+$", README, re.MULTILINE)
+    routes = set(re.findall(r"^\| `(?:GET|POST) (/v1/\w+)", README, re.MULTILINE))
+    asked = set()
+    for line in lines:
+        words = shlex.split(line.replace("$SERVER", f"http://{served.host}").replace("$KEY", served.key))
+        url = next(word for word in words if word.startswith("http"))
+        path = url.partition(served.host)[2].replace("builtin", "one")
+        asked.add(path.partition("?")[0])
+        body = words[words.index("--json") + 1] if "--json" in words else ""
+        body = (
+            body.replace("builtin", "one")
+            .replace("400", "30")
+            .replace("cross.2.1", "cross.1.1")
+            .replace("▁Could", "▁The")
+        )
+        headers = {"Authorization": words[words.index("-H") + 1].removeprefix("Authorization: ")}
+        answer = served.request("POST" if body else "GET", path, body.encode(), **headers)
+        assert answer.status == 200, (line, answer)
+    assert asked == routes
+    assert len(lines) == len(routes) + 1
