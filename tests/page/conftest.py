@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.command_line import settings, write_corpus
-from support.page import LoadedPage
+from support.page import LoadedPage, expect
 from support.serving import Served, serving, train_run
 
 if TYPE_CHECKING:
@@ -48,13 +48,11 @@ def served(home: Path) -> Iterator[Served]:
 def chromium() -> Iterator["Browser"]:
     """The system's browser; without one, or without Playwright, tests are skipped but for `TMT_BROWSER=required`."""
     path = os.environ.get("TMT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    try:
-        from playwright.sync_api import expect, sync_playwright
-    except ImportError:
-        path = None
-    if path is None:
+    if path is None or expect is None:
         assert os.environ.get("TMT_BROWSER") != "required", "no Chromium, or no Playwright: install both"
         pytest.skip("needs Chromium and the extra browser")
+    from playwright.sync_api import sync_playwright
+
     expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []

@@ -2,9 +2,11 @@
 
 from collections import Counter
 
-from playwright.sync_api import expect
-from support.page import LoadedPage
+import pytest
+from support.page import LoadedPage, expect
 from support.serving import Served
+
+pytestmark = pytest.mark.slow
 
 SENTENCE = "Der Vogel wartet."
 

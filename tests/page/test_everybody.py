@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
-from support.page import LoadedPage
+from support.page import LoadedPage, expect
 from support.serving import Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.slow
 
 # Of the colour of an element and that of the page behind it: WCAG 2.2, 1.4.3 and 1.4.11.
 CONTRAST = """([element, property]) => {

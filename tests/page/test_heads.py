@@ -3,13 +3,14 @@
 from itertools import chain, combinations
 
 import pytest
-from playwright.sync_api import expect
-from support.page import LoadedPage
+from support.page import LoadedPage, expect
 from support.serving import Served
 
 from transformer_mt.views.matrix import Blocks, Scale
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.text import format_weight
+
+pytestmark = pytest.mark.slow
 
 SENTENCE = "Der Baum fällt."
 

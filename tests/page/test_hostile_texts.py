@@ -6,15 +6,17 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import expect
+import pytest
 from support.hostile_text import HOSTILE_TEXTS
-from support.page import LoadedPage
+from support.page import LoadedPage, expect
 from support.serving import Served, serving
 
 from transformer_mt.views.text import escape_controls
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.slow
 
 TYPED = (
     "<script>alert(1)</script>",

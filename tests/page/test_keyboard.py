@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
-from support.page import LoadedPage
+from support.page import LoadedPage, expect
 from support.serving import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

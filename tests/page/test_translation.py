@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
-from support.page import LoadedPage
+from support.page import LoadedPage, expect
 from support.serving import Served
 
 from transformer_mt.translation.translator import Translator
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
+try:
+    from playwright.sync_api import expect
+except ImportError:  # tests are skipped then
+    expect = None
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Response
+
+__all__ = ["LoadedPage", "expect"]
 
 # A request that a newer one has made idle.
 ABORTED = "net::ERR_ABORTED"
