@@ -131,7 +131,7 @@ function pose(name) {
         speak(answer);
       }
     },
-    (error) => settle({}, refused(error)),
+    (error) => settle({ [name]: null }, refused(error)),
   );
 }
 
@@ -254,6 +254,12 @@ function listen() {
   on("beam", "change", ({ target }) => target.validity.valid && change({ beam: target.valueAsNumber }));
   on("ask-losses", "click", () => change({ wantsLosses: true, allLosses: !state.allLosses }));
   on("tabs", "click", ({ target }) => target.dataset.place && change({ view: target.dataset.place }));
+  for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
+    addEventListener(event, () => {
+      document.body.classList.toggle("printing", printing);
+      document.querySelectorAll(".linked").forEach((one) => one.dispatchEvent(new Event("relayout")));
+    });
+  }
   roving(document.getElementById("tabs"), "[role=tab]", { line: true });
 }
 

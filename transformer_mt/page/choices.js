@@ -106,7 +106,7 @@ export function drawBeam(trace, run, { go }) {
   const tree = element("div", { class: "tree", role: "tree", "aria-label": name, lang: run.target_language }, buttons);
   const inner = element("div", { class: "grown" }, start, drawing, tree);
   roving(tree, ".node", { current: buttons.findLast(isBest) });
-  new ResizeObserver(() => layCurves(inner, drawing, ends, curves, true)).observe(inner);
+  new ResizeObserver(() => layCurves(inner, ends, curves, true)).observe(inner);
   return [
     element("p", { class: "quiet" }, "What the beam kept at each step, likeliest first, with ln p so far. "
       + "The marked path is the translation; dashed ends were dropped, or beaten because they could win no more."),

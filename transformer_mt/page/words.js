@@ -29,7 +29,7 @@ export function linkedWords({ lines, links, name, choose = () => {}, chosen = nu
   const ends = links.map(({ from, to }) => [words[0][from], words[1][to]]);
   const draw = () => {
     fit(figure, words);
-    layCurves(figure, drawing, ends, curves);
+    layCurves(figure, ends, curves);
   };
   const light = (word) => {
     if (curves.some((curve) => !curve.hasAttribute("d"))) {
@@ -44,6 +44,7 @@ export function linkedWords({ lines, links, name, choose = () => {}, chosen = nu
     figure.addEventListener(kind, () => light(figure.contains(document.activeElement) ? document.activeElement : null));
   }
   new ResizeObserver(draw).observe(ruler);
+  figure.addEventListener("relayout", draw); // paper has no observer
   return figure;
 }
 
@@ -128,9 +129,8 @@ function fit(figure, sides) {
 }
 
 /** Draw each curve between its two elements: from above to below, or, `across`, from left to right. */
-export function layCurves(figure, drawing, ends, curves, across = false) {
-  const { left, top, width, height } = figure.getBoundingClientRect();
-  drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+export function layCurves(figure, ends, curves, across = false) {
+  const { left, top } = figure.getBoundingClientRect();
   ends.forEach(([first, second], number) => {
     const [from, to] = [first.getBoundingClientRect(), second.getBoundingClientRect()];
     const [x, u] = across ? [from.right, to.left] : [from, to].map((box) => (box.left + box.right) / 2);
