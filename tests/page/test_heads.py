@@ -87,6 +87,10 @@ def test_every_method_shows_its_numbers(heads: LoadedPage, served: Served, metho
     expect(heads.find("caption")).to_contain_text(f"in units of {scale.unit:g}" if scale.unit != 1 else "A number")
     expect(heads.find(".matrix tbody tr").first.locator("td")).to_have_text(expected[0])
     assert shown_numbers(heads) == expected
+    linked = [n / scale.unit for row in matrix for n in row if n and Blocks(scale).level(n)]
+    assert heads.find("#one-head .link-number").all_text_contents() == printed([linked])[0]
+    shades = [(link.get_attribute("class") or "")[-1] for link in heads.find("#one-head path.link").all()]
+    assert shades == [str(Blocks(scale).level(n * scale.unit)) for n in linked]
     if method in ("gradient", "erasure"):
         assert heads.find(".switch").count() == 0, "one matrix for the whole model is no head"
 

@@ -116,7 +116,7 @@ export function drawHead(attention, run, chosen, without, losses) {
   return [
     element("h3", {}, chosen),
     losses?.without[chosen] !== undefined && element("p", {}, importance(chosen, losses)),
-    linkedWords({ lines, links, name: `Where ${chosen} looks` }),
+    linkedWords({ lines, links, scale, name: `Where ${chosen} looks` }),
     matrixTable({
       numbers,
       rows: { words: maps.rows, language: below },

@@ -4,6 +4,9 @@
 const SHARES = [0.05, 0.25, 0.5, 0.75];
 export const LEGEND = "shades from .05, .25, .5 and .75";
 
+/** The scale of numbers that are shares of 1. */
+export const SHARES_OF_ONE = { largest: 1, unit: 1 };
+
 /** From 0, blank, to 4, full. */
 export function level(number, largest = 1) {
   return SHARES.filter((share) => Math.abs(number) >= share * largest).length;
@@ -18,7 +21,7 @@ export function scaleOf(matrices) {
   const rows = matrices.flat().map((row) => row.filter((number) => number !== null));
   const isShares = (row) => row.every((number) => number >= 0) && Math.abs(sum(row) - 1) <= 1e-3;
   if (rows.every((row) => row.length === 0 || isShares(row))) {
-    return { largest: 1, unit: 1 };
+    return SHARES_OF_ONE;
   }
   const largest = rows.flat().reduce((most, number) => Math.max(most, Math.abs(number)), 0) || 1;
   return { largest, unit: largest >= 0.05 && largest < 99 ? 1 : 10 ** Math.floor(Math.log10(largest)) };

@@ -2,7 +2,7 @@
 
 import { decimal, element, foreign, shape } from "./dom.js";
 import { roving } from "./keyboard.js";
-import { level } from "./shades.js";
+import { level, SHARES_OF_ONE } from "./shades.js";
 
 // A piece for a character that the vocabulary lacks.
 const BYTE = /^<0x[0-9A-F]{2}>$/;
@@ -15,13 +15,13 @@ let pictures = 0; // so that what describes a word has a name of its own
  * `lines` are the upper and the lower one, each with its `words`, `language` and `name`. A word has its `text`, and may
  * have `marks` (classes), a `note` that says in words why it is marked, and a `number` to stand below it. A link is
  * `{ from, to, weight }`, word numbers of the upper and the lower line. `choose(side, number)` is called for a word
- * that is pressed; the `chosen` one of the lower line is marked.
+ * that is pressed; the `chosen` one of the lower line is marked. `scale` is that of the weights.
  */
-export function linkedWords({ lines, links, name, choose = () => {}, chosen = null }) {
+export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose = () => {}, chosen = null }) {
   const picture = `words-${(pictures += 1)}`;
-  const sides = lines.map((line, side) => wordLine(line, side, { links, lines, picture, choose, chosen }));
-  const curves = links.map(({ weight }) => shape("path", { class: `link shade-${level(weight)}` }));
-  const numbers = links.map(({ weight }) => shape("text", { class: "link-number" }, decimal(weight)));
+  const sides = lines.map((line, side) => wordLine(line, side, { links, lines, scale, picture, choose, chosen }));
+  const curves = links.map(({ weight }) => shape("path", { class: `link shade-${level(weight, scale.largest)}` }));
+  const numbers = links.map(({ weight }) => shape("text", { class: "link-number" }, decimal(weight / scale.unit)));
   const drawing = shape("svg", { class: "links", "aria-hidden": "true" }, curves, numbers);
   const ruler = element("div"); // as wide as the picture, and of a height that nothing here changes
   const figure = element("div", { class: "linked", role: "group", "aria-label": name }, ruler, drawing, sides);
@@ -61,10 +61,10 @@ export function wordsOfPieces(words, pieces) {
   return pieces.map((_, place) => ends.findIndex((of) => total(letters.slice(0, place)) < of));
 }
 
-function wordLine({ words, language, name }, side, { links, lines, picture, choose, chosen }) {
+function wordLine({ words, language, name }, side, { links, lines, scale, picture, choose, chosen }) {
   const buttons = words.map((word, number) => {
     const id = `${picture}-${side}-${number}`;
-    const said = [word.note, linkedTo(links, side, number, lines[1 - side].words)].filter(Boolean).join("; ");
+    const said = [word.note, linkedTo(links, side, number, lines[1 - side].words, scale)].filter(Boolean).join("; ");
     const button = element(
       "button",
       {
@@ -87,9 +87,10 @@ function wordLine({ words, language, name }, side, { links, lines, picture, choo
 }
 
 /** The links of a word as text: `Kannst .90, du .07`. */
-function linkedTo(links, side, number, others) {
+function linkedTo(links, side, number, others, scale = SHARES_OF_ONE) {
   const own = links.filter(({ from, to }) => (side ? to : from) === number);
-  return own.map(({ from, to, weight }) => `${others[side ? from : to].text} ${decimal(weight)}`).join(", ");
+  const said = ({ from, to, weight }) => `${others[side ? from : to].text} ${decimal(weight / scale.unit)}`;
+  return own.map(said).join(", ");
 }
 
 /** The links of a pair in words, target word by target word. */
