@@ -152,3 +152,11 @@ def test_numbers_are_those_of_the_terminal_with_a_digit_more_at_most(opened: Loa
 def test_methods_are_described_as_in_the_terminal(opened: LoadedPage) -> None:
     known = opened.module("heads", "m.METHODS")
     assert known == {name: {"meaning": method.meaning, "whole": method.whole} for name, method in METHODS.items()}
+
+
+def test_numbers_too_small_for_two_digits_are_in_a_unit(opened: LoadedPage) -> None:
+    sides = {"words": ["a", "b"], "language": "de"}
+    table = {"numbers": [[0.001, -0.004], [None, 0.002]], "rows": sides, "columns": sides, "caption": "A number."}
+    table["scale"] = {"largest": 0.004, "unit": 0.001}
+    cells = "[...m.matrixTable(a[0]).querySelectorAll('tbody td')].map((cell) => cell.textContent)"
+    assert opened.module("matrix", cells, table) == ["1.00", "−4.00", "·", "2.00"]
