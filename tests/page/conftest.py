@@ -1,0 +1,68 @@
+"""A tiny trained run, served, and a browser that opens its page and notes whatever goes wrong."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from support.command_line import settings, write_corpus
+from support.page import LoadedPage, expect
+from support.serving import Served, serving, train_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+# Enough to learn the few pairs, in three seconds.
+SIZES = {
+    "model__width": "32",
+    "model__decoder_layers": "2",
+    "schedule__warmup": "30",
+    "schedule__learning_rate": "0.01",
+    "training__steps": "150",
+    "training__validate_every": "150",
+    "training__checkpoint_every": "150",
+}
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `runs/one`, trained on `data`; nobody writes there."""
+    home = tmp_path_factory.mktemp("page")
+    write_corpus(home / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
+        train_run(home, settings(**SIZES))
+    return home
+
+
+@pytest.fixture(scope="session")
+def served(home: Path) -> Iterator[Served]:
+    with serving(home / "runs") as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator["Browser"]:
+    """The system's browser; without one, or without Playwright, tests are skipped but for `TMT_BROWSER=required`."""
+    path = os.environ.get("TMT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None or expect is None:
+        assert os.environ.get("TMT_BROWSER") != "required", "no Chromium, or no Playwright: install both"
+        pytest.skip("needs Chromium and the extra browser")
+    from playwright.sync_api import sync_playwright
+
+    expect.set_options(timeout=30_000)
+    with sync_playwright() as playwright:
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=path, args=sandbox)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium: "Browser", served: Served) -> Iterator[LoadedPage]:
+    """The page with its first translation."""
+    with LoadedPage.opened(chromium, served.server.address) as opened:
+        yield opened

@@ -1,0 +1,114 @@
+"""For everybody: axe finds nothing in any view, every colour of a drawing can be told from what is behind it."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from support.page import LoadedPage, expect
+from support.serving import Served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.slow
+
+# Of the colour of an element and that of the page behind it: WCAG 2.2, 1.4.3 and 1.4.11.
+CONTRAST = """([element, property]) => {
+  const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const luminance = (colour) => {
+    probe.clearRect(0, 0, 1, 1);
+    probe.fillStyle = colour;
+    probe.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...probe.getImageData(0, 0, 1, 1).data].map((byte) => {
+      const share = byte / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const background = getComputedStyle(document.body).backgroundColor;
+  const [one, other] = [getComputedStyle(element)[property], background].map(luminance).sort((a, b) => b - a);
+  return (one + 0.05) / (other + 0.05);
+}"""
+
+
+@pytest.fixture(params=["light", "dark"])
+def shown(request: pytest.FixtureRequest, chromium: "Browser", served: Served) -> Iterator[LoadedPage]:
+    with LoadedPage.opened(chromium, served.server.address, color_scheme=request.param) as opened:
+        opened.type("Der Quaxl wartet. Der Hund der Mann der Vogel.")
+        expect(opened.find("#translation .above")).to_contain_text("Quaxl")
+        yield opened
+
+
+def violations(opened: LoadedPage) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(opened.page).response["violations"]]
+
+
+def open_heads(opened: LoadedPage) -> None:
+    opened.find("#tab-heads").click()
+    opened.find(".pick").nth(3).click()
+    opened.find("#ask-losses").click()
+    opened.find(".loss").first.wait_for()
+    opened.find(".switch").nth(1).click()
+    expect(opened.find(".remarks")).to_contain_text("Without")
+
+
+def test_axe_finds_nothing(shown: LoadedPage) -> None:
+    shown.find(".piece").nth(1).click()
+    assert violations(shown) == []
+    open_heads(shown)
+    assert violations(shown) == []
+    shown.find("#one-head .word").first.hover()
+    assert violations(shown) == []
+
+
+def test_what_is_drawn_can_be_told_from_the_page(shown: LoadedPage) -> None:
+    def contrast(selector: str, property: str) -> float:
+        element = shown.find(selector).first.element_handle()
+        return float(shown.page.evaluate(CONTRAST, [element, property]))
+
+    shown.find(".piece").nth(1).click()
+    assert contrast(".link-number", "fill") >= 4.5
+    assert contrast(".word bdi", "color") >= 4.5
+    for mark in (".link", ".branch", ".branch.best"):
+        assert contrast(mark, "stroke") >= 3
+    assert contrast(".bar", "fill") >= 3
+    assert contrast(".unseen bdi", "textDecorationColor") >= 3
+    assert contrast(".tree .best", "borderTopColor") >= 3
+    open_heads(shown)
+    for shade in (3, 4):
+        assert contrast(f".small .shade-{shade}", "fill") >= 3
+
+
+@pytest.mark.parametrize("width", [360, 1280, 1920])
+def test_nothing_is_wider_than_the_window_and_targets_are_large_enough(
+    chromium: "Browser", served: Served, width: int
+) -> None:
+    with LoadedPage.opened(chromium, served.server.address, viewport={"width": width, "height": 800}) as opened:
+        opened.type("Der Hund wartet der Mann schläft der Vogel fällt der Baum wartet der Tisch schläft.")
+        for tab in ("choices", "heads"):
+            opened.find(f"#tab-{tab}").click()
+            opened.find(".tree" if tab == "choices" else ".matrix").wait_for()
+            assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+            boxes = [button.bounding_box() for button in opened.find("button:visible, select:visible").all()]
+            assert all(box is not None and min(box["width"], box["height"]) >= 24 for box in boxes)
+
+
+def test_in_print_the_controls_are_gone(opened: LoadedPage) -> None:
+    opened.page.emulate_media(media="print")
+    for control in ("#source", "#run", "[role=tablist]", "#beam", "[data-place=undo]"):
+        expect(opened.find(control)).to_be_hidden()
+    expect(opened.find("#translation .linked")).to_be_visible()
+
+
+def test_the_outline_of_the_page(opened: LoadedPage) -> None:
+    assert opened.find("h1").count() == 1
+    for landmark in ("banner", "main"):
+        expect(opened.page.get_by_role(landmark)).to_have_count(1)  # type: ignore[arg-type]
+    opened.find("#tab-heads").click()
+    opened.find(".matrix").wait_for()
+    table = opened.find(".matrix")
+    assert table.locator("thead th:not([scope=col]), tbody th:not([scope=row])").count() == 0
+    assert table.locator("caption").count() == 1
+    assert table.locator("thead th").first.get_attribute("lang") == "de"

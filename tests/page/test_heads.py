@@ -1,0 +1,162 @@
+"""Views 3 and 4: every head small, the chosen one in numbers; heads switched off, and what is lost without each."""
+
+from itertools import chain, combinations
+
+import pytest
+from support.page import LoadedPage, expect
+from support.serving import Served
+
+from transformer_mt.views.matrix import Blocks, Scale
+from transformer_mt.views.methods import METHODS
+from transformer_mt.views.text import format_weight
+
+pytestmark = pytest.mark.slow
+
+SENTENCE = "Der Baum fällt."
+
+
+@pytest.fixture
+def heads(opened: LoadedPage) -> LoadedPage:
+    opened.type(SENTENCE)
+    opened.find("#tab-heads").click()
+    opened.find(".matrix").wait_for()
+    return opened
+
+
+def answer(served: Served, **asked: object) -> dict:  # type: ignore[type-arg]
+    target = served.post("/v1/translate", run="one", source=SENTENCE, without=asked.get("without", [])).json
+    return served.post("/v1/attend", run="one", source=SENTENCE, target=target["translation"], **asked).json
+
+
+def shown_numbers(opened: LoadedPage) -> list[list[str]]:
+    rows = opened.find(".matrix tbody tr").all()
+    return [[cell.inner_text() for cell in row.locator("td").all()] for row in rows]
+
+
+def printed(matrix: list[list[float | None]]) -> list[list[str]]:
+    def one(number: float | None) -> str:
+        if number is None:
+            return "·"
+        text = f"{abs(number):.2f}"
+        return ("−" if number < 0 and text != "0.00" else "") + (text[1:] if text[0] == "0" else text)
+
+    return [[one(number) for number in row] for row in matrix]
+
+
+@pytest.mark.parametrize("unit", ["words", "pieces"])
+def test_the_chosen_head_is_a_table_of_the_models_numbers(heads: LoadedPage, served: Served, unit: str) -> None:
+    heads.find("#unit").select_option(unit)
+    stacks = answer(served, words=unit == "words")["stacks"]
+    for stack, layer, head in (("cross", 2, 1), ("decoder", 1, 2), ("encoder", 1, 1)):
+        heads.find(f"[data-place='pick {stack}.{layer}.{head}']").click()
+        expect(heads.find("caption")).to_contain_text(f"{stack}.{layer}.{head}. A number is the weight")
+        expect(heads.find(".matrix thead th")).to_have_text(stacks[stack]["columns"])
+        expect(heads.find(".matrix tbody th")).to_have_text(stacks[stack]["rows"])
+        assert shown_numbers(heads) == printed(stacks[stack]["weights"][layer - 1][head - 1])
+
+
+def test_every_head_is_a_small_matrix_of_as_many_squares(heads: LoadedPage, served: Served) -> None:
+    stacks = answer(served)["stacks"]
+    assert heads.find(".pick").count() == sum(len(layer) for maps in stacks.values() for layer in maps["weights"])
+    for stack, maps in stacks.items():
+        for i, layer in enumerate(maps["weights"], start=1):
+            for j, matrix in enumerate(layer, start=1):
+                small = heads.find(f"[data-place='pick {stack}.{i}.{j}'] svg")
+                assert small.get_attribute("viewBox") == f"0 0 {len(matrix[0])} {len(matrix)}"
+                numbers = [number for row in matrix for number in row]
+                for shade in range(1, 5):
+                    drawn = "".join(path.get_attribute("d") or "" for path in small.locator(f".shade-{shade}").all())
+                    expected = sum(number is not None and Blocks().level(number) == shade for number in numbers)
+                    assert drawn.count("M") == expected
+
+
+def test_links_of_a_head_are_its_larger_numbers(heads: LoadedPage, served: Served) -> None:
+    heads.find("[data-place='pick cross.2.2']").click()
+    expect(heads.find("#one-head h3")).to_have_text("cross.2.2")
+    matrix = answer(served)["stacks"]["cross"]["weights"][1][1]
+    assert heads.find("#one-head path.link").count() == sum(number >= 0.05 for row in matrix for number in row)
+
+
+@pytest.mark.parametrize("method", ["values", "gradient", "erasure"])
+def test_every_method_shows_its_numbers(heads: LoadedPage, served: Served, method: str) -> None:
+    heads.find("#method").select_option(method)
+    stacks = answer(served, method=method)["stacks"]
+    matrix = stacks["cross"]["weights"][0][0]
+    scale = Scale.of([matrix])
+    expected = printed([[None if n is None else n / scale.unit for n in row] for row in matrix])
+    expect(heads.find("caption")).to_contain_text(f"in units of {scale.unit:g}" if scale.unit != 1 else "A number")
+    expect(heads.find(".matrix tbody tr").first.locator("td")).to_have_text(expected[0])
+    assert shown_numbers(heads) == expected
+    linked = [n / scale.unit for row in matrix for n in row if n and Blocks(scale).level(n)]
+    assert heads.find("#one-head .link-number").all_text_contents() == printed([linked])[0]
+    shades = [(link.get_attribute("class") or "")[-1] for link in heads.find("#one-head path.link").all()]
+    assert shades == [str(Blocks(scale).level(n * scale.unit)) for n in linked]
+    if method in ("gradient", "erasure"):
+        assert heads.find(".switch").count() == 0, "one matrix for the whole model is no head"
+
+
+def test_a_head_that_is_switched_off_is_compared_with_the_usual(heads: LoadedPage, served: Served) -> None:
+    every = [f"cross.{layer}.{head}" for layer in (1, 2) for head in (1, 2)]
+    for off in map(list, chain(combinations(every, 2), combinations(every, 3))):
+        asked = served.post("/v1/translate", run="one", source=SENTENCE, without=off).json
+        if asked["translation"] != asked["usual"]:
+            break
+    assert asked["translation"] != asked["usual"], "nothing to compare; look at another sentence"
+    for name in off:
+        heads.find(f"[data-place='switch {name}']").click()
+        expect(heads.find(f"[data-place='switch {name}']")).to_have_attribute("aria-pressed", "false")
+    expect(heads.find(".remarks")).to_contain_text(f"Without {', '.join(off)}. With all heads:")
+    expect(heads.find(".usual")).to_have_text(asked["usual"])
+    marked = heads.find(".usual mark").all_inner_texts()
+    assert marked
+    assert not set(marked) & set(asked["translation"].split())
+    expect(heads.find(f"[data-place='pick {off[0]}']")).to_have_text("off")
+    heads.find("[data-place='all on']").click()
+    expect(heads.find(".usual")).to_have_count(0)
+    expect(heads.find(".switch[aria-pressed=false]")).to_have_count(0)
+
+
+def test_what_is_lost_without_each_head(heads: LoadedPage, served: Served) -> None:
+    heads.find("[data-place='pick cross.2.1']").click()
+    target = served.post("/v1/translate", run="one", source=SENTENCE).json["translation"]
+    losses = served.post("/v1/losses", run="one", source=SENTENCE, target=target).json
+    fall = losses["log_probability"] - losses["without"]["cross.2.1"]
+    expect(heads.find("#one-head > p")).to_contain_text(f"by {abs(fall):.2f}".replace("0.", ".", 1))
+    expect(heads.find(".loss")).to_have_count(0)
+    heads.find("#ask-losses").click()
+    expect(heads.find("#ask-losses")).to_have_attribute("aria-pressed", "true")
+    expect(heads.find(".loss")).to_have_count(len(losses["without"]))
+    shown = dict(zip(losses["without"], heads.find(".loss").all_inner_texts(), strict=True))
+    for name, without in losses["without"].items():
+        fall = losses["log_probability"] - without
+        assert abs(-float(shown[name].replace("−", "-")) - fall) <= 0.00501
+
+
+def test_shades_and_scales_are_those_of_the_terminal(opened: LoadedPage) -> None:
+    matrices = [[[0.25, 0.75], [None, 1.0]], [[-0.3, 0.1]], [[0.001, -0.004]], [[250.0, 3.0]], [[0.0, 0.0]]]
+    for matrix in matrices:
+        ours = Scale.of([matrix])
+        theirs = opened.module("shades", "m.scaleOf(a)", matrix)
+        assert theirs == pytest.approx({"largest": ours.largest, "unit": ours.unit})
+        for number in (number for row in matrix for number in row if number is not None):
+            assert opened.module("shades", "m.level(...a)", number, ours.largest) == Blocks(ours).level(number)
+
+
+def test_numbers_are_those_of_the_terminal_with_a_digit_more_at_most(opened: LoadedPage) -> None:
+    for number in (0.0, 0.004, -0.004, 0.42, 0.996, 1.0, -0.31, 12.34):
+        shown = opened.module("dom", "m.decimal(a[0])", number).replace("−", "-")
+        assert abs(float(shown) - number) <= 0.005
+        assert shown.startswith(format_weight(number).strip()[:2])
+
+
+def test_methods_are_described_as_in_the_terminal(opened: LoadedPage) -> None:
+    known = opened.module("heads", "m.METHODS")
+    assert known == {name: {"meaning": method.meaning, "whole": method.whole} for name, method in METHODS.items()}
+
+
+def test_numbers_too_small_for_two_digits_are_in_a_unit(opened: LoadedPage) -> None:
+    sides = {"words": ["a", "b"], "language": "de"}
+    table = {"numbers": [[0.001, -0.004], [None, 0.002]], "rows": sides, "columns": sides, "caption": "A number."}
+    table["scale"] = {"largest": 0.004, "unit": 0.001}
+    cells = "[...m.matrixTable(a[0]).querySelectorAll('tbody td')].map((cell) => cell.textContent)"
+    assert opened.module("matrix", cells, table) == ["1.00", "−4.00", "·", "2.00"]

@@ -1,0 +1,118 @@
+"""By keyboard alone: type, walk the words, choose an alternative, undo, choose a head, switch it off, another run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from support.page import LoadedPage, expect
+from support.serving import serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def two_runs(chromium: "Browser", home: Path, tmp_path: Path) -> Iterator[LoadedPage]:
+    """The page of a run and of the same run by another name."""
+    (tmp_path / "other").symlink_to(home / "runs/one")
+    runs = [home / "runs/one", tmp_path / "other"]
+    with serving(runs) as served, LoadedPage.opened(chromium, served.server.address) as opened:
+        yield opened
+
+
+def place(opened: LoadedPage) -> str:
+    """Where the focus is: the place of an element, or its id."""
+    found = opened.page.evaluate("document.activeElement.dataset.place || document.activeElement.id")
+    assert opened.page.evaluate("document.activeElement.matches(':focus-visible')"), f"{found}: the focus is not seen"
+    return str(found)
+
+
+def tab_to(opened: LoadedPage, wanted: str, *, key: str = "Tab", most: int = 12) -> None:
+    for _ in range(most):
+        opened.press(key)
+        if place(opened).startswith(wanted):
+            return
+    raise AssertionError(f"{wanted}: not reached by {most} times {key}; the last was {place(opened)}")
+
+
+def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
+    opened = two_runs
+    opened.press("Tab", "Enter")  # the skip link
+    assert place(opened) == "source"
+    opened.press("Control+a")
+    opened.page.keyboard.type("Der Vogel wartet.")
+    expect(opened.find("#translation .above")).to_contain_text("Vogel")
+    words = opened.find("#translation .below .word").count()
+
+    tab_to(opened, "above 0", most=1)
+    opened.press("ArrowRight")
+    assert place(opened) == "above 1"
+    expect(opened.find("#translation .link.lit").first).to_be_attached()
+    opened.press("ArrowDown")
+    assert place(opened).startswith("above"), "the line below is a tab stop of its own"
+    tab_to(opened, "below 0", most=1)
+    opened.press("End")
+    assert place(opened) == f"below {words - 1}"
+    opened.press("Home", "Enter")
+    expect(opened.find(".piece").first).to_have_attribute("aria-expanded", "true")
+    assert place(opened) == "piece 0"
+
+    tab_to(opened, "choice", most=2)
+    opened.press("Escape")
+    expect(opened.find(".choice")).to_have_count(0)
+    assert place(opened) == "piece 0"
+    opened.press("ArrowRight", "Enter")
+    tab_to(opened, "choice 0", most=2)
+    opened.press("ArrowDown")
+    assert place(opened) == "choice 1"
+    chosen = opened.find(".choice bdi").nth(1).inner_text()
+    opened.press("Enter")
+    expect(opened.find(".piece.chosen bdi").nth(1)).to_have_text(chosen)
+    assert place(opened) == "piece 1"
+    tab_to(opened, "undo", most=2)
+    opened.press("Enter")
+    expect(opened.find(".piece.chosen")).to_have_count(0)
+
+    tab_to(opened, "node", most=3)
+    at = opened.page.evaluate("Number(document.activeElement.ariaLevel)")
+    opened.press("ArrowLeft")
+    assert opened.page.evaluate("Number(document.activeElement.ariaLevel)") == at - 1
+    opened.press("ArrowRight")
+    assert opened.page.evaluate("Number(document.activeElement.ariaLevel)") == at
+
+    tab_to(opened, "choices", key="Shift+Tab")
+    opened.press("ArrowRight", "Enter")
+    expect(opened.find(".matrix")).to_be_visible()
+    tab_to(opened, "pick cross.1.1")
+    opened.press("ArrowRight", "Enter")
+    expect(opened.find("#one-head h3")).to_have_text("cross.1.2")
+    assert place(opened) == "pick cross.1.2"
+    opened.press("ArrowDown")
+    assert place(opened) == "switch cross.1.2"
+    opened.press("Space")
+    expect(opened.find("[data-place='switch cross.1.2']")).to_have_attribute("aria-pressed", "false")
+    expect(opened.find(".remarks")).to_contain_text("Without cross.1.2")
+    assert place(opened) == "switch cross.1.2"
+    opened.press("ArrowUp", "ArrowLeft", "Enter")
+    expect(opened.find("#one-head h3")).to_have_text("cross.1.1")
+    tab_to(opened, "cell 0 0", most=3)
+    opened.press("ArrowRight", "ArrowDown")
+    assert place(opened) == "cell 1 1"
+
+    tab_to(opened, "run", key="Shift+Tab", most=16)
+    opened.press("ArrowDown")
+    expect(opened.find("#run")).to_have_value("other")
+    expect(opened.find(".remarks")).not_to_contain_text("Without")
+    expect(opened.find("#source")).to_have_value("Der Vogel wartet.")
+
+
+def test_each_line_of_words_tree_and_matrix_is_one_tab_stop(opened: LoadedPage) -> None:
+    for tab in ("choices", "heads"):
+        opened.find(f"#tab-{tab}").click()
+        opened.find(".tree" if tab == "choices" else ".matrix").wait_for()
+        for group in opened.find(".words, .pieces, .others, .tree, .heads, .matrix tbody, [role=tablist]").all():
+            stops = group.locator("[tabindex='0']")
+            assert stops.count() == 1, group.get_attribute("class")

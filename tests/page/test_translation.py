@@ -1,0 +1,159 @@
+"""View 1: typing, translations, links, words never seen, several sentences, errors."""
+
+from pathlib import Path
+
+import pytest
+from support.page import LoadedPage, expect
+from support.serving import Served
+
+from transformer_mt.translation.translator import Translator
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="session")
+def translator(home: Path) -> Translator:
+    return Translator.load(home / "runs/one")
+
+
+def words(opened: LoadedPage, line: str) -> list[str]:
+    return opened.find(f"#translation .{line} .word bdi").all_inner_texts()
+
+
+def test_the_key_leaves_the_address_bar_and_stays_for_a_reload(opened: LoadedPage) -> None:
+    assert "key" not in opened.page.url
+    opened.page.reload()
+    opened.find("#translation .linked").wait_for()
+
+
+def test_what_is_typed_is_translated(opened: LoadedPage, translator: Translator) -> None:
+    sentence = "Der Vogel wartet."
+    opened.type(sentence)
+    expect(opened.find("#translation .above")).to_contain_text("Vogel")
+    assert words(opened, "above") == ["Der", "Vogel", "wartet", "."]
+    [[found]] = translator.translate([sentence])
+    assert "".join(words(opened, "below")) == found.text.replace(" ", "")
+    expect(opened.find("#spoken")).to_have_text(found.text)
+    assert opened.find("#spoken").get_attribute("lang") == "en"
+    assert opened.find("#translation .above").get_attribute("lang") == "de"
+
+
+def test_the_example_is_there_at_the_beginning(opened: LoadedPage) -> None:
+    sentence = opened.find("#source").input_value()
+    assert sentence
+    assert "".join(words(opened, "above")) == sentence.replace(" ", "")
+
+
+def test_links_are_lit_with_their_numbers_by_pointer_and_by_keyboard(opened: LoadedPage, served: Served) -> None:
+    opened.type("Der Baum fällt.")
+    expect(opened.find("#translation .above")).to_contain_text("Baum")
+    answer = served.post(
+        "/v1/translate", run="one", source="Der Baum fällt.", align=True, alternatives=9, trace=True
+    ).json
+    alignment = answer["alignment"]
+    assert alignment["links"]
+    source, target = alignment["links"][0]
+    number = f"{alignment['shares'][target][source]:.2f}".lstrip("0")
+    for light in ("hover", "focus"):
+        opened.page.mouse.move(0, 0)
+        getattr(opened.find("#translation .below .word").nth(target), light)()
+        lit = opened.find("#translation .link-number.lit")
+        assert number in lit.all_text_contents()
+        expect(opened.find("#translation .above .word").nth(source)).to_have_class("word lit")
+        assert opened.find("#translation path.link.lit").count() == lit.count()
+    opened.find("summary").click()
+    text = opened.find(".as-text li").all_inner_texts()
+    assert any(line.startswith(alignment["target_words"][target]) and number in line for line in text)
+    described = opened.find("#translation .below .word").nth(target).get_attribute("aria-describedby")
+    assert number in (opened.find(f"#{described}").text_content() or "")
+
+
+def test_words_never_seen_are_marked_and_named(opened: LoadedPage) -> None:
+    opened.type("Der Quaxl wartet.")
+    expect(opened.find("#translation .unseen bdi")).to_have_text("Quaxl")
+    expect(opened.find(".remarks .warning")).to_contain_text(["Quaxl"])
+
+
+def test_doubtful_words_are_those_that_anything_else_is_likelier_than(opened: LoadedPage, served: Served) -> None:
+    for sentence in ("Der Hund der Mann der Vogel.", "Tisch Vogel", "schläft wartet fällt"):
+        answer = served.post("/v1/translate", run="one", source=sentence, align=True, alternatives=1).json
+        targets, pieces = answer["alignment"]["target_words"], answer["pieces"]
+        of = opened.module("words", "m.wordsOfPieces(a[0], a[1])", targets, pieces)
+        assert None not in of
+        likely = dict.fromkeys(of, 1.0)
+        for word, position in zip(of, answer["alternatives"], strict=False):
+            likely[word] *= position["probability"]
+        doubtful = [word for word, probability in likely.items() if probability < 0.5]
+        if doubtful:
+            break
+    assert 0 < len(doubtful) < len(likely), "no doubt anywhere; give sentences that the run knows less"
+    opened.type(sentence)
+    expect(opened.find("#translation .above .word bdi")).to_have_text(answer["alignment"]["source_words"])
+    shown = opened.find("#translation .below .word").all()
+    assert [n for n, word in enumerate(shown) if "doubtful" in (word.get_attribute("class") or "")] == doubtful
+
+
+def test_several_sentences_are_named_and_offered(opened: LoadedPage) -> None:
+    opened.type("Der Hund wartet. Der Mann schläft.")
+    expect(opened.find(".several")).to_contain_text("2 sentences")
+    opened.find(".several button").nth(1).click()
+    expect(opened.find("#source")).to_have_value("Der Mann schläft.")
+    expect(opened.find(".several")).to_have_count(0)
+    expect(opened.find("#translation .above")).to_contain_text("Mann")
+
+
+def test_an_empty_sentence_shows_nothing(opened: LoadedPage) -> None:
+    opened.find("#source").fill("  ")
+    expect(opened.find("#translation")).to_be_empty()
+
+
+def test_a_sentence_that_is_too_long_is_named_where_it_stands(opened: LoadedPage) -> None:
+    opened.expected = {422}
+    opened.find("#source").fill("Hund " * 200)
+    expect(opened.find("#source-problem")).to_contain_text("the model takes at most")
+    expect(opened.find("#source")).to_have_attribute("aria-invalid", "true")
+    opened.find("#source").fill("Der Hund wartet.")
+    expect(opened.find("#source-problem")).to_be_empty()
+    expect(opened.find("#translation .above")).to_contain_text("wartet")
+
+
+def test_without_the_key_the_page_says_how_to_get_it(opened: LoadedPage) -> None:
+    opened.expected = {401}
+    opened.page.evaluate("sessionStorage.clear()")
+    opened.page.reload()
+    expect(opened.find("#problem")).to_contain_text("open the address again that tmt serve printed")
+
+
+def test_a_server_that_is_gone_is_named(opened: LoadedPage) -> None:
+    opened.page.route("**/v1/*", lambda route: route.abort())
+    opened.find("#source").fill("Der Hund wartet.")
+    expect(opened.find("#source-problem")).to_contain_text("start tmt serve again")
+    assert all("ERR_FAILED" in problem for problem in opened.problems)
+    opened.problems.clear()
+
+
+def test_while_others_are_first_the_page_says_so_and_asks_again(opened: LoadedPage) -> None:
+    opened.expected, times = {503}, iter(range(1))
+    line = '{"error": "the server: 16 others wait already; ask again in a second"}'
+
+    def refuse_once(route) -> None:  # type: ignore[no-untyped-def]
+        if next(times, None) is None:
+            route.continue_()
+        else:
+            route.fulfill(status=503, headers={"Retry-After": "1"}, content_type="application/json", body=line)
+
+    opened.page.route("**/v1/translate", refuse_once)
+    opened.find("#source").fill("Der Vogel wartet.")
+    expect(opened.find("#source-problem")).to_contain_text("16 others wait")
+    expect(opened.find("#translation .above")).to_contain_text("Vogel")
+    expect(opened.find("#source-problem")).to_be_empty()
+
+
+def test_the_newest_sentence_wins(opened: LoadedPage) -> None:
+    field = opened.find("#source")
+    for sentence in ("Der Mann.", "Der Mann wartet.", "Der Vogel fällt."):
+        field.fill(sentence)
+        opened.page.wait_for_timeout(90)
+    expect(opened.find("#translation .above")).to_contain_text("Vogel")
+    opened.page.wait_for_load_state("networkidle")
+    assert words(opened, "above") == ["Der", "Vogel", "fällt", "."]

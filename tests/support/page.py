@@ -1,0 +1,81 @@
+"""The page in a browser, watched: nothing may be logged, fail, be refused or be asked of another origin."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+try:
+    from playwright.sync_api import expect
+except ImportError:  # tests are skipped then
+    expect = None
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page, Response
+
+__all__ = ["LoadedPage", "expect"]
+
+# A request that a newer one has made idle.
+ABORTED = "net::ERR_ABORTED"
+
+
+@dataclass
+class LoadedPage:
+    """A page, and what went wrong on it; `expected` are the statuses that a test provokes."""
+
+    page: "Page"
+    problems: list[str] = field(default_factory=list)
+    expected: set[int] = field(default_factory=set)
+
+    @classmethod
+    @contextmanager
+    def opened(cls, browser: "Browser", address: str, *, wait: str = ".linked", **options: Any) -> Iterator[Self]:
+        """The page at an address, once `wait` is there; afterwards nothing must have gone wrong."""
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
+        opened = cls(context.new_page())
+        opened.watch(urlsplit(address).netloc)
+        opened.page.goto(address)
+        opened.page.locator(wait).first.wait_for()
+        yield opened
+        opened.page.wait_for_load_state("networkidle")
+        context.close()
+        assert not opened.problems, opened.problems
+
+    def watch(self, own: str) -> None:
+        note = self.problems.append
+        self.page.on("console", lambda message: None if self._is_expected(message.text) else note(message.text))
+        self.page.on("pageerror", lambda error: note(str(error)))
+        self.page.on(
+            "requestfailed", lambda lost: None if lost.failure == ABORTED else note(f"{lost.url} {lost.failure}")
+        )
+        self.page.on("request", lambda sent: None if urlsplit(sent.url).netloc == own else note(sent.url))
+        self.page.on("response", self._check)
+
+    def _is_expected(self, message: str) -> bool:
+        """The browser itself logs a status from 400 on."""
+        return any(f"status of {status}" in message for status in self.expected)
+
+    def _check(self, response: "Response") -> None:
+        if response.status >= 400 and response.status not in self.expected:
+            self.problems.append(f"{response.url}: {response.status}")
+
+    def find(self, selector: str) -> "Locator":
+        return self.page.locator(selector)
+
+    def type(self, sentence: str) -> None:
+        """Write a sentence in place of the one there, key by key, and wait for its translation."""
+        field = self.find("#source")
+        field.fill("")
+        with self.page.expect_response(lambda got: got.request.post_data_json.get("source") == sentence):
+            field.press_sequentially(sentence, delay=5)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def module(self, name: str, expression: str, *arguments: Any) -> Any:
+        """The value of an expression of a module's exports, `m`, and arguments, `a`, in the browser."""
+        return self.page.evaluate(
+            f"async (a) => {{ const m = await import('/page/{name}.js'); return {expression}; }}", list(arguments)
+        )

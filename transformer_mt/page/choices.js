@@ -1,0 +1,139 @@
+// View 2: what else might have been said at each piece, and the tree of the beam.
+
+import { decimal, element, foreign, logarithm, probability, shape } from "./dom.js";
+import { roving } from "./keyboard.js";
+import { layCurves } from "./words.js";
+
+/**
+ * The pieces of a translation, each with its probability; those of the open `place` with the likeliest others.
+ *
+ * `open(place)` opens and closes, `go(prefix)` continues a translation from pieces, and `undo` takes the last of those
+ * back. `prefix` are the pieces that were chosen.
+ */
+export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
+  const line = (answer.alternatives ?? []).map((position, number) =>
+    element(
+      "button",
+      {
+        type: "button",
+        class: number < prefix.length ? "piece chosen" : "piece",
+        "data-place": `piece ${number}`,
+        "aria-expanded": String(number === place),
+        onclick: () => open(number === place ? null : number),
+      },
+      foreign(position.piece),
+      element("span", { class: "below-word" }, probability(position.probability)),
+    ),
+  );
+  const language = run.target_language;
+  const pieces = element("div", { class: "pieces", role: "group", "aria-label": "Pieces", lang: language }, line);
+  const back = { type: "button", "data-place": "undo", "aria-disabled": String(!prefix.length), onclick: undo };
+  const position = place === null ? null : answer.alternatives?.[place];
+  return [
+    roving(pieces, ".piece", { line: true, current: line[place] }),
+    position && others(position, answer, place, { open, go }, language),
+    element("p", { class: "actions" }, [
+      element("button", back, "Undo"),
+      prefix.length > 0 && [" continued from ", foreign(prefix.join(" "), language)],
+      !prefix.length && " Press a piece to see what else was likely; choose one to go on from there.",
+    ]),
+  ];
+}
+
+function others(position, answer, place, { open, go }, language) {
+  const choices = [[position.piece, position.probability], ...position.others];
+  const before = answer.pieces.slice(0, place);
+  const items = choices.map(([piece, likely], number) =>
+    element(
+      "li",
+      {},
+      element(
+        "button",
+        {
+          type: "button",
+          class: "choice",
+          "data-place": `choice ${number}`,
+          "aria-current": number === 0 ? "true" : null,
+          onclick: () => go([...before, piece], place),
+        },
+        foreign(piece, language),
+        " ",
+        bar(likely),
+        " ",
+        element("span", { class: "number" }, likely < 0.01 ? likely.toFixed(4).replace("0.", ".") : decimal(likely)),
+      ),
+    ),
+  );
+  const list = element("ol", { class: "others", "aria-label": `Instead of ${position.piece}` }, items);
+  return roving(list, ".choice", { line: true, leave: () => open(null, place) });
+}
+
+function bar(share) {
+  const drawn = shape("rect", { class: "bar", width: Math.max(0.5, 100 * share), height: 10 });
+  const size = { viewBox: "0 0 100 10", preserveAspectRatio: "none" };
+  return shape("svg", { ...size, class: "bars", "aria-hidden": "true" }, drawn);
+}
+
+/** The tree of a beam search: a column a step, every node a button that continues from there. */
+export function drawBeam(trace, run, { go }) {
+  if (!trace) {
+    return element("p", {}, "Nothing was searched here: there is no beam to show.");
+  }
+  const children = Map.groupBy(trace.nodes.keys(), (number) => trace.nodes[number].parent);
+  const best = new Set(pathTo(trace, trace.best));
+  const start = element("span", { class: "start" }, foreign(trace.prefix.join(" ") || "<s>", run.target_language));
+  const buttons = [];
+  const ends = [];
+  const rows = []; // taken so far at each step
+  const visit = (parent, from, depth) => {
+    const following = (children.get(parent) ?? []).toSorted(
+      (one, other) => trace.nodes[other].log_probability - trace.nodes[one].log_probability,
+    );
+    following.forEach((number, place) => {
+      rows[depth] = (rows[depth] ?? 0) + 1;
+      const button = nodeButton(trace, number, { place, of: following.length, depth, isBest: best.has(number), go });
+      [button.style.gridColumn, button.style.gridRow] = [depth, rows[depth]];
+      ends.push([from, button]);
+      buttons.push(button);
+      visit(number, button, depth + 1);
+    });
+  };
+  visit(null, start, 1);
+  const isBest = (button) => button.classList.contains("best");
+  const curves = ends.map(([, to]) => shape("path", { class: isBest(to) ? "branch best" : "branch" }));
+  const drawing = shape("svg", { class: "branches", "aria-hidden": "true" }, curves);
+  const name = "The beam, step by step";
+  const tree = element("div", { class: "tree", role: "tree", "aria-label": name, lang: run.target_language }, buttons);
+  const inner = element("div", { class: "grown" }, start, drawing, tree);
+  roving(tree, ".node", { current: buttons.findLast(isBest) });
+  new ResizeObserver(() => layCurves(inner, ends, curves, true)).observe(inner);
+  return [
+    element("p", { class: "quiet" }, "What the beam kept at each step, likeliest first, with ln p so far. "
+      + "The marked path is the translation; dashed ends were dropped, or beaten because they could win no more."),
+    element("div", { class: "scrolls" }, inner),
+  ];
+}
+
+function nodeButton(trace, number, { place, of, depth, isBest, go }) {
+  const { piece, log_probability: total, end, score } = trace.nodes[number];
+  const said = end === "ended" ? `, ended with score ${logarithm(score)}` : end ? `, ${end}` : "";
+  const attributes = {
+    type: "button",
+    role: "treeitem",
+    class: ["node", end, isBest && "best"].filter(Boolean).join(" "),
+    "data-place": `node ${number}`,
+    "aria-level": depth,
+    "aria-posinset": place + 1,
+    "aria-setsize": of,
+    "aria-selected": String(isBest),
+    title: `ln p ${logarithm(total)}${said}`,
+    onclick: () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].piece)]),
+  };
+  return element("button", attributes, foreign(piece), element("span", { class: "number" }, ` ${logarithm(total)}`));
+}
+
+/** The numbers of the nodes that lead to one, itself the last. */
+function pathTo(trace, number) {
+  return number === null ? [] : [...pathTo(trace, trace.nodes[number].parent), number];
+}
+

@@ -1,0 +1,77 @@
+// Elements made of attributes and children, text from strangers made safe to see, numbers in few characters.
+
+const SVG = "http://www.w3.org/2000/svg";
+// Cc: controls. Cf: among them the overrides that make text read backwards. Cs: halves of pairs. Zl, Zp: line breaks.
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+// Format characters that scripts and emoji need, and that move nothing.
+const HARMLESS = "\u200c\u200d\u00ad";
+
+/** An HTML element. Attributes that are null or false are left out; one that begins with `on` is a listener. */
+export function element(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+/** An SVG element, in the same way. */
+export function shape(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) {
+      node.addEventListener(key.slice(2), value);
+    } else if (value !== null && value !== undefined && value !== false) {
+      node.setAttribute(key, value === true ? "" : value);
+    }
+  }
+  node.append(...present(children));
+  return node;
+}
+
+function present(children) {
+  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+}
+
+/** Text with every character visible that could reorder it, as the terminal shows it: `␛`, `⟨U+202E⟩`. */
+export function visible(text) {
+  return text.replace(CONTROLS, (character) => {
+    const code = character.codePointAt(0);
+    if (HARMLESS.includes(character)) {
+      return character;
+    }
+    if (code < 0x20 || code === 0x7f) {
+      return code === 0x7f ? "␡" : String.fromCodePoint(0x2400 + code);
+    }
+    return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
+}
+
+/** Text from a model, a corpus or the name of a run, which neither commands nor reorders what stands around it. */
+export function foreign(text, language = null) {
+  return element("bdi", { lang: language }, visible(text));
+}
+
+/** Put other children into a container; the focus stays on the element with the same `data-place`. */
+export function replace(container, ...children) {
+  const focused = container.contains(document.activeElement) ? document.activeElement : null;
+  container.replaceChildren(...present(children));
+  if (focused?.dataset.place) {
+    const same = container.querySelector(`[data-place="${CSS.escape(focused.dataset.place)}"]`);
+    (same ?? container.querySelector("[data-place]"))?.focus({ preventScroll: true });
+  }
+}
+
+/** Two digits after the point, and none before it where that is a zero: `.42`, `−.31`, `1.00`. */
+export function decimal(number) {
+  return number.toFixed(2).replace(/^-?0?\.00$/, ".00").replace(/^(-?)0\./, "$1.").replace("-", "−");
+}
+
+/** Two digits after the point, for logarithms: `−0.61`. */
+export function logarithm(number) {
+  return number.toFixed(2).replace(/^-(0\.00)$/, "$1").replace("-", "−");
+}
+
+/** A probability; the smallest ones as a bound. */
+export function probability(number) {
+  return number < 0.005 ? "< .01" : decimal(number);
+}

@@ -1,0 +1,165 @@
+// Views 3 and 4: where each head looks, and whether it matters.
+
+import { decimal, element, logarithm } from "./dom.js";
+import { roving } from "./keyboard.js";
+import { matrixTable, smallMatrix } from "./matrix.js";
+import { LEGEND, level, scaleOf } from "./shades.js";
+import { linkedWords } from "./words.js";
+
+const STACKS = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
+/** What a number is by each method, and whether one matrix stands for the whole model, as layer 1 and head 1. */
+export const METHODS = {
+  weights: {
+    meaning: "the weight that the row's token gives to the column's; a row sums to 1",
+    whole: false,
+  },
+  values: {
+    meaning: "the length of the vector that the column's token adds to the row's: weight times projected value",
+    whole: false,
+  },
+  gradient: {
+    meaning: "the slope of the row's ln p along the column's embedding, times that; below zero it speaks against",
+    whole: true,
+  },
+  erasure: {
+    meaning: "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises",
+    whole: true,
+  },
+};
+// Links that are drawn have at least this shade.
+const LEAST = 1;
+
+/**
+ * Every head as a small matrix and a switch, from an answer of `attend`.
+ *
+ * `losses` is an answer of `losses`, or null; `pick(head)` and `flip(head)` are called with a name as `cross.2.1`.
+ */
+export function drawHeads(attention, run, chosen, without, losses, { pick, flip }) {
+  const scale = scaleOf(Object.values(attention.stacks).flatMap(matricesOf));
+  const stacks = Object.entries(attention.stacks).map(([stack, maps]) => {
+    const layers = METHODS[attention.method].whole ? [[1]] : run.stacks[stack];
+    const rows = layers.map((heads, layer) => {
+      const cells = heads.map((head) => {
+        const name = headName(attention, stack, layer + 1, head);
+        const off = without.includes(name);
+        const loss = losses?.without[name] === undefined ? null : losses.log_probability - losses.without[name];
+        return headCell(name, maps.weights[layer][head - 1], scale, { off, loss, chosen, pick, flip });
+      });
+      const label = METHODS[attention.method].whole ? "whole model" : `layer ${layer + 1}`;
+      return [
+        element("p", { class: "quiet" }, label),
+        element("div", { class: "layer", role: "group", "aria-label": `${STACKS[stack]}, ${label}` }, cells),
+      ];
+    });
+    return element("section", { class: "stack" }, element("h3", {}, STACKS[stack]), rows);
+  });
+  const grid = element("div", { class: "heads" }, stacks);
+  return roving(grid, "button", { current: grid.querySelector(".pick[aria-pressed=true]") });
+}
+
+function headCell(name, matrix, scale, { off, loss, chosen, pick, flip }) {
+  const picture = matrix ? smallMatrix(matrix, scale) : element("span", { class: "small empty" }, "off");
+  const isHead = name.includes(".");
+  return element(
+    "div",
+    { class: "head" },
+    element(
+      "button",
+      {
+        type: "button",
+        class: "pick",
+        "data-place": `pick ${name}`,
+        "aria-pressed": String(name === chosen),
+        "aria-label": `Look at ${name}`,
+        onclick: () => pick(name),
+      },
+      picture,
+    ),
+    isHead &&
+      element(
+        "button",
+        {
+          type: "button",
+          class: "switch",
+          "data-place": `switch ${name}`,
+          "aria-pressed": String(!off),
+          "aria-label": `Use ${name}`,
+          onclick: () => flip(name),
+        },
+        name.slice(name.indexOf(".") + 1),
+        off ? " off" : " on",
+      ),
+    loss !== null && element("span", { class: "loss" }, rounded(loss)),
+  );
+}
+
+/** The chosen head: what is lost without it, its links, and its numbers as a table. */
+export function drawHead(attention, run, chosen, without, losses) {
+  const found = matrixOf(attention, chosen);
+  if (!found) {
+    const off = without.includes(chosen);
+    return element("p", {}, off ? `${chosen} is switched off.` : "Choose a head above to see its numbers.");
+  }
+  const { maps, stack, numbers } = found;
+  const languages = { encoder: [0, 0], decoder: [1, 1], cross: [0, 1] }[stack];
+  const [above, below] = languages.map((side) => [run.source_language, run.target_language][side]);
+  const scale = scaleOf([numbers]);
+  const links = numbers.flatMap((row, to) =>
+    row.map((number, from) => ({ from, to, weight: number ?? 0 })),
+  ).filter(({ weight }) => level(weight, scale.largest) >= LEAST);
+  const words = (texts) => texts.map((text) => ({ text }));
+  const lines = [
+    { words: words(maps.columns), language: above, name: "Columns: what it may look at" },
+    { words: words(maps.rows), language: below, name: "Rows: from where it looks" },
+  ];
+  const caption = `${STACKS[stack]}, ${chosen}. A number is ${METHODS[attention.method].meaning}; ${LEGEND}.`;
+  return [
+    element("h3", {}, chosen),
+    losses?.without[chosen] !== undefined && element("p", {}, importance(chosen, losses)),
+    linkedWords({ lines, links, scale, name: `Where ${chosen} looks` }),
+    matrixTable({
+      numbers,
+      rows: { words: maps.rows, language: below },
+      columns: { words: maps.columns, language: above },
+      scale,
+      caption,
+    }),
+  ];
+}
+
+/** The head to begin with: the chosen one if there is such a matrix, else the first of the cross-attention. */
+export function headToShow(attention, chosen) {
+  if (matrixOf(attention, chosen)) {
+    return chosen;
+  }
+  const stack = "cross" in attention.stacks ? "cross" : Object.keys(attention.stacks)[0];
+  return stack && headName(attention, stack, 1, 1);
+}
+
+function importance(name, losses) {
+  const fall = losses.log_probability - losses.without[name];
+  const [before, after] = [losses.log_probability, losses.without[name]].map(logarithm);
+  const what = `Without ${name}, ln p of this translation`;
+  return before === after
+    ? `${what} stays at ${before}.`
+    : `${what} ${fall < 0 ? "rises" : "falls"} by ${decimal(Math.abs(fall))}, from ${before} to ${after}.`;
+}
+
+function rounded(loss) {
+  return `${Math.abs(loss) < 0.005 ? "" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
+}
+
+function headName(attention, stack, layer, head) {
+  return METHODS[attention.method].whole ? stack : `${stack}.${layer}.${head}`;
+}
+
+function matricesOf({ weights }) {
+  return weights.flat().filter((matrix) => matrix !== null);
+}
+
+function matrixOf(attention, name) {
+  const [stack, layer = 1, head = 1] = (name ?? "").split(".");
+  const maps = attention.stacks[stack];
+  const numbers = maps?.weights[layer - 1]?.[head - 1];
+  return numbers ? { maps, stack, numbers } : null;
+}

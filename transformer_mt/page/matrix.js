@@ -1,0 +1,55 @@
+// A matrix as a small picture, and as a table with its numbers.
+
+import { decimal, element, foreign, shape } from "./dom.js";
+import { roving } from "./keyboard.js";
+import { level } from "./shades.js";
+
+/** A matrix without numbers: one path a shade, a unit square a cell. */
+export function smallMatrix(numbers, scale) {
+  const paths = new Map();
+  numbers.forEach((row, down) =>
+    row.forEach((number, across) => {
+      const shade = number === null ? "masked" : level(number, scale.largest) && shadeOf(number, scale);
+      if (shade) {
+        paths.set(shade, `${paths.get(shade) ?? ""}M${across} ${down}h1v1h-1z`);
+      }
+    }),
+  );
+  const drawn = [...paths].map(([shade, path]) => shape("path", { class: shade, d: path }));
+  const size = `0 0 ${numbers[0]?.length ?? 0} ${numbers.length}`;
+  return shape("svg", { class: "small", viewBox: size, preserveAspectRatio: "none", "aria-hidden": "true" }, drawn);
+}
+
+/** A matrix as a table: `rows` and `columns` are `{ words, language }`, `caption` says what a number is. */
+export function matrixTable({ numbers, rows, columns, scale, caption }) {
+  const heads = columns.words.map((word) =>
+    element("th", { scope: "col", lang: columns.language }, element("span", { class: "turned" }, foreign(word))),
+  );
+  const body = numbers.map((row, down) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row", lang: rows.language }, foreign(rows.words[down])),
+      row.map((number, across) =>
+        element(
+          "td",
+          { class: number === null ? "masked" : shadeOf(number, scale), "data-place": `cell ${down} ${across}` },
+          number === null ? "·" : decimal(number / scale.unit),
+        ),
+      ),
+    ),
+  );
+  const unit = scale.unit === 1 ? "" : ` Numbers are in units of ${scale.unit}.`;
+  const table = element(
+    "table",
+    { class: "matrix" },
+    element("caption", {}, caption, unit),
+    element("thead", {}, element("tr", {}, element("td", {}), heads)),
+    element("tbody", {}, body),
+  );
+  return element("div", { class: "scrolls" }, roving(table, "tbody td"));
+}
+
+function shadeOf(number, scale) {
+  return `${number < 0 ? "negative" : "shade"}-${level(number, scale.largest)}`;
+}

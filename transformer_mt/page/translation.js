@@ -1,0 +1,128 @@
+// View 1: the sentence and its translation, which word made which, what was never seen, and what is doubtful.
+
+import { element, foreign, logarithm, probability } from "./dom.js";
+import { linkedWords, linksAsText, wordsOfPieces } from "./words.js";
+
+// A word is doubtful when anything else together is likelier.
+const DOUBTFUL = 0.5;
+
+/**
+ * The translation with its links, and remarks on it, from an answer of `translate`.
+ *
+ * `place` is the piece whose alternatives are open. Pressing a word of the translation calls `open` with its first
+ * piece, a sentence of several `take` with its text, and the button that switches all heads on `allOn`.
+ */
+export function drawTranslation(answer, run, place, { open, take, allOn }) {
+  const languages = [run.source_language, run.target_language];
+  return [
+    answer.lines.length > 1 && severalSentences(answer.lines, languages[0], take),
+    answer.alignment ? withLinks(answer, languages, place, open) : withoutLinks(answer, languages),
+    element("ul", { class: "remarks" }, remarks(answer, languages[1], allOn)),
+  ];
+}
+
+function severalSentences(lines, language, take) {
+  const buttons = lines.map((line, number) =>
+    element(
+      "li",
+      {},
+      element(
+        "button",
+        { type: "button", "data-place": `line ${number}`, lang: language, onclick: () => take(line) },
+        foreign(line),
+      ),
+    ),
+  );
+  const said = `These are ${lines.length} sentences; the model reads one at a time. Take one of them:`;
+  return element("div", { class: "several" }, element("p", {}, said), element("ol", {}, buttons));
+}
+
+function withLinks(answer, languages, place, open) {
+  const { source_words: sources, target_words: targets, shares, links } = answer.alignment;
+  const positions = (answer.alternatives ?? []).slice(0, answer.pieces.length);
+  const words = wordsOfPieces(targets, answer.pieces);
+  const unseen = new Set((answer.never_seen ?? []).map((word) => word.toLowerCase()));
+  const above = sources.map((text) =>
+    unseen.has(text.toLowerCase()) ? { text, marks: ["unseen"], note: "never seen in training" } : { text },
+  );
+  const below = targets.map((text, place) => {
+    const likely = positions.filter((_, piece) => words[piece] === place).map((one) => one.probability);
+    const product = likely.reduce((all, one) => all * one, 1);
+    if (!likely.length || product >= DOUBTFUL) {
+      return { text };
+    }
+    const number = probability(product);
+    return { text, marks: ["doubtful"], note: `doubtful: probability ${number}`, number: `${number}?` };
+  });
+  const lines = [
+    { words: above, language: languages[0], name: "Sentence" },
+    { words: below, language: languages[1], name: "Translation" },
+  ];
+  const weighed = links.map(([from, to]) => ({ from, to, weight: shares[to][from] }));
+  const choose = (side, number) => side === 1 && words.includes(number) && open(words.indexOf(number));
+  const chosen = place === null ? null : words[place];
+  return [
+    linkedWords({ lines, links: weighed, name: "Which word made which", choose, chosen }),
+    linksAsText(lines, weighed),
+  ];
+}
+
+function withoutLinks(answer, languages) {
+  return [
+    element("p", { class: "words" }, foreign(answer.read, languages[0])),
+    element("p", { class: "words" }, foreign(answer.translation, languages[1])),
+  ];
+}
+
+function remarks(answer, language, allOn) {
+  const unseen = answer.never_seen ?? [];
+  const usual = answer.usual !== undefined && comparison(answer.usual, answer.translation, language);
+  const total = `ln p ${logarithm(answer.log_probability)}, score ${logarithm(answer.score)}, step ${answer.step}`;
+  return [
+    usual && element("li", {}, `Without ${answer.without.join(", ")}. With all heads: `, usual, " ",
+      element("button", { type: "button", "data-place": "all on", onclick: allOn }, "Switch all on")),
+    answer.doubtful && element("li", { class: "warning" }, "The model is unsure here, as of what it has not learned."),
+    unseen.length > 0 && element("li", { class: "warning" }, "Never seen in training, so copied or guessed: ",
+      foreign(unseen.join(", "))),
+    answer.read !== answer.source && element("li", {}, "Read with capitals: ", foreign(answer.read)),
+    element("li", { class: "quiet" }, total),
+  ];
+}
+
+/** The usual translation, with the words marked that the other one does not have there. */
+function comparison(usual, other, language) {
+  if (usual === other) {
+    return "the same.";
+  }
+  const words = usual.split(" ");
+  const kept = commonWords(words, other.split(" "));
+  const marked = words.map((word, number) => [
+    kept.has(number) ? foreign(word) : element("mark", {}, foreign(word)),
+    number < words.length - 1 && " ",
+  ]);
+  return element("span", { class: "usual", lang: language }, marked);
+}
+
+/** The numbers of the words of `one` in a longest common subsequence with `other`. */
+function commonWords(one, other) {
+  const longest = Array.from({ length: one.length + 1 }, () => new Array(other.length + 1).fill(0));
+  for (let i = one.length - 1; i >= 0; i -= 1) {
+    for (let j = other.length - 1; j >= 0; j -= 1) {
+      const skipping = Math.max(longest[i + 1][j], longest[i][j + 1]);
+      longest[i][j] = one[i] === other[j] ? longest[i + 1][j + 1] + 1 : skipping;
+    }
+  }
+  const kept = new Set();
+  let [i, j] = [0, 0];
+  while (i < one.length && j < other.length) {
+    if (one[i] === other[j]) {
+      kept.add(i);
+      [i, j] = [i + 1, j + 1];
+    } else if (longest[i + 1][j] >= longest[i][j + 1]) {
+      i += 1;
+    } else {
+      j += 1;
+    }
+  }
+  return kept;
+}
