@@ -22,7 +22,7 @@ from transformer_mt.cli.main import run
 from transformer_mt.serve import server
 from transformer_mt.serve.server import is_open_to_others, listen
 
-README = Path(server.__file__).with_name("README.md").read_text("utf-8")
+README = (Path(__file__).parents[2] / "transformer_mt" / "serve" / "README.md").read_text("utf-8")
 IN_USE = os.strerror(errno.EADDRINUSE)
 NO_RUN = "not a run directory (no config.toml); train one with: tmt train --run-dir {empty}"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#key=([\w-]{22})\n")
