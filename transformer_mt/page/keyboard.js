@@ -47,11 +47,11 @@ function neighbour(all, from, key, line) {
 }
 
 function nearest(all, from, across, down) {
-  const [x, y] = centre(from);
+  const [x, y] = edge(from);
   let best = null;
   let least = Infinity;
   for (const one of all) {
-    const [dx, dy] = [centre(one)[0] - x, centre(one)[1] - y];
+    const [dx, dy] = [edge(one)[0] - x, edge(one)[1] - y];
     const ahead = dx * across + dy * down;
     const aside = Math.abs(dx * down) + Math.abs(dy * across);
     // What lies more to the side than ahead is in another direction, unless nothing else is there.
@@ -63,7 +63,8 @@ function nearest(all, from, across, down) {
   return best;
 }
 
-function centre(one) {
-  const { left, right, top, bottom } = one.getBoundingClientRect();
-  return [(left + right) / 2, (top + bottom) / 2];
+// The left edge, not the middle: buttons of one column begin together and are of different widths.
+function edge(one) {
+  const { left, top, bottom } = one.getBoundingClientRect();
+  return [left, (top + bottom) / 2];
 }
