@@ -135,12 +135,8 @@ def scene(sampler: Sampler) -> m.Sentence:
     reader = Reader(sampler.of_kind, letters)
     joiner = JOINERS.get(row["join"], {})
     late = " zu" in row["join"] and not isinstance(letters["A"], m.Pronoun)  # Um zu lernen, blieb Anna: who it is
-    if (
-        joiner.get("first")
-        and not late
-        and form == "statement"
-        and sampler.chance(0.12 if " zu" in row["join"] else 0.35)
-    ):
+    often = 0.12 if " zu" in row["join"] else 0.35
+    if joiner.get("first") and not late and form == "statement" and sampler.chance(often):
         before = m.Joined(row["join"], reader.clause(second), row.get("english", ""))
         return m.Sentence(reader.clause(first), before=before)
     main = reader.clause(first)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.command_line import settings, write_corpus
 from support.page import LoadedPage, expect
 from support.serving import Served, serving, train_run
 
@@ -30,12 +29,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `runs/one`, trained on `data`; nobody writes there."""
-    home = tmp_path_factory.mktemp("page")
-    write_corpus(home / "data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
-        train_run(home, settings(**SIZES))
-    return home
+    return train_run(tmp_path_factory.mktemp("page"), **SIZES)
 
 
 @pytest.fixture(scope="session")

@@ -5,19 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.command_line import settings, write_corpus
 from support.serving import Served, serving, train_run
 
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `runs/one`, trained on `data`; nobody writes there."""
-    home = tmp_path_factory.mktemp("serve")
-    write_corpus(home / "data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
-        train_run(home, settings(training__steps="60", training__validate_every="30", training__checkpoint_every="30"))
-    return home
+    sizes = {"training__steps": "60", "training__validate_every": "30", "training__checkpoint_every": "30"}
+    return train_run(tmp_path_factory.mktemp("serve"), **sizes)
 
 
 @pytest.fixture(scope="session")

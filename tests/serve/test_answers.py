@@ -259,7 +259,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("explain", PAIR | {"layer": 7}, "layer: there is no 7; choose one of 1"),
     ("explain", PAIR | {"word": "old", "piece": 70}, "piece: 'old' has no piece 70; give a number from 1 to 4"),
     ("history", PAIR, "checkpoint: field required; correct it"),
-    ("history", PAIR | {"checkpoint": 31}, "checkpoint: there is no 31; choose one of those that /v1/runs lists"),
+    ("history", PAIR | {"checkpoint": 31}, "checkpoint: there is no 31; choose one that /v1/runs lists"),
     ("lens", ONE, "target: field required; correct it"),
 ]
 

@@ -62,16 +62,22 @@ def steps_of_one(served: Served, slow: Slow) -> int:
     return slow.steps - before
 
 
-def test_who_leaves_stops_the_search_at_its_next_step(served: Served, slow: Slow) -> None:
-    needed = steps_of_one(served, slow)
-    assert needed > 3
+def leave_within(served: Served, slow: Slow, path: str, asked: dict[str, Any]) -> int:
+    """Ask and leave while the first step is computed; the steps that were computed before."""
     slow.stop()
     before = slow.steps
     with closing(served.connect()) as connection:
-        connection.sendall(served.written("POST", "/v1/translate", json.dumps(SENTENCE).encode()))
+        connection.sendall(served.written("POST", path, json.dumps(asked).encode()))
         wait_until(lambda: slow.steps == before + 1)
     wait_until(lambda: not served.server.worker.under_way)
     slow.go_on()
+    return before
+
+
+def test_who_leaves_stops_the_search_at_its_next_step(served: Served, slow: Slow) -> None:
+    needed = steps_of_one(served, slow)
+    assert needed > 3
+    before = leave_within(served, slow, "/v1/translate", SENTENCE)
     assert served.post("/v1/translate", **SENTENCE).status == 200
     assert slow.steps - before <= needed + 2
 
@@ -81,13 +87,7 @@ def test_who_leaves_stops_a_view_too(served: Served, slow: Slow) -> None:
     before = slow.steps
     assert served.post("/v1/attend", **asked).status == 200
     assert slow.steps - before > 2
-    slow.stop()
-    before = slow.steps
-    with closing(served.connect()) as connection:
-        connection.sendall(served.written("POST", "/v1/attend", json.dumps(asked).encode()))
-        wait_until(lambda: slow.steps == before + 1)
-    wait_until(lambda: not served.server.worker.under_way)
-    slow.go_on()
+    before = leave_within(served, slow, "/v1/attend", asked)
     served.get("/v1/runs")
     assert slow.steps - before == 1
 

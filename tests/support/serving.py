@@ -9,8 +9,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import pytest
 import torch
 
+from support.command_line import settings, write_corpus
 from transformer_mt.cli.main import run
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -133,7 +135,11 @@ def write_run(path: Path, model: Seq2Seq, tokenizer: Tokenizer, *settings: str) 
     return path
 
 
-def train_run(folder: Path, settings: Sequence[str]) -> Path:
-    """A run trained on a few pairs for a few steps."""
-    assert run(["train", "--data", str(folder / "data"), "--run-dir", str(folder / "runs/one"), *settings]) == 0
-    return folder / "runs/one"
+def train_run(folder: Path, **sizes: str) -> Path:
+    """A folder with `runs/one`, trained on its `data`, a few pairs, for a few steps."""
+    write_corpus(folder / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(folder / "cache"))
+        where = ["--data", str(folder / "data"), "--run-dir", str(folder / "runs/one")]
+        assert run(["train", *where, *settings(**sizes)]) == 0
+    return folder

@@ -23,7 +23,8 @@ from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.explain import Explanation, Stage, Step, explain, head_losses, in_words, lines_of, shares
+from transformer_mt.views.explain import Explanation, Stage, Step, explain, in_words, lines_of, shares
+from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.maps import tokenize_pair
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."

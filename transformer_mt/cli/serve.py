@@ -35,7 +35,7 @@ def serve(
       tmt serve --model runs/one --model runs/other --port 9000
 
     It prints the address, with a key that every request needs, once the newest run is loaded. A run in training answers
-    with its newest weights. Nothing is fetched and nothing is written. Ctrl-C ends it.
+    with its newest weights. Nothing is fetched, and nothing written but the report of a fault of tmt. Ctrl-C ends it.
     """
     from transformer_mt.device import choose_device
     from transformer_mt.runs.directory import Run

@@ -1,4 +1,4 @@
-"""What a run is, in a few fields: its corpus, how far it has come, its size, its age."""
+"""A run in a few fields: its corpus, how far it has come, its size, its age."""
 
 import os
 import stat

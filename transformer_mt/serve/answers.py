@@ -1,4 +1,4 @@
-"""What each route computes: the object that the command prints with `--json`, made by the same function.
+"""The answer of each route: the object that the command prints with `--json`, made by the same function.
 
 `run` and `step` are added where the answer is sent.
 """
@@ -19,7 +19,8 @@ from transformer_mt.translation.sentences import split_sentences
 from transformer_mt.translation.translator import Translation
 from transformer_mt.views.align import align, heads_of
 from transformer_mt.views.data import to_json
-from transformer_mt.views.explain import explain, head_losses
+from transformer_mt.views.explain import explain
+from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.lens import look_through
 from transformer_mt.views.plot import plot_runs, read_curves
 from transformer_mt.views.search import require_beam, traced, translation_object

@@ -46,7 +46,7 @@ class PunctualProtocol(H11Protocol):
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP gets the headers of every answer too, if it gets one at all."""
+        """An answer to bytes that are no HTTP, where one can still be sent, has the headers of every answer."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             body = escaped_json({"error": f"the request: {msg} Send HTTP/1.1"}).encode()
             headers = [*RAW_HEADERS, (b"content-type", b"application/json"), (b"connection", b"close")]

@@ -25,7 +25,7 @@ class Question(BaseModel):
 
 
 class Translate(Question):
-    """As `tmt translate --no-split`: `search` has keys of the section, `prefix` pieces, `without` heads."""
+    """A question of `tmt translate --no-split`: `search` has keys of the section, `prefix` pieces, `without` heads."""
 
     search: dict[str, Any] = {}
     prefix: list[str] = []
@@ -42,7 +42,7 @@ class Pair(Question):
 
 
 class Attend(Pair):
-    """As `tmt attend`."""
+    """A question of `tmt attend`."""
 
     method: str = "weights"
     words: bool = True
@@ -51,7 +51,7 @@ class Attend(Pair):
 
 
 class Explain(Pair):
-    """As `tmt explain`."""
+    """A question of `tmt explain`."""
 
     word: str | None = None
     piece: int = 1

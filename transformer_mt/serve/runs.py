@@ -53,7 +53,7 @@ class Runs:
         self._models: dict[str, tuple[Moment, dict[str, Any]]] = {}
 
     def describe(self) -> list[dict[str, Any]]:
-        """What `tmt runs --json` says of each run, the newest first; and where there is a model, what it can show."""
+        """The fields of `tmt runs --json` for each run, the newest first, and those of its model where there is one."""
         listed = []
         for name, path in self.find().items():
             found = describe_run(path) | {"run": name}
@@ -90,7 +90,7 @@ class Runs:
     def open_checkpoint(self, served: ServedRun, step: int) -> OpenedRun:
         """The run as it was at a checkpoint. Raises `InputError` where there is none of that step."""
         if step not in saved_steps(served.opened.path / CHECKPOINTS):
-            raise InputError(f"checkpoint: there is no {step}; choose one of those that /v1/runs lists")
+            raise InputError(f"checkpoint: there is no {step}; choose one that /v1/runs lists")
         with _unavailable():
             return self._load(Run(served.opened.path, step))
 
@@ -123,7 +123,7 @@ def _unavailable() -> Iterator[None]:
 
 
 def _describe_model(run: Run) -> dict[str, Any]:
-    """What a model can show, without its weights."""
+    """The views that a model offers, found without its weights."""
     config = run.config()
     with torch.device("meta"):  # without memory
         model = build_model(config.model, vocabulary_size=run.tokenizer().size)

@@ -76,7 +76,7 @@ class PageServer:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/#key={self._key}"
 
     def warm_up(self) -> list[str]:
-        """Load the newest run that can be, and translate with it; the reasons of those that cannot.
+        """Load the newest run that can be, and translate with it; with the reason for each that cannot.
 
         Raises `InputError` where none can.
         """

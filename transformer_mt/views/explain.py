@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any, Literal
 
-import torch
 from jaxtyping import Float
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -20,13 +19,13 @@ from torch import Tensor, nn
 from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.attention.showing import Shown, watching
 from transformer_mt.errors import InputError
-from transformer_mt.models.head_mask import attention_layers, gated, head_names
+from transformer_mt.models.head_mask import attention_layers, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import STACKS, HeadName, lookup, suggest
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_json
+from transformer_mt.views.head_importance import log_probabilities_without_each
 from transformer_mt.views.maps import PairTokens, Tokens, tokenize_pair
-from transformer_mt.views.methods import BATCH_TOKENS
 from transformer_mt.views.text import escape_controls, rendered, table
 
 # A word of this many letters is content, not an article or a pronoun.
@@ -318,46 +317,9 @@ def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head
 def choose_head(model: Seq2Seq, tokens: PairTokens, side: Tokens, row: int, candidates: Sequence[HeadName]) -> Choice:
     """ln p of the row's piece, or in an encoder of the translation, with each of the heads switched off in turn."""
     if side is tokens.written:
-        return Choice(side.pieces[row], *_log_probabilities(model, tokens, [row], candidates))
+        return Choice(side.pieces[row], *log_probabilities_without_each(model, tokens, [row], candidates))
     every = range(len(tokens.written.ids))
-    return Choice("the translation", *_log_probabilities(model, tokens, every, candidates))
-
-
-@dataclass(frozen=True, slots=True)
-class HeadLosses:
-    """ln p of a translation, with all heads, and without each."""
-
-    log_probability: float
-    without: dict[HeadName, float]
-
-
-def head_losses(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> HeadLosses:
-    """The losses of all heads of the model. Raises `InputError` for a text that is too long."""
-    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
-    return HeadLosses(*_log_probabilities(model, tokens, range(len(tokens.written.ids)), head_names(model)))
-
-
-def _log_probabilities(
-    model: Seq2Seq, tokens: PairTokens, rows: Sequence[int], candidates: Sequence[HeadName]
-) -> tuple[float, dict[HeadName, float]]:
-    """ln p of the rows' pieces with all heads and without each candidate, a copy of the pair for each."""
-    layers, (source, read) = attention_layers(model), tokens.inputs(next(model.parameters()).device)
-    written = torch.tensor([tokens.written.ids[row] for row in rows], device=read.device)
-    at_once, found = max(1, BATCH_TOKENS // max(source.numel(), read.numel())), list[float]()
-    every: list[HeadName | None] = [None, *candidates]
-    for first in range(0, len(every), at_once):
-        copies = every[first : first + at_once]
-        gates: dict[MaskedHeads, Tensor] = {}
-        for copy, name in enumerate(copies):
-            if name is not None:
-                module = layers[name._replace(head=0)]
-                ones = torch.ones(len(copies), module.heads, device=read.device)
-                gates.setdefault(module, ones)[copy, name.head - 1] = 0.0
-        with evaluating(model), gated(gates):
-            logits = require_finite(model(source.expand(len(copies), -1), read.expand(len(copies), -1)))
-            log_p = logits[:, rows].float().log_softmax(dim=-1)  # B R V
-            found += log_p.gather(2, written.expand(len(copies), -1)[..., None]).sum(dim=(1, 2)).tolist()
-    return found[0], dict(zip(candidates, found[1:], strict=True))
+    return Choice("the translation", *log_probabilities_without_each(model, tokens, every, candidates))
 
 
 # As text

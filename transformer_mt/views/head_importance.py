@@ -4,7 +4,7 @@ Michel et al. 2019, "Are Sixteen Heads Really Better than One?" Figures have 95 
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.batching.batches import Batch, fixed_batches
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.config.sections import Config, TransformerConfig
@@ -29,7 +30,7 @@ from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.maps import membership, over_words, record_attention
+from transformer_mt.views.maps import PairTokens, membership, over_words, record_attention, tokenize_pair
 from transformer_mt.views.text import rendered, table
 
 # Tokens of a batch, at least one longest sentence's.
@@ -144,6 +145,43 @@ def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, 
         for rows, batch in batches(encoded, model):
             losses[rows.numpy()] = _losses(model, batch).double().numpy(force=True)
     return losses
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLosses:
+    """ln p of a translation, with all heads, and without each."""
+
+    log_probability: float
+    without: dict[HeadName, float]
+
+
+def head_losses(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> HeadLosses:
+    """The losses of all heads of the model. Raises `InputError` for a text that is too long."""
+    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+    return HeadLosses(*log_probabilities_without_each(model, tokens, range(len(tokens.written.ids)), head_names(model)))
+
+
+def log_probabilities_without_each(
+    model: Seq2Seq, tokens: PairTokens, rows: Sequence[int], candidates: Sequence[HeadName]
+) -> tuple[float, dict[HeadName, float]]:
+    """ln p of the rows' pieces with all heads and without each candidate, a copy of the pair for each."""
+    layers, (source, read) = attention_layers(model), tokens.inputs(next(model.parameters()).device)
+    written = torch.tensor([tokens.written.ids[row] for row in rows], device=read.device)
+    at_once, found = max(1, _BATCH_TOKENS // max(source.numel(), read.numel())), list[float]()
+    every: list[HeadName | None] = [None, *candidates]
+    for first in range(0, len(every), at_once):
+        copies = every[first : first + at_once]
+        gates: dict[MaskedHeads, Tensor] = {}
+        for copy, name in enumerate(copies):
+            if name is not None:
+                module = layers[name._replace(head=0)]
+                ones = torch.ones(len(copies), module.heads, device=read.device)
+                gates.setdefault(module, ones)[copy, name.head - 1] = 0.0
+        with evaluating(model), gated(gates):
+            logits = require_finite(model(source.expand(len(copies), -1), read.expand(len(copies), -1)))
+            log_p = logits[:, rows].float().log_softmax(dim=-1)  # B R V
+            found += log_p.gather(2, written.expand(len(copies), -1)[..., None]).sum(dim=(1, 2)).tolist()
+    return found[0], dict(zip(candidates, found[1:], strict=True))
 
 
 def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:

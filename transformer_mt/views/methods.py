@@ -36,7 +36,7 @@ from transformer_mt.views.maps import (
 
 ALL = tuple(STACKS)
 
-# Tokens that go through the model at a time where a sentence is taken apart, at least one sentence's.
+# Tokens that go through the model at a time for `erase`, at least one sentence's.
 BATCH_TOKENS = 4_096
 
 # For each part of a sentence, such as a word, the pieces that are taken out together (True).

@@ -45,7 +45,7 @@ def translation_object(
     trace: BeamTrace | None,
     shows_trace: bool,
 ) -> dict[str, Any]:
-    """What `tmt translate --json` says of a text with its translations, best first, and the alternatives of each."""
+    """The object of `tmt translate --json`: a text, its translations, best first, and the alternatives of each."""
     best = ranked[0]
     found: dict[str, Any] = {"source": source, "translation": best.text} | _scores(best) | {"never_seen": never_seen}
     listed: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in ranked]
