@@ -192,7 +192,7 @@ class _Corpus:
     def split(
         self, size: int, sampler: Sampler, wanted: Wanted, *, make: Construction | None = None, references: bool = True
     ) -> list[SentencePair]:
-        """So many new pairs whose derivation and length are wanted, of one construction or, typed carelessly, all."""
+        """`size` new pairs whose derivation and length are wanted: of one construction, or of all, typed carelessly."""
         pairs: list[SentencePair] = []
         english = set()
         while len(pairs) < size:

@@ -12,6 +12,7 @@ from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 from support.variants import RECURRENT, REPRESENTATIVES, VARIANTS, Variant, quick_for_some, with_sizes
 
 from transformer_mt.cli.main import run
+from transformer_mt.translation.translator import DOUBTFUL
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 Command = Callable[..., Any]
@@ -156,7 +157,7 @@ def test_words_never_seen_and_doubts_are_told(served: Served, printed: Command, 
     found = served.post("/v1/translate", run="one", source="Der Bahnhof schläft.").json
     assert found["never_seen"] == ["Bahnhof"]
     mean = found["log_probability"] / (len(found["pieces"]) + 1)
-    assert found["doubtful"] == (mean < -1.0)
+    assert found["doubtful"] == (mean < DOUBTFUL)
     nonsense = served.post("/v1/translate", run="one", source="xq zzk brumpf qqq jjj vv").json
     assert nonsense["doubtful"]
     assert not served.post("/v1/translate", run="one", source="xq zzk brumpf", prefix=["▁The"]).json["doubtful"]
