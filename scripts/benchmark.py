@@ -28,6 +28,7 @@ class Part(StrEnum):
     SCALING = "scaling"
     START = "start"
     FAST_PATHS = "fast-paths"
+    PAGE = "page"
 
 
 def main(
@@ -36,17 +37,18 @@ def main(
         Path | None, typer.Option(metavar="PYTHON", help="Training: an interpreter that has JoeyNMT.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Translation, memory, start: the run to translate with.")
+        Path | None, typer.Option(metavar="RUN", help="Translation, memory, start, page: the run to translate with.")
     ] = None,
     data: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Translation: other data of which to translate the test split.")
     ] = None,
-    sentences: Annotated[int, typer.Option(min=2, help="Translation: how many sentences.")] = 500,
+    sentences: Annotated[int, typer.Option(min=2, help="Translation: how many sentences; page: 50 at most.")] = 500,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Scaling: where a picture of it goes.")] = None,
 ) -> None:
     """Measure speed and memory, and print tables in Markdown."""
     from benchmarks.fast_paths import fast_paths_table
     from benchmarks.memory import memory_table
+    from benchmarks.page import page_table
     from benchmarks.reference import Sizes
     from benchmarks.scaling import scaling_table
     from benchmarks.start import start_table
@@ -67,6 +69,7 @@ def main(
                 Part.SCALING: lambda: scaling_table(folder, svg=svg),
                 Part.START: lambda: start_table(task()),
                 Part.FAST_PATHS: lambda: fast_paths_table(sizes),
+                Part.PAGE: lambda: page_table(task().run, count=min(sentences, 50)),
             }
             for part in parts or list(Part):
                 print(f"## {part}\n\n{tables[part]()}\n", flush=True)

@@ -41,7 +41,7 @@ DEEDS = {
 def main(
     parent: Annotated[Path, typer.Option(help="The run to begin with.")] = Path("runs/builtin"),
     epochs: Annotated[int, typer.Option(help="Passes over the 300 pairs.")] = 20,
-    rate: Annotated[float, typer.Option(help="The learning rate at the peak.")] = 1e-3,
+    rate: Annotated[float, typer.Option(help="The learning rate at the peak.")] = 2e-3,
     old: Annotated[float, typer.Option(help="Old pairs for each own one, in the mixture.")] = 5.0,
 ) -> None:
     """Print the table."""
@@ -97,7 +97,7 @@ def corpus_of(run: Path) -> str:
 
 def fine_tune(parent: Path, data: Path, run: Path, *, epochs: int, rate: float, changes: Sequence[str]) -> None:
     """Train the parent further in a directory of its own."""
-    changes = ("schedule.warmup=20", "training.validate_every=20", *changes)
+    changes = ("model.dropout=0.3", *changes)
     tmt(
         "train", "--from", str(parent), "--data", str(data), "--run-dir", str(run),
         "--epochs", str(epochs), "--learning-rate", str(rate),

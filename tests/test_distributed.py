@@ -68,6 +68,7 @@ def test_a_number_that_can_be_none_of_torchrun_is_named(
     assert problem().startswith(f"{variable}: {value[:40]!r} is no number from {wanted}; ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "no.such.host.invalid", ""])
 def test_others_that_do_not_come_are_not_waited_for_long(host: str, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("MASTER_ADDR", host)
@@ -76,6 +77,7 @@ def test_others_that_do_not_come_are_not_waited_for_long(host: str, environment:
         assert os.environ.get(f"{library}_SOCKET_IFNAME", "").startswith("lo") == (host in ("127.0.0.1", "localhost"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rank", "reason"), [("0", "Address already in use"), ("1", "no answer")])
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", socket.gethostname()])
 def test_another_program_at_the_port_is_one_line(

@@ -16,6 +16,7 @@ from transformer_mt.models.build import build_model
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.align import LinkCounts, link_counts
 
@@ -40,13 +41,8 @@ def translator() -> Translator:
         max_length=31,
         attention=AttentionConfig(heads=2),
     )
-    return Translator(
-        build_model(config, vocabulary_size=tokenizer.size),
-        tokenizer,
-        search=SearchConfig(),
-        device=torch.device("cpu"),
-        precision=torch.float32,
-    )
+    engine = TorchEngine(build_model(config, vocabulary_size=tokenizer.size), device=torch.device("cpu"))
+    return Translator(engine, tokenizer, search=SearchConfig())
 
 
 def test_a_perfect_translation_scores_one_hundred() -> None:
@@ -171,7 +167,7 @@ def test_links_are_scored_with_the_heads_that_are_given(translator: Translator) 
 
 
 def test_precision_and_recall_are_not_exchanged(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.evaluation.link_counts", lambda *_: LinkCounts(right=1, predicted=2, gold=4))
+    monkeypatch.setattr("transformer_mt.views.align.link_counts", lambda *_: LinkCounts(right=1, predicted=2, gold=4))
     scores = evaluate(translator, PAIRS, SEARCH)
     assert (scores.aer_precision, scores.aer_recall) == (0.5, 0.25)
 

@@ -4,11 +4,13 @@ import inspect
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args
 from unittest.mock import Mock
 
+import pandas
 import pytest
 import torch
 from beartype.door import is_bearable
@@ -59,6 +61,15 @@ def test_an_argument_of_a_wrong_type_is_named_at_the_door(name: str) -> None:
             assert str(caught.value).startswith(f"{FUNCTIONS[name].__qualname__}: {argument}")
 
 
+@pytest.mark.parametrize("table", [{"a": "b"}, pandas.DataFrame({"de": ["a"]})])
+def test_the_keys_of_a_table_are_not_taken_for_its_texts(table: Any) -> None:
+    with pytest.raises(TypeError, match=r"^load_config: overrides is of type (dict|DataFrame), not "):
+        transformer_mt.load_config(None, table)
+    translator = Mock(spec=transformer_mt.Translator)
+    with pytest.raises(TypeError, match=r"^Translator.translate_stream: sentences is of type (dict|DataFrame), not "):
+        transformer_mt.Translator.translate_stream(translator, table)
+
+
 def test_another_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Transformers'"):
         _ = transformer_mt.Transformers
@@ -79,3 +90,7 @@ def test_the_program_of_the_readme_runs_as_it_stands(tmp_path: Path, monkeypatch
     weights = names["weights"]
     assert isinstance(weights, torch.Tensor)
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert transformer_mt.__version__ == version("transformer_mt")

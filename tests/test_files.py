@@ -315,3 +315,12 @@ def test_a_name_of_an_open_file_is_appended_to(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", program], stdout=log, check=True)
     assert (tmp_path / "log").read_text() == "old\nnew"
     assert list(tmp_path.iterdir()) == [tmp_path / "log"]
+
+
+def test_of_a_long_file_the_head_alone_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"0123456789")
+    assert read_regular(path, limit=4, head=True) == b"0123"
+    assert read_regular(path, limit=40, head=True) == b"0123456789"
+    with pytest.raises(MachineError, match="10 bytes, where at most 4 are expected"):
+        read_regular(path, limit=4)

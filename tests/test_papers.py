@@ -8,7 +8,7 @@ from typer.main import get_command
 
 from transformer_mt.cli.app import app
 from transformer_mt.config.sections import Config, TrainingConfig
-from transformer_mt.config.toml import load_config
+from transformer_mt.config.toml import load_config, named_configs
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "transformer_mt"
@@ -87,6 +87,13 @@ def test_every_configuration_key_exists(paper: Path) -> None:
 def test_every_command_and_option_exists(paper: Path) -> None:
     for command, options in commands_in(text_of(paper)):
         assert options <= OPTIONS[command], f"tmt {command}"
+
+
+def test_every_configuration_that_training_is_shown_with_comes_with_the_package() -> None:
+    pages = [*PAPERS, *(ROOT / "configs").rglob("*.*"), PACKAGE / "cli/train.py", PACKAGE / "cli/config.py"]
+    shown = [name for page in pages for name in re.findall(r"^[# ]*tmt train (\w[\w/-]*)(?!\S)", text_of(page), re.M)]
+    assert len(shown) > 10
+    assert not {*shown} - {*named_configs()}
 
 
 def test_every_option_of_the_readme_belongs_to_some_command() -> None:

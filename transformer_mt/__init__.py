@@ -50,6 +50,10 @@ def __getattr__(name: str) -> object:
     """Import what is asked for; torch takes a second."""
     from importlib import import_module
 
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)

@@ -1,13 +1,12 @@
 """The processor that a model runs on, and the number format of its matrix products."""
 
-import re
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.memory import free_memory, require
 from transformer_mt.registry import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
@@ -48,20 +47,12 @@ def _exists(name: str) -> bool:
 
 def require_memory(needed: int, device: torch.device, *, what: str, remedy: str) -> None:
     """Raise `InputError` where `needed` bytes, a lower bound, are more than the device has free."""
-    free = _free_memory(device)
-    if free is not None and needed > free:
-        raise InputError(f"{what}: needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free; {remedy}")
+    require(needed, free_memory_of(device), what=what, remedy=remedy)
 
 
-def _free_memory(device: torch.device) -> int | None:
+def free_memory_of(device: torch.device) -> int | None:
     """Free bytes; None where the system does not say."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    try:
-        available = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
-    except OSError:
-        return None
-    return 1024 * int(available[1]) if available else None
+    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else free_memory()
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

@@ -6,13 +6,15 @@ A message reads `<file, line or option>: what is wrong; what to do`. All else is
 import errno
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import formatannotation, signature
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+NOT_FINITE = "the model: its numbers are not finite; restore its weights or train anew"
 
 # torch has no common class for what CPU and CUDA raise.
 _NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|bad_alloc")
@@ -79,8 +81,12 @@ def _require(value: Any, hint: Any, place: str) -> None:
     hints = get_args(hint) if get_origin(hint) is UnionType else (hint,)
     kinds = {get_origin(each) or each: get_args(each) for each in hints}
     kind = next((k for k in kinds if isinstance(value, k) and (k is str or not isinstance(value, str))), None)
+    if kind is Iterable and (isinstance(value, Mapping) or hasattr(value, "columns")):
+        kind = None  # of a mapping or a data frame one would get the keys
     if kind is None or (kind is tuple and len(value) != len(kinds[kind])):
         raise TypeError(f"{place} is of type {type(value).__name__}, not {formatannotation(hint)}")
+    for key in value if kind is Mapping else ():
+        _require(key, kinds[kind][0], f"{place}: its key {key!r}")
     items = value.items() if kind is Mapping else enumerate(value) if isinstance(value, list | tuple) else ()
     for key, item in items:
         _require(item, kinds[kind][key if kind is tuple else -1], f"{place}[{key!r}]")

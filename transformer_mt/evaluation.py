@@ -1,19 +1,23 @@
 """The quality of translations: BLEU, chrF, exact matches, the alignment error rate of attention, and speed."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import Pairs, words
+from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError, checked
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.align import guess_heads, link_counts
 
 # Lengths, in words and punctuation marks, that are scored together: 1 to 5, 6 to 10, …
 BAND = 5
+# How often at least training showed the rarest word of the sentences that are scored together.
+RARITIES = (0, 1, 10, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,41 @@ class LengthScores:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RarityScores:
+    """The scores of the sentences whose rarest source word stands `fewest` to `most` times in training; None: any."""
+
+    fewest: int
+    most: int | None
+    sentences: int
+    bleu: float
+    chrf: float
+    exact: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A score's 95 % interval over resampled test sets, `mean` ± `half_width`.
+
+    `p_value` says how probable so large a difference from the first system is by chance; None for that system.
+    """
+
+    mean: float
+    half_width: float
+    p_value: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poor:
+    """A translation far from its reference: its place in the set, from 1, and its chrF, 0 to 100."""
+
+    number: int
+    chrf: float
+    source: str
+    translation: str
+    reference: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scores:
     """The scores of a system on a set of sentence pairs; None where nothing was measured.
 
@@ -38,7 +77,7 @@ class Scores:
 
     `aer`, `aer_precision` and `aer_recall` compare attention with the known links of words, from 0 to 1; `aer_heads`
     were averaged and `aer_chosen_by` is that of `AlignmentHeads`. `seconds` is the time for translating, without
-    scoring. `by_length` has the shortest sources first.
+    scoring. `by_length` has the shortest sources first, `by_rarity` those with words that training never showed.
     """
 
     sentences: int
@@ -56,6 +95,7 @@ class Scores:
     seconds: float | None = None
     sentences_per_second: float | None = None
     by_length: tuple[LengthScores, ...] | None = None
+    by_rarity: tuple[RarityScores, ...] | None = None
 
 
 @checked
@@ -70,8 +110,22 @@ def evaluate(
     """Translate the sources of `pairs`, by default as the translator's run is configured, and compare.
 
     A translation is compared with every translation that its pair has. The known links of words are compared with those
-    of the heads of `alignment`, by default all. Raises `InputError` when there are no pairs.
+    of the heads of `alignment`, by default all, unless the engine shows none. Raises `InputError` when there are
+    no pairs.
     """
+    return measure(translator, pairs, search, alignment=alignment, by_length=by_length)[0]
+
+
+def measure(
+    translator: Translator,
+    pairs: Pairs,
+    search: SearchConfig | None = None,
+    *,
+    alignment: AlignmentHeads | None = None,
+    by_length: bool = False,
+    known: SeenWords | None = None,
+) -> tuple[Scores, list[str]]:
+    """The scores as of `evaluate`, and the translations; with the words that training knows, scores by rarity too."""
     if not pairs:
         raise InputError("evaluation: there are no sentence pairs; give at least one")
     start = time.perf_counter()
@@ -83,7 +137,12 @@ def evaluate(
         seconds=seconds,
         sentences_per_second=len(pairs) / seconds,
         by_length=tuple(score_lengths(texts, pairs)) if by_length else None,
+        by_rarity=tuple(score_rarities(texts, pairs, known)) if known else None,
     )
+    if translator.engine.model is None:  # without attention to link words by
+        return scores, texts
+    from transformer_mt.views.align import guess_heads, link_counts  # which import torch
+
     if alignment := alignment or guess_heads(translator.model):
         counts = link_counts(translator.model, translator.tokenizer, pairs, alignment)
         if counts.gold:
@@ -95,7 +154,7 @@ def evaluate(
                 aer_heads=tuple(map(str, alignment.heads)),
                 aer_chosen_by=alignment.chosen_by,
             )
-    return scores
+    return scores, texts
 
 
 def score_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
@@ -106,8 +165,7 @@ def score_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     assert len(hypotheses) == len(references) > 0
     assert all(references)
     exact = sum(ours.strip() in map(str.strip, theirs) for ours, theirs in zip(hypotheses, references, strict=True))
-    # The first of all, the second of all, …; sacrebleu passes over None, and its signature says that numbers vary.
-    streams: list[Sequence[str]] = list(zip_longest(*references))
+    streams = _streams(references)
     metrics = {"bleu": BLEU(), "bleu_lowercase": BLEU(lowercase=True), "chrf": CHRF()}
     scores = {name: metric.corpus_score(hypotheses, streams).score for name, metric in metrics.items()}
     return Scores(
@@ -119,12 +177,63 @@ def score_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     )
 
 
+def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
+    """The first of all, the second of all, …; sacrebleu passes over None, and its signature says that numbers vary."""
+    return list(zip_longest(*references))
+
+
+def compare_texts(systems: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> list[dict[str, Interval]]:
+    """For each system the intervals of BLEU and chrF, and whether it differs from the first.
+
+    Paired bootstrap resampling (Koehn 2004), that of sacrebleu's `--paired-bs`: 1,000 draws, seed 12345.
+    """
+    from sacrebleu.metrics.bleu import BLEU  # slow to import
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.significance import PairedTest
+
+    named = [(str(number), texts) for number, texts in enumerate(systems)]
+    _, found = PairedTest(named, {"bleu": BLEU(), "chrf": CHRF()}, _streams(references), test_type="bs")()
+    results = {"bleu": found["BLEU"], "chrf": found["chrF2"]}
+    return [{name: _interval(of[number]) for name, of in results.items()} for number in range(len(systems))]
+
+
+def _interval(found: Any) -> Interval:
+    return Interval(mean=float(found.mean), half_width=float(found.ci), p_value=found.p_value)
+
+
+def find_poorest(hypotheses: Sequence[str], pairs: Pairs, *, count: int) -> list[Poor]:
+    """The `count` translations with the lowest chrF beside all that is known to be right, the worst first."""
+    from sacrebleu.metrics.chrf import CHRF  # slow to import
+
+    metric = CHRF()
+    scores = [
+        (metric.sentence_score(text, list(pair.translations)).score, number)
+        for number, (text, pair) in enumerate(zip(hypotheses, pairs, strict=True))
+    ]
+    return [
+        Poor(number=n + 1, chrf=chrf, source=pairs[n].source, translation=hypotheses[n], reference=pairs[n].target)
+        for chrf, n in sorted(scores)[:count]
+    ]
+
+
 def score_lengths(hypotheses: Sequence[str], pairs: Pairs) -> Iterator[LengthScores]:
     """The scores of the hypotheses by the length of their source, in bands of `BAND`, the shortest first."""
-    bands: dict[int, list[int]] = {}
-    for row, pair in enumerate(pairs):
-        bands.setdefault((len(words(pair.source)) - 1) // BAND, []).append(row)
-    for band, rows in sorted(bands.items()):
-        scores = score_texts([hypotheses[row] for row in rows], [pairs[row].translations for row in rows])
-        same = {name: getattr(scores, name) for name in ("sentences", "bleu", "chrf", "exact")}
+    lengths = [(len(words(pair.source)) - 1) // BAND for pair in pairs]
+    for band, same in _banded(hypotheses, pairs, lengths):
         yield LengthScores(shortest=band * BAND + 1, longest=(band + 1) * BAND, **same)
+
+
+def score_rarities(hypotheses: Sequence[str], pairs: Pairs, known: SeenWords) -> Iterator[RarityScores]:
+    """The scores of the hypotheses by how often training showed the rarest word of their source, the rarest first."""
+    rarest = [min(known.counts(pair.source).values(), default=RARITIES[-1]) for pair in pairs]
+    for band, same in _banded(hypotheses, pairs, [bisect_right(RARITIES, count) - 1 for count in rarest]):
+        most = RARITIES[band + 1] - 1 if band + 1 < len(RARITIES) else None
+        yield RarityScores(fewest=RARITIES[band], most=most, **same)
+
+
+def _banded(hypotheses: Sequence[str], pairs: Pairs, bands: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The scores of the sentences of each band, the lowest first."""
+    for band in sorted(set(bands)):
+        rows = [row for row, own in enumerate(bands) if own == band]
+        scores = score_texts([hypotheses[row] for row in rows], [pairs[row].translations for row in rows])
+        yield band, {name: getattr(scores, name) for name in ("sentences", "bleu", "chrf", "exact")}

@@ -12,8 +12,9 @@ import secrets
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedIOBase
 from itertools import count
@@ -31,17 +32,22 @@ LONGEST_LINE, LONGEST_SKIPPED = 1_000_000, 100_000_000
 unfinished: set[Path] = set()
 
 _TEMPORARY = re.compile(r"\A\.(.+)\.[0-9a-f]{16}\.new\Z")
+_DEVICES = (Path("/dev"), Path("/dev/fd"))  # the second is on macOS no link into /proc
 _REMEDY = "restore it, or train anew"
 
 
-def read_regular(path: Path, *, limit: int) -> bytes:
-    """The content of a regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
+def read_regular(path: Path, *, limit: int, head: bool = False) -> bytes:
+    """The content of a regular file of at most `limit` bytes. Raises `MachineError` for anything else.
+
+    With `head`, the file may be longer, and only that much of it is read.
+    """
     with _read_errors(path):
-        _require_regular(path, os.lstat(path), limit)
+        most = sys.maxsize if head else limit
+        _require_regular(path, os.lstat(path), most)
         with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
             status = os.fstat(file.fileno())
-            _require_regular(path, status, limit)  # the file may have been exchanged
-            return file.read(status.st_size)  # `limit` bytes would be allocated in advance
+            _require_regular(path, status, most)  # the file may have been exchanged
+            return file.read(min(status.st_size, limit))  # `limit` bytes would be allocated in advance
 
 
 def require_own(path: Path, status: os.stat_result) -> None:
@@ -133,7 +139,7 @@ def replacing(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
             with file:
                 yield file
                 flush(file)
-            temporary.replace(path)
+            rename(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
             unfinished.discard(temporary)
@@ -149,10 +155,11 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: {path.parent} is not a directory; make it, or write elsewhere")
     with write_errors(path):
         exists, folder, mode = path.exists(), path.parent.resolve(), 0o666
-        if (exists and not path.is_file()) or folder == Path("/dev") or folder.is_relative_to("/proc"):
+        if (exists and not path.is_file()) or folder in _DEVICES or folder.is_relative_to("/proc"):
             # Opening a FIFO waits for its reader unless told not to.
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)), "ab") as file:
-                os.set_blocking(file.fileno(), True)
+                if sys.platform != "win32":
+                    os.set_blocking(file.fileno(), True)
                 yield file
             return
         if exists:
@@ -186,6 +193,16 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def rename(path: Path, to: Path) -> None:
+    """Give a file or a directory another name. Windows refuses it as long as another process has it open: try again."""
+    for pause in (0.1, 0.4, 1.5) if sys.platform == "win32" else ():
+        with suppress(PermissionError):
+            path.replace(to)
+            return
+        time.sleep(pause)
+    path.replace(to)
 
 
 def temporary_name(path: Path) -> Path:

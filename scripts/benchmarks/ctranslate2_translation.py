@@ -1,4 +1,4 @@
-"""Takes part in a contest: translation by CTranslate2 of a model that `to_ctranslate2` wrote.
+"""Takes part in a contest: translation by CTranslate2 of a converted model.
 
 Arguments: the model, its tokenizer.model, a file with a sentence a line, the number format, the device, the threads. A
 turn gets the beam, the sentences translated at a time, which sentences, and the shortest and the longest translation in

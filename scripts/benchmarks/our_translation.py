@@ -1,7 +1,8 @@
 """Takes part in a contest: our own translation.
 
-Arguments: a run directory, a file with a sentence a line, the device. A turn gets the beam, the sentences translated at
-a time, which sentences, from 0 in steps, and the longest translation in tokens.
+Arguments: a run directory, a file with a sentence a line, the device, the engine, and the number format that it
+quantizes to, if any. A turn gets the beam, the sentences translated at a time, which sentences, from 0 in steps, and
+the longest translation in tokens.
 """
 
 import sys
@@ -17,8 +18,10 @@ from transformer_mt.translation.translator import Translator
 
 def main() -> None:
     """Serve translations."""
-    translator = Translator.load(sys.argv[1], device=sys.argv[3])
-    sentences = Path(sys.argv[2]).read_text("utf-8").splitlines()
+    run, path, device, engine, *quantization = sys.argv[1:]
+    quantized = quantization[0] if quantization else None
+    translator = Translator.load(run, device=device, engine=engine, quantization=quantized)
+    sentences = Path(path).read_text("utf-8").splitlines()
 
     def turn(*, beam: int, batch: int, every: int, longest: int) -> dict[str, Any]:
         chosen = sentences[::every]

@@ -1,5 +1,6 @@
-"""The time of `tmt translate` from cold, against importing torch, which it cannot do without."""
+"""The time of `tmt translate` from cold, against importing torch, which it cannot do without but for CTranslate2."""
 
+import importlib.util
 import subprocess
 import sys
 import time
@@ -24,6 +25,8 @@ def start_table(task: Task, *, rounds: int = 9) -> str:
         "tmt --help": ["-m", "transformer_mt", "--help"],
         'tmt translate "…"': translate,
     }
+    if importlib.util.find_spec("ctranslate2"):
+        commands['tmt translate --engine ctranslate2 "…"'] = [*translate, "--engine", "ctranslate2"]
     found = in_turn([partial(seconds, command) for command in commands.values()], rounds=rounds, pause=0.1)
     times = dict(zip(commands, found, strict=True))
     rows = []

@@ -1,4 +1,4 @@
-"""The speed of translation: ours against CTranslate2 on the same weights."""
+"""The speed of translation: our search, CTranslate2 as an engine of ours, and by hand, on the same weights."""
 
 import importlib.util
 import sys
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from to_ctranslate2 import write
 
 from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio
 from benchmarks.fresh_run import write_fresh_run
 from benchmarks.reference import Sizes, describe, generated_text
 from transformer_mt.config.sections import SearchConfig
+from transformer_mt.conversion.ctranslate2 import model_files
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.device import choose_device
 from transformer_mt.errors import InputError
@@ -26,6 +26,7 @@ FORCED = 20
 # How many of the sentences are translated one at a time.
 ALONE = 25
 CTRANSLATE2 = ("float32", "int8")
+ENGINE = "engine, {}"
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def translation_table(task: Task, folder: Path, *, rounds: int = 5) -> str:
     formats = [name for name in CTRANSLATE2 if name in found[SETTINGS[0].name]]
     head = ["translation, sentences/s", "ours"]
     for name in formats:
-        head += [f"CTranslate2, {name}", f"ours / {name}", f"same as {name}"]
+        head += [f"CTranslate2, {name}", f"ours / {name}", f"same as {name}", ENGINE.format(name), "engine / by hand"]
     rows = [row(setting, results, formats) for setting, results in found.items()]
     text = f"{describe()}; ours in float32; {task.description}; median (quartiles) of {rounds} rounds"
     return "\n\n".join((text, markdown(head, rows)))
@@ -80,7 +81,9 @@ def row(setting: str, results: Mapping[str, Sequence[Mapping[str, Any]]], format
         texts = list(zip(ours[0]["texts"], results[name][0]["texts"], strict=True))
         same = f"{sum(own == other for own, other in texts)} of {len(texts)}"
         others = speeds(results[name])
+        engine = speeds(results[ENGINE.format(name)])
         cells += [Spread.of(others).shown(1), ratio(speeds(ours), others).shown(2), same]
+        cells += [Spread.of(engine).shown(1), ratio(engine, others).shown(2)]
     return cells
 
 
@@ -99,7 +102,7 @@ def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
         for setting in SETTINGS:
             arguments = {"beam": setting.beam, "batch": setting.batch, "every": every(setting, task)}
             for name, program in programs.items():
-                limits = {"longest": task.longest} | ({} if name == "ours" else {"shortest": task.shortest})
+                limits = {"longest": task.longest} | ({"shortest": task.shortest} if name in CTRANSLATE2 else {})
                 turns[setting.name, name] = partial(program.turn, **arguments, **limits)
         results = dict(zip(turns, in_turn(list(turns.values()), rounds=rounds), strict=True))
     settings = dict.fromkeys(setting for setting, _ in results)
@@ -113,11 +116,14 @@ def every(setting: Setting, task: Task) -> int:
 
 def ours(task: Task) -> Contestant:
     """Our program."""
-    return Contestant("ours", "our_translation", task.run.path, task.path, choose_device("auto").type)
+    return Contestant("ours", "our_translation", task.run.path, task.path, choose_device("auto").type, "torch")
 
 
 def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) -> dict[str, Callable[[], Contestant]]:
-    """Starters of CTranslate2 with the run's weights, by number format; none, and a note, where it is not installed."""
+    """Starters of CTranslate2 with the run's weights, by number format, by hand and as an engine of ours.
+
+    None, and a note, where it is not installed.
+    """
     if importlib.util.find_spec("ctranslate2") is None:
         note = "ctranslate2 is not installed, and its numbers are left out; pip install ctranslate2"
         print(f"benchmark: {note}", file=sys.stderr)
@@ -125,11 +131,19 @@ def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) 
     found = task.run.load()
     model = folder / "ctranslate2"
     if not model.exists():
-        write(found.model, found.config.model, found.tokenizer.pieces(range(found.tokenizer.size)), model)
+        tokens = found.tokenizer.pieces(range(found.tokenizer.size))
+        model.mkdir()
+        for name, content in model_files(found.model, found.config.model, tokens, quantization=None).items():
+            (model / name).write_bytes(content)
     device = "cuda" if choose_device("auto").type == "cuda" else "cpu"
     program = ("ctranslate2_translation", model, task.run.path / TOKENIZER, task.path)
     machine = (device, torch.get_num_threads())
-    return {name: partial(Contestant, f"CTranslate2, {name}", *program, name, *machine) for name in formats}
+    own = ("our_translation", task.run.path, task.path, device, "ctranslate2")
+    starters = {name: partial(Contestant, f"CTranslate2, {name}", *program, name, *machine) for name in formats}
+    for name in formats:
+        quantization = () if name == "float32" else (name,)
+        starters[ENGINE.format(name)] = partial(Contestant, ENGINE.format(name), *own, *quantization)
+    return starters
 
 
 def translation_task(folder: Path, *, model: Path | None, data: str | None, count: int) -> Task:

@@ -261,7 +261,10 @@ def test_a_cached_decoder_counts_positions_on(position: str, cut: int) -> None:
 # Messages
 
 WRONG = {
-    ("sinusoid", "dot"): "there is no 'sinusoid'; did you mean sinusoidal?",
+    (
+        "sinusoid",
+        "dot",
+    ): "there is no 'sinusoid'; did you mean sinusoidal? (or import the module that registers it first)",
     ("sinusoidal(5)", "dot"): "'sinusoidal(5)': sinusoidal is written sinusoidal; correct it",
     ("none(1)", "dot"): "'none(1)': none is written none; correct it",
     ("relative", "dot"): "'relative': relative is written relative(max_distance); correct it",

@@ -283,6 +283,7 @@ def test_without_matplotlib_it_says_what_to_install(trained: str, tmt: Tmt, monk
     assert not Path("a.png").exists()
 
 
+@pytest.mark.slow
 def test_history_shows_the_same_target_by_the_weights_of_every_checkpoint(trained: str, tmt: Tmt) -> None:
     steps = sorted(int(path.name.removeprefix("step-")) for path in Path(trained, "checkpoints").glob("step-*"))
     pair = ("--model", trained, SOURCE, "--target", TARGET)
@@ -419,6 +420,15 @@ def test_the_help_names_every_method(tmt: Tmt) -> None:
         (["--figure", "a.svg", "--npz", "./a.svg"], "--npz a.svg: --figure goes there too; give another name"),
         (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
         (["--layer", "2"], "--layer: there is no '2'; choose one of all, 1"),
+        (["--html", "a.html", "--model", "another"], "--html: a page is of one run; give one --model"),
+        (["--html", "a.html", "--history"], "--html: a page is of one step; leave --history out"),
+        (
+            ["--html", "./a.svg", "--figure", "a.svg"],
+            "--html a.svg: another option writes there too; give another name",
+        ),
+        (["--html", "a.npz", "--npz", "a.npz"], "--html a.npz: another option writes there too; give another name"),
+        (["--html", "."], ".: is a directory; give the name of a file"),
+        (["--html", "missing/a.html"], "missing/a.html: missing is not a directory; make it, or write elsewhere"),
     ],
 )
 def test_what_cannot_be_shown_is_one_line(options: list[str], message: str, trained: str, tmt: Tmt) -> None:
@@ -437,3 +447,25 @@ def test_a_method_that_is_asked_for_is_compared_with_erasure(trained: str, tmt: 
     for other in ([], ["--method", "erasure"]):
         assert "agreement" not in tmt("attend", *pair, *other).out
         assert "agreement" not in json.loads(tmt("attend", *pair, *other, "--json").out)
+
+
+def test_a_page_is_written_beside_what_is_printed(trained: str, tmt: Tmt, workplace: Path) -> None:
+    pair = ("--model", trained, SOURCE, "--target", TARGET)
+    plain, numbers = tmt("attend", *pair), tmt("attend", *pair, "--json")
+    (workplace / "a.html").write_text("before")
+    assert tmt("attend", *pair, "--html", "a.html") == plain
+    assert tmt("attend", *pair, "--html", "b.html", "--json") == numbers
+    assert {path.name for path in workplace.iterdir()} == {"a.html", "b.html"}
+    assert (workplace / "a.html").read_bytes() == (workplace / "b.html").read_bytes()
+    (saved,) = re.findall(r'id="saved">(.*)</script>', (workplace / "a.html").read_text("utf-8"))
+    attended = [one["asked"] for one in json.loads(saved) if one["route"] == "attend"]
+    assert [(one["method"], one["words"]) for one in attended] == [*product(METHODS, (False, True))]
+
+
+def test_without_attention_there_is_a_page_of_what_there_is(without_attention: str, tmt: Tmt, workplace: Path) -> None:
+    pair = ("--model", without_attention, SOURCE, "--target", TARGET)
+    assert tmt("attend", *pair, "--method", "erasure", "--html", "a.html").code == 0
+    (saved,) = re.findall(r'id="saved">(.*)</script>', (workplace / "a.html").read_text("utf-8"))
+    errors = {one["route"]: one["answer"]["error"] for one in json.loads(saved) if "error" in one["answer"]}
+    assert set(errors) == {"explain"}
+    assert errors["explain"].endswith("this model has no attention to show; give one that has with run")

@@ -16,7 +16,9 @@ from transformer_mt.cli.terminal import note
 from transformer_mt.runs.directory import saved_steps
 
 TINY = " ".join(settings())
-TRAIN = f"train --data data --run-dir new {TINY}"
+TRAIN_IN = f"train --data data {TINY} --run-dir"
+TRAIN_ON = f"train --run-dir new {TINY} --data"
+TRAIN = f"{TRAIN_IN} new"
 TRANSLATE = "translate --model run"
 ATTEND = "attend --model run"
 
@@ -68,13 +70,13 @@ MISTAKES = [
     (f"{TRAIN} --steps 0", "--steps"),
     (f"{TRAIN} --learning-rate 0.01 --set schedule.factor=0.5", "schedule.learning_rate"),
     (f"{TRAIN} --epochs 3 --set schedule.name=cosine", "schedule.name"),
-    (f"{TRAIN} --data ./nowhere", "./nowhere"),
-    (f"{TRAIN} --data ''", "--data"),
+    (f"{TRAIN_ON} ./nowhere", "./nowhere"),
+    (f"{TRAIN_ON} ''", "--data"),
     ("data --data ' '", "--data"),
     ("evaluate --model run --data ''", "--data"),
-    (f"{TRAIN} --data bultin", "bultin"),
-    (f"{TRAIN} --run-dir data/train.de-en.tsv", "data/train.de-en.tsv"),
-    (f"{TRAIN} --run-dir run --set model.width=18", "run"),
+    (f"{TRAIN_ON} bultin", "bultin"),
+    (f"{TRAIN_IN} data/train.de-en.tsv", "data/train.de-en.tsv"),
+    (f"{TRAIN_IN} run --set model.width=18", "run"),
     ("evaluate --model run --data data --split tset", "--split"),
     ("runs nowhere", "nowhere"),
     ("translate --model nowhere Ja", "nowhere"),
@@ -101,8 +103,8 @@ WRONG_FILES = [
     ("train my.toml", "my.toml", text("my.toml", "width: 3\n")),
     ("train my.toml", "my.toml", raw("my.toml", b"# B\xfcsche\n")),
     (TRAIN, "HERE/data", Path("data/train.de-en.tsv").unlink),
-    (f"{TRAIN} --data empty", "HERE/empty", Path("empty").mkdir),
-    (f"{TRAIN} --run-dir photos --overwrite", "photos", photos),
+    (f"{TRAIN_ON} empty", "HERE/empty", Path("empty").mkdir),
+    (f"{TRAIN_IN} photos --overwrite", "photos", photos),
     (f"{TRANSLATE} Ja", "run/model.safetensors", Path("run/model.safetensors").unlink),
     (f"{TRANSLATE} Ja", "run/config.toml", text("run/config.toml", "[data\n")),
 ]

@@ -21,6 +21,12 @@ def test_what_is_printed_can_be_saved_and_used(tmt: Tmt, path: Path) -> None:
     assert load_config(Path("mine.toml")) == load_config(path)
 
 
+def test_a_configuration_is_printed_by_its_name(tmt: Tmt) -> None:
+    for name in ("multi30k", "laboratory/rotary"):
+        Path("mine.toml").write_text(tmt("config", name).out, "utf-8")
+        assert load_config("mine.toml") == load_config(name) != Config()
+
+
 def test_without_a_file_the_defaults_are_printed_with_what_was_set(tmt: Tmt) -> None:
     Path("mine.toml").write_text(tmt("config", "--set", "model.width=64", "--data", "mine/corpus").out, "utf-8")
     expected = load_config(None, ["model.width=64", "data.corpus=mine/corpus"])
@@ -104,6 +110,6 @@ def test_the_choices_of_a_model_are_those_that_it_is_built_from(key: str) -> Non
         build_model(load_config(None, [f"{key}=nonsense"]).model, vocabulary_size=13)
     message = str(caught.value)
     assert message.startswith(f"{key}: there is no 'nonsense'; ")
-    offered = message.partition("choose one of ")[2].split(", ")
+    offered = message.partition("choose one of ")[2].partition(" (or import")[0].split(", ")
     if offered != [""]:
         assert set(offered) <= {spelling.partition("(")[0] for spelling in choices(key)}

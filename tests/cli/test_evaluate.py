@@ -1,14 +1,21 @@
 import dataclasses
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
-from transformer_mt.corpus.load import Corpus
+from transformer_mt.config.toml import dump_config, load_config
+from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.evaluation import Scores
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.translation.translator import Translator
 
 KEYS = {field.name for field in dataclasses.fields(Scores)}
 
@@ -17,8 +24,9 @@ def test_json_has_the_documented_keys(trained: str, data: str, tmt: Tmt) -> None
     outcome = tmt("evaluate", "--model", trained, "--data", data, "--json")
     assert outcome.code == 0
     scores = json.loads(outcome.out)
-    assert scores.keys() == KEYS
-    assert all(key in VIEWS_PAGE for key in KEYS)
+    assert scores.keys() == KEYS | {"corpus", "split", "run", "intervals"}
+    assert all(f"`{key}`" in VIEWS_PAGE for key in (*scores, *scores["intervals"]["bleu"]))
+    assert (scores["corpus"], scores["split"], scores["run"]) == (data, "test", trained)
     assert scores["sentences"] == len(PAIRS)
     assert all(0 <= scores[name] <= 100 for name in ("bleu", "bleu_lowercase", "chrf"))
     assert 0 <= scores["exact"] <= 1
@@ -43,7 +51,7 @@ def test_lines_say_the_scores_and_stderr_what_is_done(trained: str, data: str, t
     )
     names = [re.split(r"  +", line)[0] for line in outcome.lines]
     assert names == ["BLEU", "BLEU, lowercase", "chrF", "exact", "sentences"]
-    assert re.search(r"^BLEU +\d+\.\d\d +nrefs:1", outcome.out, re.MULTILINE)
+    assert re.search(r"^BLEU +\d+\.\d\d ±\d+\.\d\d +nrefs:1", outcome.out, re.MULTILINE)
     assert re.search(rf"^sentences +{len(PAIRS)} +\d+\.\d s, \d+\.\d a second$", outcome.out, re.MULTILINE)
 
 
@@ -116,3 +124,88 @@ def test_a_pair_of_files_is_what_is_evaluated(trained: str, tmt: Tmt) -> None:
     names = " and ".join(order.split(","))
     assert first == f"tmt: test: {names}, de → en"
     assert last == f"tmt: translating 4 sentences of {order}, split test, beam 1"
+
+
+def test_sets_are_scored_one_after_the_other(trained: str, data: str, tmt: Tmt) -> None:
+    options = ("evaluate", "--model", trained, "--data", data, "--beam", "1")
+    both = ("--split", "validation", "--split", "test")
+    several = tmt(*options, *both).out
+    assert several.startswith(f"{data}, split validation\nBLEU ")
+    assert f"\n\n{data}, split test\nBLEU " in several
+    found = [json.loads(line) for line in tmt(*options, *both, "--json").lines]
+    alone = json.loads(tmt(*options, "--json").out)
+    assert [one["split"] for one in found] == ["validation", "test"]
+    assert all(found[1][key] == alone[key] for key in ("bleu", "chrf", "exact", "intervals"))
+
+
+def test_further_runs_are_compared_as_sacrebleu_compares_them(trained: str, data: str, tmt: Tmt) -> None:
+    other = str(Path(trained) / "checkpoints/step-3")
+    found = json.loads(
+        tmt("evaluate", "--model", trained, "--against", other, "--data", data, "--beam", "1", "--json").out
+    )
+    pairs = load_corpus(load_config(None, [f"data.corpus={data}"]).data).splits["test"]
+    for number, run in enumerate((trained, other)):
+        translator = Translator.load(run)
+        search = translator.search.model_copy(update={"beam": 1})
+        ranked = translator.translate([pair.source for pair in pairs], search)
+        Path(f"{number}.txt").write_text("".join(f"{best.text}\n" for [best] in ranked), "utf-8")
+    Path("ref.txt").write_text("".join(f"{pair.target}\n" for pair in pairs), "utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "ref.txt", "-i", "0.txt", "1.txt", "-m", "bleu", "chrf"]
+    options = ["--paired-bs", "-f", "latex", "-w", "6"]
+    printed = subprocess.run([*command, *options], capture_output=True, text=True, check=True).stdout
+    rows = [row for row in printed.splitlines() if ".txt &" in row]
+    for ours, row in zip((found, *found["against"]), rows, strict=True):
+        for name, cell in zip(("bleu", "chrf"), row.split("&")[1:], strict=True):
+            interval = ours["intervals"][name]
+            expected = [float(number) for number in re.findall(r"\d+\.\d+", cell)]
+            values = [ours[name], interval["mean"], interval["half_width"], interval["p_value"]]
+            assert [value for value in values if value is not None] == pytest.approx(expected, abs=2e-6)
+
+
+def test_the_comparison_is_printed_below_the_scores(trained: str, data: str, tmt: Tmt) -> None:
+    lines = tmt("evaluate", "--model", trained, "--data", data, "--beam", "1", "--against", trained).lines
+    start = lines.index(f"{trained}, against {trained}")
+    assert re.fullmatch(r"BLEU +\d+\.\d\d ±\d+\.\d\d   \+0\.00, p = \d\.\d{3}", lines[start + 1])
+    assert lines[start + 2].startswith("chrF ")
+
+
+def test_a_run_of_another_direction_is_refused(trained: str, data: str, tmt: Tmt) -> None:
+    shutil.copytree(trained, "turned")
+    config = load_config(Path("turned/config.toml"), ["data.source_language=en", "data.target_language=de"])
+    Path("turned/config.toml").write_text(dump_config(config))
+    Run(Path("turned")).save_model(weights_of(Run(Path(trained)).load().model))
+    outcome = tmt("evaluate", "--model", trained, "--data", data, "--against", "turned")
+    message = "--against turned: translates en → de, not de → en; give another run"
+    assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
+
+
+def test_the_worst_translations_are_shown(trained: str, data: str, tmt: Tmt) -> None:
+    options = ("evaluate", "--model", trained, "--data", data, "--beam", "1", "--worst", "2")
+    worst = json.loads(tmt(*options, "--json").out)["worst"]
+    assert [poor["chrf"] for poor in worst] == sorted(poor["chrf"] for poor in worst)
+    assert all(f"`{key}`" in VIEWS_PAGE for key in worst[0])
+    lines = tmt(*options).lines
+    start = lines.index(f"{trained}, sentence {worst[0]['number']}, chrF {worst[0]['chrf']:.2f}")
+    expected = [f"  {name:12}{worst[0][name]}" for name in ("source", "translation", "reference")]
+    assert lines[start + 1 : start + 4] == expected
+    assert "worst" not in json.loads(tmt(*options[:-2], "--json").out)
+
+
+def test_sentences_are_scored_by_their_rarest_word(trained: str, tmt: Tmt) -> None:
+    known, rare = PAIRS[0][0], "Der Bahnhofsvorsteher schläft."
+    Path("own.de").write_text(f"{known}\n{rare}\n{rare}\n", "utf-8")
+    Path("own.en").write_text("x\nx\nx\n", "utf-8")
+    options = ("evaluate", "--model", trained, "--data", "own.de,own.en", "--beam", "1", "--by-rarity")
+    bands = json.loads(tmt(*options, "--json").out)["by_rarity"]
+    assert (bands[0]["fewest"], bands[0]["most"], bands[0]["sentences"]) == (0, 0, 2)
+    assert sum(band["sentences"] for band in bands) == 3
+    heading, first, *_ = tmt(*options).lines[-1 - len(bands) :]
+    assert heading == "rarest word seen      sentences    BLEU    chrF     exact"
+    assert first.startswith("never                         2 ")
+
+
+def test_links_are_those_of_one_set(trained: str, tmt: Tmt) -> None:
+    write_pairs()
+    sets = ("--data", "own.de,own.en", "--data", "own.de,own.en", "--links", "own.links")
+    outcome = tmt("evaluate", "--model", trained, *sets)
+    assert outcome.err == "tmt: error: --links: are those of one test set; give --data and --split once\n"

@@ -38,6 +38,21 @@ def test_the_same_command_continues_and_a_finished_run_stays(trained: str, own: 
     assert "tmt: continuing runs/own from step 2\n" in outcome.err
 
 
+def test_it_continues_when_the_parent_is_gone(trained: str, own: str, tmt: Tmt) -> None:
+    shutil.copytree(trained, "parent")
+    command = ("train", "--from", "parent", "--data", own, "--learning-rate", "1e-3")
+    assert tmt(*command, "--steps", "2").code == 0
+    shutil.rmtree("parent")
+    for again in (command, ("train", "--resume", "runs/own")):
+        shutil.copytree("runs/own", "before")
+        outcome = tmt(*again, "--steps", "4")
+        assert outcome.code == 0, outcome.err
+        assert "tmt: continuing runs/own from step 2\n" in outcome.err
+        shutil.rmtree("runs/own")
+        Path("before").rename("runs/own")
+    assert tmt(*command, "--run-dir", "other").err.startswith("tmt: error: parent: not a run directory")
+
+
 def test_old_pairs_are_mixed_in_by_weight(trained: str, own: str, data: str, tmt: Tmt) -> None:
     mixture = f"data.mixture.old={{corpus = {json.dumps(data)}, weight = 0.5}}"
     outcome = tmt("train", "--from", trained, "--data", own, "--set", mixture, "--steps", "2", "--run-dir", "mixed")

@@ -52,6 +52,7 @@ def test_faithful_shows_how_far_each_method_agrees_with_erasure(trained: str, da
     assert set(names) <= {row["method"] for row in found}
 
 
+@pytest.mark.slow
 def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: str, tmt: Tmt) -> None:
     outcome = tmt(
         "heads",
@@ -102,6 +103,7 @@ def test_a_training_can_begin_without_some_of_its_parents_heads(trained: str, da
     )
 
 
+@pytest.mark.slow
 def test_losses_before_and_after_are_those_of_both_runs(trained: str, data: str, tmt: Tmt) -> None:
     options = ("--prune", "2", "--importance", "exact", "--run-dir", "pruned", "--json")
     found = json.loads(tmt("heads", "--data", data, "--model", trained, *options).out)

@@ -1,8 +1,10 @@
+import os
 from pathlib import Path
 
 import pytest
 
-from transformer_mt.cli.lines import LONGEST_SENTENCE, open_output, read_lines, read_records
+from transformer_mt.cli.lines import LONGEST_SENTENCE, arriving_lines, open_output, read_lines, read_records
+from transformer_mt.errors import InputError
 
 
 def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,3 +40,30 @@ def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, workp
     (workplace / "in").write_text(f'{{"de": "ja", "x": {value}')
     (record,) = read_records(read_lines(Path("in")), any_length, as_json=True, language="de")
     assert str(record.problem).startswith("in:1: not valid JSON (")
+
+
+def test_of_a_file_every_line_is_there(workplace: Path) -> None:
+    (workplace / "in").write_text("eins\nzwei")
+    lines, is_waiting = arriving_lines(Path("in"))
+    assert (list(lines), is_waiting) == ([("in:1", "eins"), ("in:2", "zwei")], None)
+
+
+def test_of_a_pipe_a_line_is_there_once_it_is_whole(workplace: Path) -> None:
+    os.mkfifo("pipe")
+    lines, is_waiting = arriving_lines(Path("pipe"))
+    assert is_waiting is not None
+    with open("pipe", "wb", buffering=0) as writer:
+        writer.write(b"eins\nzw")
+        assert next(lines) == ("pipe:1", "eins")
+        assert not is_waiting()
+        writer.write(b"ei\n\xff\n")
+        assert next(lines) == ("pipe:2", "zwei")
+        place, problem = next(lines)
+    assert (place, str(problem)) == ("pipe:3", "pipe:3: not UTF-8 at byte 0; save it as UTF-8")
+    assert list(lines) == []
+
+
+def test_what_cannot_be_read_is_said_to_whoever_waits_for_a_line(workplace: Path) -> None:
+    lines, _ = arriving_lines(Path("missing"))
+    with pytest.raises(InputError, match=r"^missing: cannot be read \("):
+        next(lines)

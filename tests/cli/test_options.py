@@ -4,10 +4,21 @@ from typing import Any
 
 import pytest
 from support.command_line import Tmt
+from typer.main import get_command
 
+from transformer_mt.cli.app import app, is_repeatable
 from transformer_mt.cli.options import SearchOptions, with_options
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
+
+COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+# The options of each command that take one value.
+SINGLE = [
+    (name, parameter.opts[0])
+    for name, command in COMMANDS.items()
+    for parameter in command.params
+    if not is_repeatable(parameter) and parameter.opts[0] != "--help"
+]
 
 
 def test_what_is_given_changes_the_run_and_nothing_else_does() -> None:
@@ -85,3 +96,12 @@ def test_what_is_given_arrives_as_one_argument_zeros_included() -> None:
     assert list(inspect.signature(command).parameters) == ["device", "beam", "length_penalty", "top_k", "quiet"]
     command(device="cpu", beam=None, top_k=0, length_penalty=0.0, quiet=True)
     assert seen == {"device": "cpu", "search": SearchOptions(top_k=0, length_penalty=0.0), "quiet": True}
+
+
+@pytest.mark.parametrize(("command", "option"), SINGLE, ids=" ".join)
+def test_an_option_that_is_given_again_is_refused(command: str, option: str, tmt: Tmt) -> None:
+    parameter = next(one for one in COMMANDS[command].params if option in one.opts)
+    once = [option] if parameter.is_flag else [option, "1"]
+    outcome = tmt(command, *once, *once)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"tmt: error: {option}: is given more than once; give it once\n"

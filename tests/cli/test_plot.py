@@ -69,6 +69,11 @@ def test_schedules_of_several_files_stand_in_one_chart(tmt: Tmt) -> None:
     assert [curve["points"][-1][0] for curve in shorter["curves"]] == [99, 99]
 
 
+def test_the_schedule_of_a_configuration_that_comes_with_the_package_is_plotted_by_its_name(tmt: Tmt) -> None:
+    (curve,) = json.loads(tmt("plot", "--schedule", "multi30k", "--json").out)["curves"]
+    assert (curve["name"], curve["points"][-1][0]) == ("multi30k", load_config("multi30k").training.steps)
+
+
 def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
     outcome = tmt("plot", "--positions", "--set", "model.width=12", "--json", "--npz", "p.npz", "--figure", "p.pdf")
     rows = np.array(json.loads(outcome.out)["rows"])

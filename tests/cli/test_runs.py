@@ -23,10 +23,10 @@ def described(tmt: Tmt) -> dict[str, dict[str, object]]:
     return {found["run"]: found for found in map(json.loads, outcome.lines)}
 
 
-def changed(run: Path, old: str, new: str) -> None:
-    text = (run / "config.toml").read_text()
+def changed(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
     assert old in text
-    (run / "config.toml").write_text(text.replace(old, new))
+    file.write_text(text.replace(old, new))
 
 
 def aged(run: Path, seconds: float) -> None:
@@ -55,14 +55,14 @@ def test_a_run_is_listed_with_what_it_has_come_to(listed: Path, tmt: Tmt) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "state"),
     [
-        ("\nsteps = 6", "\nsteps = 9", "stopped"),
-        ("\nepochs = 0", "\nepochs = 99", "stopped"),
-        ("\nepochs = 0", "\nepochs = 1", "finished"),
-        ("\nsteps = 6", "\nsteps = 5", "finished"),
+        ('"steps": 6', '"steps": 9', "stopped"),
+        ('"epochs": 0', '"epochs": 99', "stopped"),
+        ('"epochs": 0', '"epochs": 1', "finished"),
+        ('"steps": 6', '"steps": 5', "finished"),
     ],
 )
 def test_a_run_is_finished_or_stopped(old: str, new: str, state: str, listed: Path, tmt: Tmt) -> None:
-    changed(listed / "one", old, new)
+    changed(listed / "one/checkpoints/step-6/progress.json", old, new)
     assert described(tmt)["runs/one"]["state"] == state
 
 

@@ -177,7 +177,7 @@ def test_a_long_validation_is_interrupted_and_made_again(
     [
         ("data", signal.SIGINT, ("transformer_mt.corpus.load", "load_corpus")),
         ("train --run-dir new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
-        ("evaluate --model {run} --data {data}", signal.SIGTERM, ("transformer_mt.evaluation", "evaluate")),
+        ("evaluate --model {run} --data {data}", signal.SIGTERM, ("transformer_mt.evaluation", "measure")),
         ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.translation.translator", "Translator.translate")),
         ("translate --model {run} Ja", signal.SIGTERM, ("transformer_mt.translation.search", "beam_search")),
     ],
@@ -186,8 +186,8 @@ def test_a_command_ends_at_once_and_quietly(
     command: str, number: int, place: tuple[str, str], trained: str, data: str, workplace: Path
 ) -> None:
     module, name = place
-    if name == "beam_search":  # the translator has imported it by name
-        module = "transformer_mt.translation.translator"
+    if name == "beam_search":  # the engine has imported it by name
+        module = "transformer_mt.translation.torch_engine"
     with child(*hanging_in(module, name), *command.format(run=trained, data=data).split()) as process:
         assert "Traceback" not in read_until(process, "hanging")
         process.send_signal(number)

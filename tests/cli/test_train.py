@@ -47,6 +47,13 @@ def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, data: str, tm
     assert after == before
 
 
+def test_a_run_of_a_configuration_that_comes_with_the_package_has_its_name(data: str, tmt: Tmt) -> None:
+    for name in ("multi30k", "laboratory/rotary"):
+        assert tmt("train", name, "--data", data, *settings(training__steps="1")).code == 0
+    assert Run(Path("runs/multi30k")).config().tokenizer.whole_words == 0
+    assert Run(Path("runs/rotary")).config().model.attention.position == "rotary"  # type: ignore[union-attr]
+
+
 @pytest.mark.slow
 def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data: str, tmt: Tmt) -> None:
     longer = settings(training__steps="9")
@@ -59,6 +66,34 @@ def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data:
 
 
 @pytest.mark.slow
+def test_resume_needs_no_other_option_and_remembers_the_end_that_was_set_last(
+    own_run: Path, data: str, tmt: Tmt, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finished = tmt("train", "--resume", str(own_run))
+    assert finished.code == 0
+    step = json.loads(tmt("runs", str(own_run), "--json").out)["step"]
+    assert tmt("train", "--resume", str(own_run), "--steps", str(step + 3)).code == 0
+    listed = json.loads(tmt("runs", str(own_run), "--json").out)
+    assert (listed["step"], listed["steps"], listed["state"]) == (step + 3, step + 3, "finished")
+    before = (own_run / "model.safetensors").read_bytes()
+    outcome = tmt("train", "--resume", str(own_run))
+    assert f"tmt: continuing {own_run} from step {step + 3}\n" in outcome.err
+    assert (own_run / "model.safetensors").read_bytes() == before
+    for extra in (
+        ["--data", data],
+        ["--run-dir", "x"],
+        ["--overwrite"],
+        ["--from", str(own_run)],
+        ["--check"],
+        ["a.toml"],
+    ):
+        error = tmt("train", "--resume", str(own_run), *extra)
+        assert (error.code, error.err) == (
+            2, f"tmt: error: --resume: continues {own_run} as it was started; give --steps, --epochs and --set alone\n"
+        )  # fmt: skip
+    assert tmt("train", "--resume", "none").err.startswith("tmt: error: none: not a run directory")
+
+
 def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, data: str, tmt: Tmt) -> None:
     (own_run / "notes.txt").write_text("mine")
     changed = settings(model__feed_forward_width="17")

@@ -51,11 +51,11 @@ def lines_of(report: Report, *, epochs: int = 0) -> list[str]:
 def test_reports_in_words() -> None:
     assert [lines_of(report) for report in EVERY] == [
         [],
-        [f"step 50/{STEPS}  epoch 3  loss 7.500  rate 1.00e-04  12,345 tokens/s"],
+        [f"step 50/{STEPS}  epoch 2  loss 7.500  rate 1.00e-04  12,345 tokens/s"],
         ["step 50  validation loss 3.500  BLEU 0.25  chrF 9.50  (best so far, 1.0 s)", "  ein Satz → a 50"],
         ["finished at step 50: all steps are done; best validation at step 50"],
     ]
-    assert lines_of(EVERY[1], epochs=7) == ["step 50  epoch 3/7  loss 7.500  rate 1.00e-04  12,345 tokens/s"]
+    assert lines_of(EVERY[1], epochs=7) == ["step 50  epoch 2/7  loss 7.500  rate 1.00e-04  12,345 tokens/s"]
     worse = ValidationReport(50, 0, Validation(3.5, 0.25, 9.5, ()), False, 3, 1.0)
     assert lines_of(worse) == ["step 50  validation loss 3.500  BLEU 0.25  chrF 9.50  (no progress for 3, 1.0 s)"]
 

@@ -3,10 +3,13 @@ import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from hypothesis import given, settings
@@ -28,15 +31,18 @@ LINES = st.lists(
 
 
 @pytest.fixture
-def stdin(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Callable[[bytes], None]:
+def stdin(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[bytes], None]]:
     """Put bytes on stdin."""
     path = tmp_path_factory.mktemp("stdin") / "content"
+    with ExitStack() as files:
 
-    def put(content: bytes) -> None:
-        path.write_bytes(content)
-        monkeypatch.setattr(sys, "stdin", path.open(encoding="utf-8"))
+        def put(content: bytes) -> None:
+            path.write_bytes(content)
+            monkeypatch.setattr(sys, "stdin", files.enter_context(path.open(encoding="utf-8")))
 
-    return put
+        yield put
 
 
 @pytest.mark.slow
@@ -74,7 +80,7 @@ class Echo(Translator):
 
 @pytest.fixture
 def echo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda found, *, device: Echo())
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda opened: Echo())
 
 
 @pytest.mark.usefixtures("echo")
@@ -195,7 +201,7 @@ class Doubt(Echo):
 def test_a_doubtful_translation_gets_a_note_on_a_terminal(
     trained: str, tmt: Tmt, terminal: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda found, *, device: Doubt())
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda opened: Doubt())
     sentences = ("--", "-0.59", "-0.61")
     assert tmt("translate", "--model", trained, *sentences).err == ""
     _, screen = terminal("translate", "--model", trained, *sentences)
@@ -207,7 +213,7 @@ def test_a_doubtful_translation_gets_a_note_on_a_terminal(
 def test_draws_prefixes_and_files_are_not_doubted(
     options: list[str], trained: str, terminal: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda found, *, device: Doubt())
+    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda opened: Doubt())
     assert "unsure" not in terminal("translate", "--model", trained, *options, "--", "-9")[1]
 
 
@@ -257,19 +263,67 @@ def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt) -> None:
     assert missing.err.startswith("tmt: error: B⟨U+DCFC⟩sche: cannot be read (")
 
 
-@pytest.mark.slow
-def test_lines_come_out_as_soon_as_they_are_there(trained: str) -> None:
+@contextmanager
+def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Callable[[bytes], bytes]]]:
+    """A process that translates what is written to it, and a function that writes something and reads a line."""
     with subprocess.Popen(
-        [*PROGRAM, "translate", "--model", trained], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [*PROGRAM, "translate", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        assert process.stdin is not None
+
+        def ask(text: bytes) -> bytes:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(text)
+            process.stdin.flush()
+            return process.stdout.readline()
+
+        timer = Timer(60, process.kill)  # a test that waits for ever says nothing
+        timer.start()
+        try:
+            yield process, ask
+        finally:
+            timer.cancel()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["--json"], ["--scores"], ["--engine", "ctranslate2"]])
+def test_who_keeps_a_pipe_open_gets_each_answer_before_the_next_line(
+    options: list[str], trained: str, tmt: Tmt
+) -> None:
+    lines = [f"{SOURCES[0]}\n".encode(), b"\xff\n", f"{SOURCES[1]}\n".encode()]
+    Path("stdin").write_bytes(b"".join(lines))
+    together = tmt("translate", "--model", trained, *options, "--input", "stdin")
+    with translating("--model", trained, *options) as (process, ask):
+        answers = "".join(ask(line).decode() for line in lines)
+        out, err = process.communicate()
+    assert (process.returncode, out, err.decode()) == (2, b"", together.err)
+    # Sums of batches differ in their last digits.
+    assert re.sub(r"(\.\d{4})\d+", r"\1", answers) == re.sub(r"(\.\d{4})\d+", r"\1", together.out)
+
+
+@pytest.mark.slow
+def test_a_reader_who_leaves_an_open_pipe_ends_it_quietly(trained: str) -> None:
+    with translating("--model", trained) as (process, ask):
+        assert ask(b"\n") == b"\n"
         assert process.stdout is not None
-        process.stdin.write(b"\n" * 2_000)  # more than is read ahead
-        process.stdin.flush()
-        assert process.stdout.readline() == b"\n"
-        process.stdin.close()
-        assert len(process.stdout.readlines()) == 1_999
-        assert process.wait() == 0
+        assert process.stdin is not None
+        process.stdout.close()
+        process.stdin.write(b"\n")
+        process.stdin.flush()  # and stays open
+        assert process.wait(20) == 141
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_it_waits_for_a_line(number: int, trained: str) -> None:
+    with translating("--model", trained) as (process, ask):
+        assert ask(b"\n") == b"\n"
+        process.send_signal(number)
+        assert process.wait(20) == 128 + number
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
 
 
 def test_alternatives_follow_each_translation(trained: str, tmt: Tmt) -> None:

@@ -10,12 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from transformer_mt.config.sections import CHOSEN, Config, RecurrentConfig, SearchConfig, Section, TransformerConfig
-from transformer_mt.config.toml import differences, dump_config, explanation, load_config
+from transformer_mt.config import toml
+from transformer_mt.config.sections import (
+    CHOSEN,
+    Config,
+    ConstantConfig,
+    CosineConfig,
+    RecurrentConfig,
+    SearchConfig,
+    Section,
+    TransformerConfig,
+    add_section,
+)
+from transformer_mt.config.toml import differences, dump_config, explanation, load_config, named_configs
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup, suggest
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
+OWN = " (or import the module that registers it first)"
+
+FOLDER = Path(__file__).parents[2] / "configs"
+CONFIGS = sorted(FOLDER.rglob("*.toml"))
 
 MODEL_KEYS = ", ".join(f"model.{name}" for name in TransformerConfig.model_fields if name != "attention")
 
@@ -26,8 +40,8 @@ WRONG_OVERRIDES = {
     "model.widht=128": "unknown key model.widht; did you mean model.width?",
     "width=128": "unknown key width; did you mean model.width?",
     "modle.width=128": "unknown key modle; did you mean model?",
-    "model.kind=recurent": "model.kind: there is no 'recurent'; did you mean recurrent?",
-    "model.kind=3": "model.kind: there is no '3'; choose one of transformer, recurrent",
+    "model.kind=recurent": f"model.kind: there is no 'recurent'; did you mean recurrent?{OWN}",
+    "model.kind=3": f"model.kind: there is no '3'; choose one of transformer, recurrent{OWN}",
     'data.mixture.old={corpus="x", max_word=9}': (
         "unknown key data.mixture.old.max_word; did you mean data.mixture.old.max_words?"
     ),
@@ -172,8 +186,65 @@ def test_a_wrong_override_is_blamed_on_the_override_and_not_on_the_file(tmp_path
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
-    expected = f"{path}: no such file; give a TOML configuration such as configs/multi30k.toml"
-    assert message(path) == expected
+    names = ", ".join(named_configs())
+    assert names.startswith("europarl, everyday, iwslt14, multi30k, wmt14-base, laboratory/additive, ")
+    assert message(path) == f"{path}: no such file; give a TOML file, or a name (choose one of {names})"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("configs/multi30k.toml", "multi30k"),
+        ("multi31k", "multi30k"),
+        ("rotary", "laboratory/rotary"),
+        ("configs/laboratory/rotary.toml", "laboratory/rotary"),
+    ],
+)
+def test_where_a_name_is_near_it_is_recommended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, meant: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    expected = f"{given}: no such file; give a TOML file, or a name (did you mean {meant}?)"
+    assert message(Path(given)) == expected
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_configuration_that_comes_with_the_package_is_found_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = path.relative_to(FOLDER).with_suffix("").as_posix()
+    assert load_config(name) == load_config(path)
+    assert named_configs()[name].read_bytes() == path.read_bytes()
+
+
+def test_a_file_goes_before_a_name_but_a_folder_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("multi30k").mkdir()  # as the folder with its data may be called
+    assert load_config("multi30k") == load_config(FOLDER / "multi30k.toml")
+    Path("iwslt14").write_text("[model]\nwidth = 24\n")
+    assert load_config("iwslt14").model.width == 24
+
+
+@pytest.mark.parametrize("name", ["../tests/config/x", "laboratory/../multi30k", "/multi30k", "x" * 5_000, "..", ""])
+def test_what_is_no_name_is_not_looked_for_among_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message(Path(name)).startswith(f"{Path(name)}: ")
+
+
+def test_in_an_installed_package_the_configurations_lie_inside_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = tmp_path / "site/transformer_mt/configs"
+    (inside / "laboratory").mkdir(parents=True)
+    (inside / "laboratory/own.toml").write_text("[model]\nwidth = 24\n")
+    (tmp_path / "site/configs").mkdir()  # of somebody else
+    (tmp_path / "site/configs/theirs.toml").touch()
+    monkeypatch.setattr(toml, "__file__", str(tmp_path / "site/transformer_mt/config/toml.py"))
+    assert list(named_configs()) == ["laboratory/own"]
+    assert load_config("laboratory/own").model.width == 24
 
 
 @pytest.mark.parametrize("section", [type(section) for section in sections(Config())])
@@ -226,7 +297,7 @@ def test_lookup_finds_an_entry_and_names_the_key_of_a_wrong_one() -> None:
     assert lookup(table, "relative", key="model.attention.position") == 2
     with pytest.raises(InputError) as raised:
         lookup(table, "rotory", key="model.attention.position")
-    assert str(raised.value) == "model.attention.position: there is no 'rotory'; did you mean rotary?"
+    assert str(raised.value) == f"model.attention.position: there is no 'rotory'; did you mean rotary?{OWN}"
 
 
 CHOICES = {field: [f"{field}.{choice.key}={name}" for name in table] for field, (choice, table) in CHOSEN.items()}
@@ -273,8 +344,51 @@ def test_a_schedule_has_the_keys_it_uses_and_no_others() -> None:
 def test_an_unknown_name_of_a_section_is_answered_with_the_nearest(field: str) -> None:
     choice, table = CHOSEN[field]
     name = next(iter(table))
-    expected = f"--set {field}.{choice.key}={name}x: {field}.{choice.key}: there is no '{name}x'; did you mean {name}?"
+    key = f"{field}.{choice.key}"
+    expected = f"--set {key}={name}x: {key}: there is no '{name}x'; did you mean {name}?{OWN}"
     assert message(None, f"{field}.{choice.key}={name}x") == expected
+
+
+class StepsConfig(ConstantConfig):
+    """Falls once."""
+
+    name: str = "steps"
+    drop: int = 3
+    """The step after which it falls."""
+
+
+@pytest.fixture
+def own_schedule() -> Iterator[None]:
+    choice, table = CHOSEN["schedule"]
+    add_section("schedule", StepsConfig)
+    yield
+    del table["steps"], choice.own["steps"]
+    Config.model_rebuild(force=True)
+
+
+@pytest.mark.usefixtures("own_schedule")
+def test_a_section_of_ones_own_is_chosen_checked_written_and_read_as_any_other(tmp_path: Path) -> None:
+    config = load_config(None, ["schedule.name=steps", "schedule.drop=7"])
+    assert config.schedule == StepsConfig(drop=7)
+    (tmp_path / "config.toml").write_text(dump_config(config))
+    assert "# The step after which it falls.\ndrop = 7\n" in dump_config(config)
+    assert load_config(tmp_path / "config.toml") == config
+    assert message(None, "schedule.name=steps", "schedule.drip=7").endswith("; did you mean schedule.drop?")
+    assert "input should be a valid integer" in message(None, "schedule.name=steps", "schedule.drop=x")
+    add_section("schedule", StepsConfig)  # a cell that is run again
+    assert load_config(None, ["schedule.name=cosine"]).schedule == CosineConfig()
+
+
+def test_a_section_that_only_its_module_registers_is_named_without_it() -> None:
+    choices = "noam, constant, inverse_sqrt, linear, cosine"
+    expected = f"--set schedule.name=steps: schedule.name: there is no 'steps'; choose one of {choices}{OWN}"
+    assert message(None, "schedule.name=steps") == expected
+
+
+@pytest.mark.parametrize(("field", "section"), [("objective", StepsConfig), ("schedule", ConstantConfig)])
+def test_a_section_of_another_field_or_with_a_taken_name_is_refused(field: str, section: type[Section]) -> None:
+    with pytest.raises(TypeError, match=rf"^add_section: section {section.__name__}, named .* is none for {field}; "):
+        add_section(field, section)
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,31 @@ def test_a_folder_with_one_pair_of_files_is_what_is_needed(tmp_path: Path) -> No
     assert texts(load(tmp_path), "train") == [("ja", "yes")]
 
 
+def test_the_pair_of_files_of_opus_is_taken_from_among_the_files_beside_it(tmp_path: Path) -> None:
+    for language, text in (("de", "Satz"), ("en", "sentence")):
+        write(tmp_path / f"Tatoeba.de-en.{language}", lines([f"{text} {number}" for number in range(40)]))
+    for name in ("README", "LICENSE", "Tatoeba.de-en.xml", "Tatoeba.de-en.ids"):
+        write(tmp_path / name, lines(["x"] * 40))
+    corpus = load(tmp_path)
+    assert sorted(texts(corpus, "train") + texts(corpus, "validation")) == sorted(
+        (f"Satz {number}", f"sentence {number}") for number in range(40)
+    )
+    assert len(texts(corpus, "validation")) == 2
+    others = "LICENSE, README, Tatoeba.de-en.ids, Tatoeba.de-en.xml"
+    assert f"{tmp_path}: not taken for data: {others}" in corpus.notes
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_csv_has_semicolons_where_its_heading_has(tmp_path: Path, mark: str, ending: str) -> None:
+    rows = ["de;en", "Ja, gern;Yes, sure", '"a;b";c', "nein;no"]
+    path = write(tmp_path / "x.csv", (mark + "".join(row + ending for row in rows)).encode())
+    corpus = load(path, need="test")
+    assert texts(corpus, "test") == [("Ja, gern", "Yes, sure"), ("a;b", "c"), ("nein", "no")]
+    path = write(tmp_path / "y.csv", b'"de","en","x; y; z"\nja;nein,yes;no,-\n')
+    assert texts(load(path, need="test"), "test") == [("ja;nein", "yes;no")]
+
+
 def test_splits_are_named_by_the_configuration(tmp_path: Path) -> None:
     for number, name in enumerate(("europarl", "newstest2013", "newstest2014", "val")):
         write(tmp_path / f"{name}.tsv", tsv([(f"a{number}", f"b{number}")]))
@@ -164,11 +189,23 @@ def test_a_missing_validation_split_is_cut_from_training_whatever_the_order(tmp_
     assert len(set(validation)) == 4  # one in twenty different ones
     assert not set(train) & set(validation)
     assert sorted(train + validation) == sorted(pairs * 2)
-    assert corpus.notes[-1] == (
-        "validation: 8 of the 194 training pairs, those with the smallest hashes; there is no validation split"
+    assert corpus.notes[-2:] == (
+        "validation: 8 of the 194 training pairs, those with the smallest hashes; there is no validation split",
+        "validation: too few pairs (8) to tell models apart; give 10 or more",
     )
     other = load(write(tmp_path / "y.tsv", tsv(pairs[::-1])))
     assert set(texts(other, "validation")) == set(validation)
+
+
+@pytest.mark.parametrize(("count", "is_few"), [(1, True), (9, True), (10, False)])
+def test_a_validation_split_of_few_pairs_is_warned_of_in_training_alone(
+    tmp_path: Path, count: int, is_few: bool
+) -> None:
+    write(tmp_path / "train.tsv", tsv([(f"a {number}", "b") for number in range(20)]))
+    write(tmp_path / "valid.tsv", tsv([(f"c {number}", "d") for number in range(count)]))
+    warning = f"validation: too few pairs ({count}) to tell models apart; give 10 or more"
+    assert (warning in load(tmp_path).notes) == is_few
+    assert warning not in load(tmp_path, need="validation").notes
 
 
 def test_no_more_than_a_thousand_pairs_are_cut(tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ import socket
 import warnings
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import nan
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas
 import pyarrow as pa
 import pytest
 from datasets import Dataset
@@ -26,6 +28,9 @@ from transformer_mt.corpus.tables import quiet_datasets
 from transformer_mt.errors import InputError, TmtError
 
 PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
+
+
+FRAME = pandas.DataFrame(PAIRS, columns=["de", "en"])
 
 
 @pytest.fixture(autouse=True)
@@ -202,6 +207,7 @@ def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
     assert problem(folder).endswith("train.json: column de is int64, not text; correct the file")
 
 
+@pytest.mark.slow
 def test_every_cell_of_a_csv_is_the_text_it_is(folder: Path) -> None:
     (folder / "train.jsonl").unlink()
     (folder / "train.csv").write_text('de,en\n007,NA\n8,null\n"ja, ""ja""",1e3\n')
@@ -479,6 +485,13 @@ def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
             TypeError,
             "Corpus.from_pairs: splits['train'][1] is of type tuple, ",
         ),
+        (
+            {"train": FRAME},
+            TypeError,
+            "Corpus.from_pairs: splits['train'] is of type DataFrame, not ",
+        ),
+        ({"train": [("a", nan)]}, TypeError, "Corpus.from_pairs: splits['train'][0][1] is of type float, not str"),
+        ({3: [("a", "b")]}, TypeError, "Corpus.from_pairs: splits: its key 3 is of type int, not str"),
         ({"train": [["a", "b"]]}, TypeError, "Corpus.from_pairs: splits['train'][0] is of type list, "),
         ({"train": [("a", None)]}, TypeError, "Corpus.from_pairs: splits['train'][0][1] is of type NoneType, not str"),
     ],
@@ -502,8 +515,27 @@ def test_a_pair_has_two_texts(texts: tuple[Any, Any]) -> None:
         SentencePair.__post_init__(SimpleNamespace(source=source, target=target))  # tests check the rest of it before
 
 
+def test_references_are_texts_not_letters() -> None:
+    with pytest.raises(TypeError, match=r"^SentencePair: references and source_references are tuples of texts$"):
+        SentencePair.__post_init__(SimpleNamespace(source="a", target="b", references="cd", source_references=()))
+
+
+def test_the_rows_of_a_data_frame_are_a_corpus() -> None:
+    rows = list(FRAME.itertuples(index=False, name=None))
+    assert Corpus.from_pairs({"train": rows}) == Corpus.from_pairs({"train": PAIRS})
+
+
 def test_what_a_corpus_made_in_python_knows_of_its_pairs_outlives_cleaning() -> None:
     trees = ((Node("INTJ", "root", -1),), (Node("INTJ", "root", -1),))
     pair = SentencePair("ja ", "yes", ((0, 0),), ("yep ", "a  ye"), (" jawohl",), trees)
     corpus = Corpus.from_pairs({"train": [pair]})
     assert list(corpus.splits["train"]) == [SentencePair("ja", "yes", ((0, 0),), ("yep", "a ye"), ("jawohl",), trees)]
+
+
+def test_a_corpus_from_a_file_is_the_one_that_data_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for language, line in (("de", "Der Hund bellt."), ("en", "The dog barks.")):
+        (tmp_path / f"own.{language}").write_text(f"{line}\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    corpus = Corpus.from_file("own.de,own.en", need="test")
+    assert [(pair.source, pair.target) for pair in corpus.splits["test"]] == [("Der Hund bellt.", "The dog barks.")]
+    assert corpus.config.corpus == f"{tmp_path}/own.de,{tmp_path}/own.en"

@@ -82,6 +82,28 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
     "objects in objects": ({"a.jsonl": b'{"a":' * 99_999 + b"1" + b"}" * 99_999}, "{x}/a.jsonl", "{x}/a.jsonl" + WIDE),
     "lists in lists": ({"a.json": b'{"a":' + b"[" * 64 + b"]" * 64 + b"}"}, "{x}/a.json", "{x}/a.json" + WIDE),
     "objects in objects, line by line": ({"a.json": b'{"a":\n' * 100_000}, "{x}/a.json", "{x}/a.json" + WIDE),
+    "a CSV of too many columns with semicolons": (
+        {"a.csv": b"de;en" + b";x" * 5_000},
+        "{x}/a.csv",
+        "{x}/a.csv" + WIDE,
+    ),
+    "a zip of OPUS": (
+        {"de-en.txt.zip": b"PK"},
+        "{x}/de-en.txt.zip",
+        "{x}/de-en.txt.zip: .zip is not read; unpack it, and give the folder or the files in it",
+    ),
+    "an archive": ({"a.tar.gz": b"x"}, "{x}/a.tar.gz", "{x}/a.tar.gz: .tar.gz is not read; unpack it"),
+    "an archive by its short name": ({"a.TGZ": b"x"}, "{x}/a.TGZ", "{x}/a.TGZ: .TGZ is not read; unpack it"),
+    "bzip2 by its name": (
+        {"a.de": TEXT, "a.en.bz2": b"BZh"},
+        "{x}/a.de,{x}/a.en.bz2",
+        "{x}/a.en.bz2: .bz2 is not read; unpack it",
+    ),
+    "a folder with an archive": (
+        {"d/README": b"x", "d/a.tsv.7z": b"x"},
+        "{x}/d",
+        "{x}/d/a.tsv.7z: .7z is not read; unpack it",
+    ),
     "nothing": ({}, "", "--data: no such file or folder; give builtin, a hub data set"),
     "blanks": ({}, " ", "--data: no such file or folder; give builtin, a hub data set"),
     "three languages": (

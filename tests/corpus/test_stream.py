@@ -68,31 +68,61 @@ def test_other_splits_are_there_whole_and_the_stream_has_a_fingerprint(folder: P
     assert changed.fingerprints["validation"] == corpus.fingerprints["validation"]
 
 
-def test_as_a_sequence_a_stream_is_its_first_block(folder: Path) -> None:
+def test_as_a_sequence_a_stream_is_different_usable_pairs_drawn_from_it(folder: Path) -> None:
     pairs = streamed(folder)
-    assert len(pairs) == 11
-    assert list(pairs) == pairs[:11] == pairs.block(0)
+    found = [(pair.source, pair.target) for pair in pairs]
+    assert len(pairs) == len(found) == len({*found} & {*USABLE}) > 5
+    assert list(pairs) == pairs[: len(pairs)] == list(streamed(folder))
+    first = block(pairs, 0)
+    assert first == USABLE[:11]
+    assert {*found} - {*first}
 
 
-def test_a_missing_validation_split_is_the_beginning_of_the_stream(
+def test_a_sample_of_a_stream_is_drawn_evenly_from_ten_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clean_corpus, "BLOCK", 300)
+    content = [(str(number), "x") for number in range(5_000)]
+    part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", TABLES["TSV"][1](content))))
+    drawn = [int(pair.source) for pair in StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig())]
+    assert len({*drawn}) == len(drawn) == 300
+    assert max(drawn) < 3_000
+    # Of each tenth, 30 are expected; five standard deviations are 26.
+    assert all(4 < sum(number // 300 == tenth for number in drawn) < 56 for tenth in range(10))
+
+
+def test_a_short_stream_is_its_own_sample(tmp_path: Path) -> None:
+    part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", TABLES["TSV"][1](USABLE[:7]))))
+    pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig())
+    assert [(pair.source, pair.target) for pair in pairs] == USABLE[:7]
+
+
+def test_a_missing_validation_split_is_taken_evenly_from_the_first_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.load.CUT_AT_MOST", 5)
+    monkeypatch.setattr(clean_corpus, "CUT_AT_MOST", 4)
+    monkeypatch.setattr(clean_corpus, "BLOCK", 12)
     write(tmp_path / "train.jsonl", TABLES["JSONL"][1](PAIRS))
     corpus = load(tmp_path, streaming=True)
-    assert texts(corpus, "validation") == USABLE[:5]
-    assert block(corpus.splits["train"], 0) == USABLE[5:16]  # type: ignore[arg-type]
-    assert corpus.notes[-1] == "validation: the first 5 training pairs; there is no validation split"
+    validation = [PAIRS[number] for number in (3, 6, 9)]  # and the first, which is not usable
+    assert texts(corpus, "validation") == validation
+    rest = [pair for pair in USABLE if pair not in validation]
+    train = corpus.splits["train"]
+    assert isinstance(train, StreamedPairs)
+    assert block(train, 0) + block(train, 1) == rest[:24]
+    assert {(pair.source, pair.target) for pair in train} <= {*rest}
+    assert "validation: 3 training pairs, evenly from the first 100,000; there is no validation split" in corpus.notes
 
 
-def test_a_stream_of_nothing_is_one_line(tmp_path: Path) -> None:
+def test_a_stream_of_nothing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clean_corpus, "CUT_AT_MOST", 11)
     part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", b"\tx\n\ty\n")))
     pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig())
     with pytest.raises(InputError, match=r"x\.tsv: no pairs to train on; correct the data or raise data\.max_words"):
         pairs.block(0)
+    with pytest.raises(InputError, match=r"x\.tsv: no pairs to train on; "):
+        len(pairs)
     part = TabSeparated(DataFile.named(write(tmp_path / "x.tsv", b"a\tx\n")))
-    pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig(), skipped=2)
-    problem = r"x\.tsv: no pairs to train on beyond the first 2, for validation; set data\.streaming=false, correct"
+    pairs = StreamedPairs(part, ColumnChoice(("de", "en")), DataConfig(), cut=True)
+    problem = r"x\.tsv: no pairs to train on beside those for validation; set data\.streaming=false, correct"
     with pytest.raises(InputError, match=problem):
         pairs.block(0)
 
@@ -105,6 +135,7 @@ def test_what_takes_the_whole_corpus_cannot_be_left_out_of_a_stream(tmp_path: Pa
         load(tmp_path, streaming=True, remove=("empty", "duplicate", "overlap", "ambiguous"))
 
 
+@pytest.mark.slow
 def test_a_process_that_leaves_a_stream_half_read_ends_as_any_other(tmp_path: Path) -> None:
     name, make = TABLES["Parquet"]
     write(tmp_path / name.format("train"), make(PAIRS * 999))

@@ -18,6 +18,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Train
     return experiment, Runner(jobs=1, threads=1).train(experiment)
 
 
+@pytest.mark.slow
 def test_a_training_is_summed_up(trained: tuple[Experiment, TrainingSummary]) -> None:
     experiment, summary = trained
     metrics = [json.loads(line) for line in (experiment.run / "metrics.jsonl").read_text("utf-8").splitlines()]
@@ -29,12 +30,14 @@ def test_a_training_is_summed_up(trained: tuple[Experiment, TrainingSummary]) ->
     assert summary.parameters == sum(tensor.numel() for tensor in weights.values())
 
 
+@pytest.mark.slow
 def test_a_run_is_evaluated_on_the_split_that_is_asked_for(trained: tuple[Experiment, TrainingSummary]) -> None:
     experiment, _ = trained
     assert set(scores()) <= set(Runner(jobs=1, threads=1).evaluate(experiment, "test_composition"))
     assert "split test_composition" in (experiment.runs / "baseline-seed1.log").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_process_that_fails_is_reported_with_its_last_line(trained: tuple[Experiment, TrainingSummary]) -> None:
     experiment, _ = trained
     log = experiment.runs / "baseline-seed1.log"

@@ -2,9 +2,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_variants.py"
 
 
+@pytest.mark.slow
 def test_the_script_compares_the_files_of_the_laboratory_and_ends_a_mistake_in_one_line(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "rotory"]
     process = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)

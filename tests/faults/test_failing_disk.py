@@ -33,7 +33,8 @@ def crashed(path: str) -> Crash:
 
 
 def until_step(session: TrainingSession, step: int) -> None:
-    for report in session.train():
+    """Train without what the session does at the end, as if the process were killed."""
+    for report in session.trainer.train():
         if report.step == step:
             return
 

@@ -103,7 +103,8 @@ def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: 
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, nearest: str) -> None:
-    assert message(f"{key}={name}") == f"{key}: there is no {name!r}; did you mean {nearest}?"
+    own = "(or import the module that registers it first)"
+    assert message(f"{key}={name}") == f"{key}: there is no {name!r}; did you mean {nearest}? {own}"
 
 
 @pytest.mark.parametrize(

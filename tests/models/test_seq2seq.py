@@ -2,7 +2,9 @@
 
 import io
 import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from threading import Event
 
 import pytest
 import torch
@@ -15,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_mt.attention.graphs import Complete
-from transformer_mt.models.seq2seq import Seq2Seq, State
+from transformer_mt.models.seq2seq import Seq2Seq, State, evaluating
 from transformer_mt.tokenizer.symbols import PAD
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -292,3 +294,25 @@ def test_an_untrained_model_gives_every_token_about_the_same_probability(variant
     assert 0.5 < logits.std().item() < 2.0
     entropy = F.cross_entropy(logits.flatten(0, 1), torch.randint(503, (11 * 29,))).item()
     assert abs(entropy - math.log(503)) < 1.5
+
+
+def test_a_model_that_trains_evaluates_until_the_last_of_several_threads_has_left() -> None:
+    model = nn.Dropout(0.5)
+    inside, left = Event(), Event()
+
+    def second() -> tuple[bool, bool]:
+        with evaluating(model):
+            inside.set()
+            assert left.wait(20)
+            return model.training, torch.is_inference_mode_enabled()
+
+    with ThreadPoolExecutor() as threads:
+        with evaluating(model):
+            found = threads.submit(second)
+            assert inside.wait(20)
+        left.set()
+        assert found.result() == (False, True)
+    assert model.training
+    with evaluating(model), evaluating(model, gradients=True):
+        assert not model.training
+    assert model.training

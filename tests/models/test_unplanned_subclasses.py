@@ -130,6 +130,7 @@ def test_hypotheses_that_share_a_sentence_are_decoded_as_if_alone(model: Seq2Seq
     torch.testing.assert_close(logits[:, 0], model(SOURCE[rows], target)[:, -1], rtol=0.0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_wide_beam_is_exhaustive(model: Seq2Seq) -> None:
     found = beam_search(model, SOURCE, beam=27, alpha=0.6, limits=[4] * len(SOURCE), n_best=5)
     for row, hypotheses in zip(SOURCE, found, strict=True):

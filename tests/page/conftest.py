@@ -20,8 +20,8 @@ SIZES = {
     "schedule__warmup": "30",
     "schedule__learning_rate": "0.01",
     "training__steps": "150",
-    "training__validate_every": "150",
-    "training__checkpoint_every": "150",
+    "training__validate_every": "50",
+    "training__checkpoint_every": "50",
 }
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 

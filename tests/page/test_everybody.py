@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from support.page import LoadedPage, expect
+from support.page import VIEWS, LoadedPage, expect, violations
 from support.serving import Served
 
 if TYPE_CHECKING:
@@ -39,12 +39,6 @@ def shown(request: pytest.FixtureRequest, chromium: "Browser", served: Served) -
         yield opened
 
 
-def violations(opened: LoadedPage) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(opened.page).response["violations"]]
-
-
 def open_heads(opened: LoadedPage) -> None:
     opened.find("#tab-heads").click()
     opened.find(".pick").nth(3).click()
@@ -52,6 +46,14 @@ def open_heads(opened: LoadedPage) -> None:
     opened.find(".loss").first.wait_for()
     opened.find(".switch").nth(1).click()
     expect(opened.find(".remarks")).to_contain_text("Without")
+    opened.find(".small.empty").wait_for()
+
+
+def open_view(opened: LoadedPage, tab: str) -> None:
+    opened.find(f"#tab-{tab}").click()
+    opened.find(VIEWS[tab]).first.wait_for()
+    while (closed := opened.find("details:not([open]) > summary:visible")).count():
+        closed.first.click()
 
 
 def test_axe_finds_nothing(shown: LoadedPage) -> None:
@@ -61,6 +63,9 @@ def test_axe_finds_nothing(shown: LoadedPage) -> None:
     assert violations(shown) == []
     shown.find("#one-head .word").first.hover()
     assert violations(shown) == []
+    for tab in ("steps", "lens", "learning"):
+        open_view(shown, tab)
+        assert violations(shown) == []
 
 
 def test_what_is_drawn_can_be_told_from_the_page(shown: LoadedPage) -> None:
@@ -79,6 +84,15 @@ def test_what_is_drawn_can_be_told_from_the_page(shown: LoadedPage) -> None:
     open_heads(shown)
     for shade in (3, 4):
         assert contrast(f".small .shade-{shade}", "fill") >= 3
+    open_view(shown, "steps")
+    assert contrast(".bar.imagined", "fill") >= 3
+    assert contrast(".what-if", "borderTopColor") >= 3
+    open_view(shown, "lens")
+    assert contrast(".lens .decided", "borderTopColor") >= 3
+    open_view(shown, "learning")
+    assert contrast(".panel text", "fill") >= 4.5
+    for curve in (".validation_loss", ".training_loss"):
+        assert contrast(curve, "stroke") >= 3
 
 
 @pytest.mark.parametrize("width", [360, 1280, 1920])
@@ -87,9 +101,8 @@ def test_nothing_is_wider_than_the_window_and_targets_are_large_enough(
 ) -> None:
     with LoadedPage.opened(chromium, served.server.address, viewport={"width": width, "height": 800}) as opened:
         opened.type("Der Hund wartet der Mann schläft der Vogel fällt der Baum wartet der Tisch schläft.")
-        for tab in ("choices", "heads"):
-            opened.find(f"#tab-{tab}").click()
-            opened.find(".tree" if tab == "choices" else ".matrix").wait_for()
+        for tab in VIEWS:
+            open_view(opened, tab)
             assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
             boxes = [button.bounding_box() for button in opened.find("button:visible, select:visible").all()]
             assert all(box is not None and min(box["width"], box["height"]) >= 24 for box in boxes)
@@ -100,6 +113,12 @@ def test_in_print_the_controls_are_gone(opened: LoadedPage) -> None:
     for control in ("#source", "#run", "[role=tablist]", "#beam", "[data-place=undo]"):
         expect(opened.find(control)).to_be_hidden()
     expect(opened.find("#translation .linked")).to_be_visible()
+    for tab, control in {"steps": "#temperature", "learning": "#checkpoint"}.items():
+        opened.page.emulate_media(media="screen")
+        open_view(opened, tab)
+        opened.page.emulate_media(media="print")
+        expect(opened.find(control)).to_be_hidden()
+        expect(opened.find(VIEWS[tab])).to_be_visible()
 
 
 def test_the_outline_of_the_page(opened: LoadedPage) -> None:

@@ -1,11 +1,11 @@
-"""By keyboard alone: type, walk the words, choose an alternative, undo, choose a head, switch it off, another run."""
+"""By keyboard alone: every view, from the first letter typed to the choice of another run."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.page import LoadedPage, expect
+from support.page import VIEWS, LoadedPage, expect
 from support.serving import serving
 
 if TYPE_CHECKING:
@@ -102,6 +102,42 @@ def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
     opened.press("ArrowRight", "ArrowDown")
     assert place(opened) == "cell 1 1"
 
+    tab_to(opened, "heads", key="Shift+Tab")
+    opened.press("ArrowRight", "Enter")
+    opened.find(VIEWS["steps"]).wait_for()
+    tab_to(opened, "explained-row", most=1)
+    before = opened.find("#explained-row").input_value()
+    opened.press("ArrowDown")
+    expect(opened.find("#explained-row")).not_to_have_value(before)
+    tab_to(opened, "explained-head", most=1)
+    opened.press("End")
+    expect(opened.find("#all-steps h3")).to_contain_text("Cross-attention, layer 2, head 2")
+    tab_to(opened, "stage 0", most=1)
+    opened.press("Enter")
+    expect(opened.find(".stage").first).to_have_attribute("open", "")
+    tab_to(opened, "temperature")
+    opened.press("ArrowRight")
+    expect(opened.find("output")).to_have_text("T = 1.12")
+
+    tab_to(opened, "steps", key="Shift+Tab")
+    opened.press("ArrowRight", "Enter")
+    opened.find(VIEWS["lens"]).wait_for()
+    tab_to(opened, "cell 0 0", most=1)
+    said = opened.find(".guesses").inner_text()
+    opened.press("ArrowRight", "ArrowDown")
+    assert place(opened) == "cell 1 1"
+    expect(opened.find(".guesses")).not_to_have_text(said)
+
+    tab_to(opened, "lens", key="Shift+Tab")
+    opened.press("ArrowRight", "Enter")
+    opened.find(VIEWS["learning"]).wait_for()
+    tab_to(opened, "numbers", most=1)
+    opened.press("Enter")
+    expect(opened.find("#curves td").first).to_be_visible()
+    tab_to(opened, "checkpoint", most=1)
+    opened.press("Home")
+    expect(opened.find("#history h3").first).to_contain_text("After step 50")
+
     tab_to(opened, "run", key="Shift+Tab", most=16)
     opened.press("ArrowDown")
     expect(opened.find("#run")).to_have_value("other")
@@ -110,9 +146,9 @@ def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
 
 
 def test_each_line_of_words_tree_and_matrix_is_one_tab_stop(opened: LoadedPage) -> None:
-    for tab in ("choices", "heads"):
+    for tab, drawn in VIEWS.items():
         opened.find(f"#tab-{tab}").click()
-        opened.find(".tree" if tab == "choices" else ".matrix").wait_for()
+        opened.find(drawn).first.wait_for()
         for group in opened.find(".words, .pieces, .others, .tree, .heads, .matrix tbody, [role=tablist]").all():
             stops = group.locator("[tabindex='0']")
             assert stops.count() == 1, group.get_attribute("class")

@@ -17,6 +17,7 @@ from transformer_mt.config.sections import CHOSEN, TrainingConfig
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.checkpoints import STATE, Checkpoint
 from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
+from transformer_mt.runs.lock import release
 from transformer_mt.runs.weights import digest
 from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.reports import Report, StepReport
@@ -40,6 +41,12 @@ def go_on(training: TrainingSession, *, until: int | None = None) -> list[Report
         if isinstance(report, StepReport) and report.step == until:
             break
     return reports
+
+
+def kill(training: TrainingSession, *, at: int) -> None:
+    """Train up to the report of a step; what the session does when it is left is not done."""
+    next(report for report in training.trainer.train() if isinstance(report, StepReport) and report.step == at)
+    release(training.trainer.run.path)
 
 
 def state(training: TrainingSession) -> dict[str, Tensor]:
@@ -142,7 +149,7 @@ def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averag
     overrides = (*HARDEST, f"training.averaging={averaging}")
     whole = opened(tmp_path / "whole", *overrides)
     go_on(whole)
-    go_on(opened(tmp_path / "killed", *overrides), until=killed)  # steps since the last checkpoint are lost
+    kill(opened(tmp_path / "killed", *overrides), at=killed)  # steps since the last checkpoint are lost
     again = opened(tmp_path / "killed", *overrides)
     assert again.trainer.progress.step == {2: 0, 5: 4, 7: 6}[killed]
     go_on(again)
@@ -179,10 +186,10 @@ def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -
 @pytest.mark.slow
 def test_damaged_later_checkpoints_do_not_push_out_what_is_saved_now(tmp_path: Path) -> None:
     overrides = ("training.checkpoint_every=1", "training.validate_every=8")
-    go_on(opened(tmp_path, *overrides), until=6)
+    kill(opened(tmp_path, *overrides), at=6)
     checkpoints = tmp_path / "checkpoints"
     shutil.copytree(checkpoints / "step-4", tmp_path / "step-4")
-    go_on(opened(tmp_path, *overrides), until=8)
+    kill(opened(tmp_path, *overrides), at=8)
     for step in (6, 7):
         damage(checkpoints / f"step-{step}")
     shutil.move(tmp_path / "step-4", checkpoints / "step-4")
@@ -218,7 +225,7 @@ def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tm
         with pytest.raises(MachineError, match=rf"{name}: not the one that model\.safetensors was saved with; restore"):
             opened(tmp_path, "training.checkpoint_every=1")
         (tmp_path / name).write_bytes(own)
-    assert opened(tmp_path, "training.checkpoint_every=1").trainer.progress.step == 2
+    assert opened(tmp_path, "training.checkpoint_every=1").trainer.progress.step == 3
 
 
 def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) -> None:
@@ -282,8 +289,9 @@ def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
     first = opened(tmp_path, "training.log_every=1")
     go_on(first, until=5)
     whole_lines = (tmp_path / METRICS).read_bytes()
-    (tmp_path / METRICS).write_bytes(whole_lines + '{"step": 6, "kind": "cut within an ü'.encode()[:-1])
-    assert [record["step"] for record in Run(tmp_path).metrics()] == [1, 2, 3, 4, 4, 5]
+    lost = whole_lines.splitlines(keepends=True)[-1].replace(b'"step": 5', b'"step": 6')  # after the last checkpoint
+    (tmp_path / METRICS).write_bytes(whole_lines + lost + '{"step": 7, "kind": "cut within an ü'.encode()[:-1])
+    assert [record["step"] for record in Run(tmp_path).metrics()] == [1, 2, 3, 4, 4, 5, 6]
     opened(tmp_path, "training.log_every=1")
     assert [(record["step"], record["kind"]) for record in Run(tmp_path).metrics()] == [
         (1, "training"),
@@ -291,6 +299,7 @@ def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
         (3, "training"),
         (4, "training"),
         (4, "validation"),
+        (5, "training"),
     ]
 
 

@@ -11,9 +11,11 @@ from support.small_training import opened
 from torch import Tensor
 
 from transformer_mt.errors import TmtError
+from transformer_mt.models.build import build_model
 from transformer_mt.runs import directory
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TRAIN_LOG, Run, newest_run
-from transformer_mt.runs.weights import digest, pack, saved_sums, weights_of
+from transformer_mt.runs.sums import saved_sums
+from transformer_mt.runs.weights import digest, pack, weights_of
 from transformer_mt.training.reports import ValidationReport
 from transformer_mt.translation.translator import Translator
 
@@ -163,9 +165,10 @@ def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
 ) -> None:
     """The model is built twice: once without memory, to be compared, and only then in earnest."""
     built = []
-    build = directory.build_model
+    build = build_model
     monkeypatch.setattr(
-        directory, "build_model", lambda *given, **more: built.append(build(*given, **more)) or built[-1]
+        "transformer_mt.models.build.build_model",
+        lambda *given, **more: built.append(build(*given, **more)) or built[-1],
     )
     devices = lambda: [next(model.parameters()).device.type for model in built]  # noqa: E731
     Run.open(trained).load()
@@ -177,7 +180,7 @@ def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
 
 
 def test_weights_that_do_not_fit_into_memory_are_not_read(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: (trained / MODEL).stat().st_size)
+    monkeypatch.setattr("transformer_mt.device.free_memory", lambda: (trained / MODEL).stat().st_size)
     monkeypatch.setattr(Run, "read_weights", lambda *_: pytest.fail("reads"))
     assert problem(Run.open(trained).load).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")
 
@@ -187,7 +190,7 @@ def test_of_weights_that_are_far_too_large_the_size_is_what_is_wrong(
 ) -> None:
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     os.truncate(run / MODEL, 2**40)
-    monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**6)
+    monkeypatch.setattr("transformer_mt.device.free_memory", lambda: 10**6)
     assert problem(Run.open(run).load).startswith(f"{run / MODEL}: 1099511627776 bytes, where at most ")
 
 

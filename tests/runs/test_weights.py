@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.weights import digest, pack, require_specs, saved_sums, specs_of, unpack
+from transformer_mt.runs.sums import saved_sums
+from transformer_mt.runs.weights import digest, pack, require_specs, specs_of, unpack
 
 
 def test_packed_tensors_come_back(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A request must arrive in time; an answer may take its own."""
+"""A request must arrive in time, an answer must be taken in time; to compute it may take longer."""
 
 import time
 from collections.abc import Iterator
@@ -6,9 +6,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.serving import Served, read_answer, serving
+from support.serving import Served, read_answer, serving, wait_until
 
 from transformer_mt.serve import protocol
+from transformer_mt.serve.runs import Runs
 
 BODY = b'{"run": "one", "source": "Der Hund schlaft."}'
 SECONDS = 0.3
@@ -69,3 +70,18 @@ def test_a_request_that_has_arrived_may_compute_longer(hasty: Served, monkeypatc
     parse = routes.parse
     monkeypatch.setattr(routes, "parse", lambda *asked: (time.sleep(3 * SECONDS), parse(*asked))[1])
     assert hasty.request("POST", "/v1/translate", BODY).status == 200
+
+
+@pytest.mark.parametrize("connection", ["close", "keep-alive"])
+def test_an_answer_that_nobody_takes_is_cut_off(
+    connection: str, hasty: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = [{"run": "x" * 20_000_000}]  # more than the system takes off the server's hands
+    monkeypatch.setattr(Runs, "describe", lambda self: large)
+    with closing(hasty.connect()) as client:
+        client.sendall(2 * hasty.written("GET", "/v1/runs", Connection=connection))
+        waiting = hasty.server.loop.server_state.connections
+        wait_until(lambda: any(one.transport.get_write_buffer_size() for one in waiting))
+        wait_until(lambda: not waiting)
+    monkeypatch.undo()
+    assert hasty.get("/v1/runs").status == 200

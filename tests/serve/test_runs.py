@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-import torch
+from filelock import FileLock
 from support.sentences import small_tokenizer
 from support.serving import Served, serving, write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
@@ -140,11 +140,43 @@ def test_a_run_that_has_measured_nothing_has_no_curves_yet(own_runs: Path) -> No
         assert served.get("/v1/curves?run=two").status == 404
 
 
+def test_the_list_comes_again_when_a_run_appears_trains_on_stops_or_goes(own_runs: Path) -> None:
+    with serving(own_runs) as served:
+        tag = served.get("/v1/runs").headers["etag"]
+
+        def is_new() -> bool:
+            nonlocal tag
+            answer, before = served.get("/v1/runs", If_None_Match=tag), tag
+            assert (answer.status, answer.body == b"") in ((200, False), (304, True))
+            tag = answer.headers["etag"]
+            assert (answer.status == 200) == (tag != before)
+            return answer.status == 200
+
+        assert not is_new()
+        shutil.copytree(own_runs / "one", own_runs / "two")
+        assert is_new()
+        assert not is_new()
+        with (own_runs / "two/metrics.jsonl").open("a") as file:
+            file.write("{}\n")
+        assert is_new()
+        shutil.copytree(own_runs / "two/checkpoints/step-30", own_runs / "two/checkpoints/step-45")
+        assert is_new()
+        (own_runs / "two/model.safetensors").touch()
+        assert is_new()
+        with FileLock(own_runs / "two/training.lock"):
+            assert is_new()
+            assert not is_new()
+        assert is_new()
+        shutil.rmtree(own_runs / "two")
+        assert is_new()
+        assert not is_new()
+
+
 def test_three_runs_stay_in_memory(tmp_path: Path) -> None:
     tokenizer, loaded = small_tokenizer(), list[Seq2Seq]()
     model = varied_model(vocabulary=tokenizer.size)
     paths = [write_run(tmp_path / name, model, tokenizer, *SIZES, *TRANSFORMER_SIZES) for name in "abcd"]
-    runs = Runs(lambda: paths, device=torch.device("cpu"), opened=loaded.append)
+    runs = Runs(lambda: paths, device="cpu", opened=loaded.append)
     assert IN_MEMORY == 3
     for name in "abcabcdbcd":
         runs.open(name)

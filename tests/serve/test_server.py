@@ -83,7 +83,9 @@ def test_what_cannot_be_served_is_one_line(
     assert (captured.out, captured.err) == ("", f"tmt: error: {message.format(**names)}\n")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_it_prints_its_address_answers_and_ends(number: signal.Signals, code: int, home: Path) -> None:
     with started(str(home / "runs"), "--port", "0") as process:
         assert process.stdout

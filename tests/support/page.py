@@ -1,6 +1,6 @@
 """The page in a browser, watched: nothing may be logged, fail, be refused or be asked of another origin."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -12,9 +12,18 @@ except ImportError:  # tests are skipped then
     expect = None
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page, Response
+    from playwright.sync_api import Browser, Locator, Page, Request, Response
 
-__all__ = ["LoadedPage", "expect"]
+__all__ = ["VIEWS", "LoadedPage", "expect", "violations"]
+
+# For each view below the translation what it draws.
+VIEWS = {
+    "choices": ".tree",
+    "heads": ".matrix",
+    "steps": ".what-if",
+    "lens": ".lens",
+    "learning": "#history .matrix",
+}
 
 # A request that a newer one has made idle.
 ABORTED = "net::ERR_ABORTED"
@@ -30,11 +39,23 @@ class LoadedPage:
 
     @classmethod
     @contextmanager
-    def opened(cls, browser: "Browser", address: str, *, wait: str = ".linked", **options: Any) -> Iterator[Self]:
-        """The page at an address, once `wait` is there; afterwards nothing must have gone wrong."""
+    def opened(
+        cls,
+        browser: "Browser",
+        address: str,
+        *,
+        wait: str = ".linked",
+        listen: "Callable[[Request], object]" = lambda sent: None,
+        **options: Any,
+    ) -> Iterator[Self]:
+        """The page at an address, once `wait` is there; afterwards nothing must have gone wrong.
+
+        `listen` is called with every request.
+        """
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
         opened = cls(context.new_page())
         opened.watch(urlsplit(address).netloc)
+        opened.page.on("request", listen)
         opened.page.goto(address)
         opened.page.locator(wait).first.wait_for()
         yield opened
@@ -79,3 +100,10 @@ class LoadedPage:
         return self.page.evaluate(
             f"async (a) => {{ const m = await import('/page/{name}.js'); return {expression}; }}", list(arguments)
         )
+
+
+def violations(opened: LoadedPage) -> list[str]:
+    """What axe-core finds wrong with the page as it is."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(opened.page).response["violations"]]

@@ -2,7 +2,8 @@
 
 import json
 import socket
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,6 @@ from threading import Thread
 from typing import Any
 
 import pytest
-import torch
 
 from support.command_line import settings, write_corpus
 from transformer_mt.cli.main import run
@@ -56,7 +56,7 @@ class Served:
         return self.server.address.partition("#key=")[2]
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
     def raw(self, request: bytes) -> Answer:
         """The answer to these bytes."""
@@ -106,6 +106,15 @@ def read_answer(connection: socket.socket) -> Answer:
     return Answer(int(first.split()[1]), headers, body)
 
 
+def wait_until(condition: Callable[[], object]) -> None:
+    """Wait until it holds. Raises `AssertionError` after ten seconds."""
+    for _ in range(2_000):
+        if condition():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it never came")
+
+
 @contextmanager
 def serving(folder: Path | Sequence[Path]) -> Iterator[Served]:
     """While this is open, the runs in a folder are served, or these runs."""
@@ -114,15 +123,15 @@ def serving(folder: Path | Sequence[Path]) -> Iterator[Served]:
     def places() -> Sequence[Path]:
         return list_runs(folder) if isinstance(folder, Path) else folder
 
-    server = PageServer(places, listening=listening, device=torch.device("cpu"))
+    server = PageServer(places, listening=listening, device="cpu")
     server.warm_up()
-    thread = Thread(target=server.run)
+    thread = Thread(target=server.run, daemon=True)
     thread.start()
     try:
         yield Served(server)
     finally:
-        server.loop.should_exit = True
-        thread.join(30)
+        server.loop.should_exit = server.loop.force_exit = True  # whatever a test that failed has left open
+        thread.join(10)
         listening.close()
         assert not thread.is_alive()
 

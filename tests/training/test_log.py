@@ -15,7 +15,7 @@ def step(number: int, *, loss: float, tokens: int) -> StepReport:
 
 
 def test_a_window_is_the_mean_over_tokens(tmp_path: Path) -> None:
-    log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=2), is_main=True)
+    log = MetricsLog(Run(tmp_path), TrainingConfig(), every=2, is_main=True)
     assert log.step(step(3, loss=2.0, tokens=30)) is None
     window = log.step(step(4, loss=6.0, tokens=10))
     assert window is not None
@@ -25,7 +25,7 @@ def test_a_window_is_the_mean_over_tokens(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_stands_still_is_no_fault(tmp_path: Path) -> None:
-    log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=1), is_main=True)
+    log = MetricsLog(Run(tmp_path), TrainingConfig(), every=1, is_main=True)
     window = log.step(replace(step(1, loss=2.0, tokens=30), seconds=0.0))
     assert window is not None
     assert window.tokens_per_second > 30
@@ -33,7 +33,7 @@ def test_a_clock_that_stands_still_is_no_fault(tmp_path: Path) -> None:
 
 def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
     run = Run(tmp_path)
-    log = MetricsLog(run, TrainingConfig(log_every=2), is_main=True)
+    log = MetricsLog(run, TrainingConfig(), every=2, is_main=True)
     windows = [log.step(step(1, loss=2.0, tokens=10)), log.step(step(2, loss=4.0, tokens=10))]
     log.validation(ValidationReport(2, 2, VALIDATION, True, 0, 0.25))
     windows.append(log.step(step(3, loss=1.0, tokens=10)))
@@ -65,7 +65,7 @@ def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
 
 def test_of_several_processes_the_first_writes_the_log(tmp_path: Path) -> None:
     for rank in (1, 0):
-        log = MetricsLog(Run(tmp_path), TrainingConfig(log_every=1), is_main=rank == 0)
+        log = MetricsLog(Run(tmp_path), TrainingConfig(), every=1, is_main=rank == 0)
         assert log.step(step(1, loss=2.0, tokens=10)) is not None
         log.validation(ValidationReport(1, 0, VALIDATION, True, 0, 0.25))
         assert len([*Run(tmp_path).metrics()]) == (0 if rank else 2)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.config.sections import CHOSEN, Config
+from transformer_mt.config.sections import CHOSEN, Config, InitFromConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.training.schedules import (
@@ -14,9 +14,11 @@ from transformer_mt.training.schedules import (
     constant,
     cosine,
     depends_on_steps,
+    fitting_warmup,
     inverse_sqrt,
     linear,
     noam,
+    with_warmup,
 )
 
 STEPS = 83
@@ -141,3 +143,27 @@ def test_with_epochs_a_schedule_that_falls_to_the_last_step_is_refused(name: str
     with pytest.raises(InputError) as caught:
         build_schedule(configured(name, epochs=3))
     assert str(caught.value) == FALLS.format(name=name, warmup=configured(name).schedule.warmup)
+
+
+@every_schedule
+def test_another_warm_up_keeps_the_peak(name: str) -> None:
+    config = configured(name, warmup=40, steps=100)
+    changed = config.model_copy(update={"schedule": with_warmup(config, 8)})
+    before, after = build_schedule(config), build_schedule(changed)
+    assert changed.schedule.warmup == 8
+    assert after(8) == pytest.approx(before(40))
+    assert max(map(after, range(1, 100))) == after(8)
+
+
+@pytest.mark.parametrize(
+    ("warmup", "steps", "parent", "fitting"),
+    [
+        (400, 1700, "", 400), (400, 401, "", 400), (400, 400, "", 40), (400, 5, "", 1),
+        (400, 1700, "runs/one", 170), (5, 1700, "runs/one", 5), (400, 9, "runs/one", 1),
+    ],
+)  # fmt: skip
+def test_a_short_training_and_a_fine_tuning_get_a_warm_up_that_fits(
+    warmup: int, steps: int, parent: str, fitting: int
+) -> None:
+    config = configured("noam", warmup=warmup).model_copy(update={"init_from": InitFromConfig(run=parent)})
+    assert fitting_warmup(config, steps) == fitting

@@ -1,20 +1,25 @@
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from support.processes import OneOf
 from support.small_training import TRAIN, VALIDATION, corpus_in_memory, opened, small_config, write_corpus
 
 from transformer_mt.config.sections import SearchConfig
+from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.errors import InputError
 from transformer_mt.runs.data import ALIGNMENT
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
-from transformer_mt.training.reports import FinishReport
-from transformer_mt.training.session import open_training
+from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
+from transformer_mt.training.session import TrainingSession, open_training
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.align import link_counts
 
@@ -49,6 +54,63 @@ def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -
     loaded = session.trainer.run.load()
     counts = link_counts(loaded.model, loaded.tokenizer, linked, found)
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
+
+
+def left_at_step(path: Path, step: int) -> TrainingSession:
+    session = opened(path)
+    for report in session.train():
+        if report.step == step:
+            break
+    return session
+
+
+@pytest.mark.parametrize("step", [1, 5])  # with checkpoints at 3, 4, 6 and 8
+def test_who_leaves_the_loop_of_reports_loses_nothing(step: int, tmp_path: Path) -> None:
+    list(opened(tmp_path / "whole").train())
+    assert left_at_step(tmp_path / "run", step).trainer.checkpoints.steps()[-1] == step
+    continued = opened(tmp_path / "run")
+    assert continued.notes[-1].endswith(f"from step {step}")
+    assert [report.step for report in continued.train() if isinstance(report, StepReport)] == [*range(step + 1, 9)]
+    whole, parts = (weights_of(Run(tmp_path / name).load().model) for name in ("whole", "run"))
+    assert all(torch.equal(tensor, parts[name]) for name, tensor in whole.items())
+
+
+@pytest.mark.parametrize(("kind", "is_resumed"), [(ValidationReport, False), (FinishReport, True)])
+def test_what_is_saved_already_is_not_saved_again(
+    kind: type[Report], is_resumed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_resumed:
+        list(opened(tmp_path).train())
+    session = opened(tmp_path)
+    reports = session.train()
+    while not isinstance(next(reports), kind):
+        assert not is_resumed
+    monkeypatch.setattr(session.trainer, "save", None)
+    reports.close()  # type: ignore[attr-defined]
+
+
+def test_one_of_several_processes_that_leaves_alone_waits_for_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = opened(tmp_path)
+    reports = session.train()
+    next(reports)
+    monkeypatch.setattr(session.trainer, "distributed", OneOf(2, 0))
+    monkeypatch.setattr(session.trainer, "save", None)
+    reports.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_a_program_that_ends_in_the_loop_ends(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from support.small_training import opened\n"
+        "reports = opened(Path(sys.argv[1])).train(); next(reports)"
+    )
+    path = os.pathsep.join((str(Path(__file__).parents[1]), *sys.path))
+    command = [sys.executable, "-c", program, str(tmp_path / "run")]
+    ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, timeout=120, check=False)
+    assert ended.returncode == 0
+    assert opened(tmp_path / "run").trainer.progress.step == 0
 
 
 def test_a_model_without_attention_gets_no_alignment(tmp_path: Path) -> None:
@@ -105,7 +167,7 @@ def test_departure_from_the_configured_vocabulary_is_noted(tmp_path: Path) -> No
 def test_a_model_that_this_machine_cannot_hold_is_refused_before_it_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str
 ) -> None:
-    monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**7)
+    monkeypatch.setattr("transformer_mt.device.free_memory", lambda: 10**7)
     opened(tmp_path / "small")
     with pytest.raises(InputError, match=r"^model, training\.batch_tokens: needs .* GB of memory, 0\.0 GB are free"):
         opened(tmp_path / "large", override)
@@ -116,6 +178,7 @@ def test_a_model_that_this_machine_cannot_hold_is_refused_before_it_is_built(
 def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)  # CTranslate2 in the same process changes it
     list(opened(tmp_path, "training.steps=4").train())
     (same,) = opened(tmp_path, "training.steps=4").notes
     assert same == f"continuing {tmp_path} from step 4"
@@ -127,3 +190,20 @@ def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
         r"torch \S+, cpu \S+, threads: 1, processes: 1 before, torch \S+, cpu \S+, threads: 7, processes: 1 now",
         said,
     )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "model.kind", "model.norm", "model.residual", "model.feed_forward", "model.attention.kind",
+        "model.attention.score", "model.attention.position", "model.attention.graph", "model.attention.qk_projection",
+        "objective.name", "optimizer.name", "schedule.name", "training.averaging", "training.best_metric",
+        "training.precision",
+    ],
+)  # fmt: skip
+def test_a_name_that_no_table_knows_is_refused_before_the_corpus_is_read(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer_mt.training.session.load_corpus", None)
+    with pytest.raises(InputError, match=re.escape(key)):
+        open_training(load_config(None, [f"{key}=nobody"]), tmp_path / "run")

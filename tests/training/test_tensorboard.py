@@ -75,7 +75,7 @@ def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.
 @installed
 def test_only_the_main_process_writes_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
     for is_main, wanted in ((False, True), (True, False)):
-        log = MetricsLog(Run(tmp_path), TrainingConfig(tensorboard=wanted), is_main=is_main)
+        log = MetricsLog(Run(tmp_path), TrainingConfig(tensorboard=wanted), every=50, is_main=is_main)
         with log.training_from(0):
             assert not (tmp_path / TENSORBOARD).exists()
 

@@ -6,6 +6,7 @@ from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives
+from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import EMPTY, Translator
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
@@ -17,7 +18,7 @@ def translator() -> Translator:
     tokenizer = Tokenizer.train(CORPUS, TokenizerConfig(vocabulary_size=320))
     model = TableModel(vocabulary=tokenizer.size, seed=3, scale=3.0, max_length=31)
     search = SearchConfig(beam=2, max_length=7)
-    return Translator(model, tokenizer, search=search, device=torch.device("cpu"), precision=torch.float32)
+    return Translator(TorchEngine(model, device=torch.device("cpu")), tokenizer, search=search)
 
 
 @pytest.mark.parametrize("search", [SearchConfig(beam=2, max_length=7), SearchConfig(sample=True, max_length=7)])

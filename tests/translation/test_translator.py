@@ -9,6 +9,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import beam_search
+from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
@@ -34,13 +35,8 @@ def translator(model: TableModel, tokenizer: Tokenizer) -> Translator:
 
 
 def translate_with(model: TableModel, tokenizer: Tokenizer, *, precision: torch.dtype = torch.float32) -> Translator:
-    return Translator(
-        model,
-        tokenizer,
-        search=SearchConfig(),
-        device=torch.device("cpu"),
-        precision=precision,
-    )
+    engine = TorchEngine(model, device=torch.device("cpu"), precision=precision)
+    return Translator(engine, tokenizer, search=SearchConfig())
 
 
 class Forgetful(Tokenizer):
@@ -122,6 +118,21 @@ def test_stream_yields_before_it_has_read_everything(translator: Translator) -> 
 
     next(translator.translate_stream(endless(), GREEDY.model_copy(update={"batch_size": 2})))
     assert len(read) == 2 * BATCHES_READ
+
+
+@pytest.mark.parametrize("search", [BEAM, SAMPLES], ids=["beam", "samples"])
+def test_a_stream_that_pauses_is_answered_so_far_and_as_a_whole(translator: Translator, search: SearchConfig) -> None:
+    read: list[str] = []
+
+    def slow() -> Iterator[str]:
+        for sentence in SENTENCES:
+            read.append(sentence)
+            yield sentence
+
+    stream = translator.translate_stream(slow(), search, is_waiting=lambda: len(read) != 2)
+    first = next(stream)
+    assert read == SENTENCES[:2]
+    assert [first, *stream] == translator.translate(SENTENCES, search)
 
 
 def test_sentence_without_text_has_one_empty_translation_and_never_meets_the_model(
@@ -305,7 +316,7 @@ def test_model_computes_in_the_given_precision(model: TableModel, tokenizer: Tok
 def test_a_search_that_this_machine_cannot_hold_is_refused_before_it_is_tried(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, search: SearchConfig
 ) -> None:
-    monkeypatch.setattr("transformer_mt.device._free_memory", lambda device: 10**6)
+    monkeypatch.setattr("transformer_mt.device.free_memory", lambda: 10**6)
     translator.translate(SENTENCES, GREEDY)
     expected = r"^search\.beam, n_best and batch_size: needs 0\.0 GB of memory, 0\.0 GB are free; lower"
     with pytest.raises(InputError, match=expected):

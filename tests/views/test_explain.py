@@ -226,6 +226,23 @@ def test_json_and_arrays_hold_the_same_numbers(tokenizer: Tokenizer) -> None:
     assert [data["word"], data["row"], data["columns"]] == ["old", found.row, list(found.columns)]
     assert data["choice"]["without"][str(found.head)] == min(data["choice"]["without"].values())
     assert data["contributions"] == pytest.approx(arrays["contributions"].tolist())
+    assert data["in_words"] == in_words(found)
+
+
+@pytest.mark.parametrize(
+    ("model", "sides"), [("model.kind=transformer", {"target", "source"}), ("model.kind=recurrent", {"target"})]
+)
+def test_the_words_that_could_be_explained_are_named_with_their_pieces(
+    tokenizer: Tokenizer, model: str, sides: set[str]
+) -> None:
+    rows = explained(tokenizer, model, stack="cross", word="man").rows
+    assert rows.keys() == sides
+    assert [word for word, _ in rows["target"]] == ["The", "old", "man", "is", "reading", ".", "</s>"]
+    for side, stack in (("target", "cross"), ("source", "encoder")):
+        for number, (word, pieces) in enumerate(rows.get(side, ()), start=1):
+            for place, piece in enumerate(pieces, start=1):
+                again = explained(tokenizer, model, stack=stack, word=str(number), piece=place)
+                assert (again.word, again.piece) == (word, piece)
 
 
 def test_every_step_has_its_words_its_formula_and_its_numbers(tokenizer: Tokenizer) -> None:

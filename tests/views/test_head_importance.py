@@ -18,6 +18,7 @@ from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.head_importance import (
     IMPORTANCE,
@@ -133,7 +134,7 @@ class Known(Translator):
 def translator() -> Known:
     tokenizer = Tokenizer.train(SOURCES, TokenizerConfig(vocabulary_size=300))
     model = tiny_model(vocabulary=tokenizer.size)
-    known = Known(model, tokenizer, search=SearchConfig(), device=torch.device("cpu"), precision=torch.float32)
+    known = Known(TorchEngine(model, device=torch.device("cpu")), tokenizer, search=SearchConfig())
     known.translate(())
     return known
 

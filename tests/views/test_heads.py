@@ -16,6 +16,7 @@ from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.head_importance import Estimate
@@ -50,7 +51,7 @@ MASKED = HeadName("cross", 2, 4)
 
 
 def translator(model: Seq2Seq, tokenizer: Tokenizer) -> Translator:
-    return Translator(model, tokenizer, search=SearchConfig(), device=torch.device("cpu"), precision=torch.float32)
+    return Translator(TorchEngine(model, device=torch.device("cpu")), tokenizer, search=SearchConfig())
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Token-budget batches of encoded sentence pairs, in an order that is a function of (seed, epoch)."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.errors import InputError
 
 Indices = Int[Tensor, " P"]
@@ -58,12 +58,6 @@ class BatchPlan:
 
     def __iter__(self) -> Iterator[Indices]:
         return map(self.__getitem__, range(len(self)))
-
-
-def derive_seed(*numbers: int) -> int:
-    """One 63-bit seed of several numbers: the first bytes of their SHA-256, so near numbers give unrelated seeds."""
-    digest = hashlib.sha256(",".join(map(str, numbers)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
 
 
 def plan_batches(

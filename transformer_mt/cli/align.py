@@ -1,28 +1,20 @@
 """`tmt align`: links between the words of a sentence and of its translation."""
 
-from collections.abc import Generator
 from contextlib import closing
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from typer import Option
-
-from transformer_mt.cli.options import Head, Layer, LookedAt, Model, Target
+from transformer_mt.cli.options import Head, Input, Layer, LookedAt, Model, Target, TargetFile, require_both
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.errors import InputError
 from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
-    from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.translation.opened_run import OpenedRun
-    from transformer_mt.translation.translator import Translator
 
 _PAIRS_AT_A_TIME = 1_000
-
-Input = Annotated[Path | None, Option(metavar="FILE", help="Link the lines of a file; needs --target-file.")]
-TargetFile = Annotated[Path | None, Option(metavar="FILE", help="Their translations, line by line.")]
 
 
 @with_sentence_options
@@ -53,10 +45,7 @@ def align(
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.views import align as view
 
-    if (input is None) != (target_file is None):
-        raise InputError("--input, --target-file: each needs the other; give both")
-    if input == target_file == Path("-"):
-        raise InputError("--target-file: --input is stdin already; give a file for one of them")
+    require_both(input, target_file)
     if input is not None and target_file is not None:
         if sentence is not None or options.npz is not None:
             raise InputError("--input: reads files of pairs and prints lines; leave SENTENCE and --npz out")
@@ -73,11 +62,12 @@ def align(
 
 def _align_files(run: "OpenedRun", source: Path, target: Path, chosen: "AlignmentHeads", *, as_json: bool) -> None:
     """Print the links of each pair of lines."""
+    from transformer_mt.cli.lines import read_pairs
     from transformer_mt.cli.terminal import result
     from transformer_mt.views.align import align as link
     from transformer_mt.views.data import to_json
 
-    with closing(_pairs(source, target, run.translator)) as pairs:
+    with closing(read_pairs(source, target, run.translator)) as pairs:
         while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
             for alignment in link(run.translator.model, run.translator.tokenizer, part, chosen):
                 result(escaped_json(to_json(alignment)) if as_json else alignment.pharaoh)
@@ -111,20 +101,3 @@ def _chosen(run: "OpenedRun", layer: str | None, head: str | None, *, quiet: boo
         numbers = ", ".join(dict.fromkeys(str(name.head) for name in of_layer))
         raise InputError(f"--head: there is no {head!r}; choose one of {numbers}, mean and all")
     return AlignmentHeads(heads=tuple(chosen), chosen_by="given")
-
-
-def _pairs(source: Path, target: Path, translator: "Translator") -> "Generator[SentencePair, None, None]":
-    """The pairs of two files, each checked before it is linked."""
-    from transformer_mt.cli.lines import read_lines
-    from transformer_mt.corpus.pairs import SentencePair
-
-    for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
-        for path, line in zip((source, target), lines, strict=True):
-            if line is None:
-                raise InputError(f"{path}: ends after {index} lines, the other file goes on; give as many of both")
-            place, text = line
-            if isinstance(text, InputError):
-                raise text
-            translator.require_fitting(text, place)
-        (_, source_text), (_, target_text) = lines
-        yield SentencePair(str(source_text), str(target_text))

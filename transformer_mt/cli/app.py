@@ -2,11 +2,14 @@
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
 from typer import Option
+from typer.core import TyperCommand
 from typer.main import get_command
+from typing_extensions import override
 
 from transformer_mt.cli.align import align
 from transformer_mt.cli.attend import attend
@@ -14,14 +17,18 @@ from transformer_mt.cli.config import config
 from transformer_mt.cli.data import data
 from transformer_mt.cli.evaluate import evaluate
 from transformer_mt.cli.explain import explain
+from transformer_mt.cli.export import export
 from transformer_mt.cli.heads import heads
 from transformer_mt.cli.lens import lens
 from transformer_mt.cli.plot import plot
 from transformer_mt.cli.runs import runs
+from transformer_mt.cli.score import score
 from transformer_mt.cli.serve import serve
+from transformer_mt.cli.terminal import show_work
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
 from transformer_mt.errors import InputError
+from transformer_mt.progress import shown_by
 
 EXIT_CODES = (
     "Exit codes: 0 done; 2 a mistake in what was given; 3 a problem of the machine; 4 training diverged; 70 a fault of "
@@ -36,8 +43,38 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (train, translate, attend, align, explain, lens, heads, plot, evaluate, data, config, runs, serve):
-    app.command()(command)
+
+
+class Command(TyperCommand):
+    """A command that refuses an option that is given again, which typer would take the last value of.
+
+    Unless `--quiet` is given, work that takes long is shown.
+    """
+
+    @override
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = [
+            parameter for parameter in self.make_parser(ctx).parse_args([*args])[2] if not is_repeatable(parameter)
+        ]
+        for parameter in given:
+            if given.count(parameter) > 1:
+                raise InputError(f"{parameter.opts[0]}: is given more than once; give it once")
+        return super().parse_args(ctx, args)
+
+    @override
+    def invoke(self, ctx: Any) -> Any:
+        with nullcontext() if ctx.params.get("quiet") else shown_by(show_work):
+            return super().invoke(ctx)
+
+
+def is_repeatable(parameter: Any) -> bool:
+    """True for an option that collects what it is given, and for an argument."""
+    return bool(getattr(parameter, "multiple", False)) or parameter.param_type_name == "argument"
+
+
+_LOOKING = attend, align, explain, lens, heads, plot
+for command in (train, translate, *_LOOKING, evaluate, score, data, config, runs, export, serve):
+    app.command(cls=Command)(command)
 
 # What a shell sets when it asks how a line goes on.
 COMPLETION = "_TMT_COMPLETE"
@@ -96,7 +133,7 @@ def _usage(error: Any) -> str:
     if hasattr(error, "possibilities"):  # of options, where this one does not exist
         problem, near = "there is no such option", " or ".join(error.possibilities or ())
         remedy = f"did you mean {near}?" if near else ""
-    return f"{place}: {_lower(problem)}; {_lower(remedy) or f'see {command} --help'}"
+    return f"{place}: {_lower(problem) or 'missing'}; {_lower(remedy) or f'see {command} --help'}"
 
 
 def _lower(text: str) -> str:

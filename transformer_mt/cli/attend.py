@@ -1,6 +1,6 @@
 """`tmt attend`: the attention matrices of a sentence, as text, as graphs and as a picture."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, wi
 from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
+from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class MatrixOptions:
     graph: Annotated[bool, Option("--graph", help="The matrix as a graph: edges and degrees.")] = False
     threshold: Annotated[float, Option(metavar="X", min=0.0, max=1.0, help="An edge's least share of its row.")] = 0.1
     figure: Figure = None
+    html: Annotated[
+        Path | None, Option(metavar="FILE", help="Also write a page of the pair, to open in a browser.")
+    ] = None
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -67,6 +71,7 @@ def attend(
       tmt attend --layer all --head all --compact
       tmt attend --model runs/one --model runs/other
       tmt attend --figure attention.pdf
+      tmt attend "Der Hund schläft." --html dog.html
       tmt attend "Der Hund schläft." --history --compact
 
     A row says where the model looked while it wrote the row's word; its numbers sum to 1. A dot stands where nothing
@@ -77,6 +82,8 @@ def attend(
     --method takes other numbers than attention weights, and says how far they agree with erasure: with what happens
     when a source word is taken out. --graph has an edge from a row's token to each that gets at least the share
     --threshold of its row. --history shows every validation, all for the final translation or --target.
+
+    --html writes the page of tmt serve with this pair in it, all heads and methods among it: one file, without network.
     """
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.matrix import Scale, shading_for
@@ -87,6 +94,8 @@ def attend(
     method = lookup(METHODS, shown.method, key="--method")
     if shown.figure is not None:
         check_figure(shown.figure, npz=options.npz)
+    if shown.html is not None:
+        _check_html(shown.html, others=(shown.figure, options.npz), runs=len(model or (None,)), history=history)
     loaded: list[LoadedSentence] = []
     for path in model or (None,):
         text = loaded[0].source if loaded else sentence  # the first run's sentence is that of all
@@ -113,6 +122,13 @@ def attend(
     if shown.figure is not None:
         content = matrix_figure(rows, meaning=f"A number is {method.meaning}.", path=shown.figure)
         write_output(shown.figure, content)
+    if shown.html is not None:
+        from transformer_mt.page.saved import saved_page
+        from transformer_mt.serve.saved import saved_answers
+
+        is_given = target is not None
+        answers = saved_answers(loaded[0], is_given=is_given, method=shown.method, words=shown.words)
+        write_output(shown.html, saved_page(answers))
 
     def lines(width: int) -> "Iterator[str | Text]":
         yield from intro
@@ -136,6 +152,16 @@ def attend(
         others += [] if shown.compact or shown.graph else ["--compact"]
         elsewhere = "links of words: tmt align; one word step by step: tmt explain"
         note(f"one matrix of many; others: {', '.join(others)}; {elsewhere}")
+
+
+def _check_html(path: Path, *, others: Iterable[Path | None], runs: int, history: bool) -> None:
+    """Raise `InputError` for a page of more than one run or step, and for a file that another option writes, too."""
+    if runs > 1:
+        raise InputError("--html: a page is of one run; give one --model")
+    if history:
+        raise InputError("--html: a page is of one step; leave --history out")
+    if any(other is not None and other.resolve() == path.resolve() for other in others):
+        raise InputError(f"--html {path}: another option writes there too; give another name")
 
 
 def _matrices(sentence: "LoadedSentence", maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":
@@ -167,4 +193,5 @@ def _history(
     if not (steps := saved_steps(checkpoints)):
         raise InputError(f"--history: {final.name} has no checkpoints; give a run that keeps them")
     runs = ((step, open_run(checkpoints / f"step-{step}", options, device=options.device)) for step in steps)
-    return [final.history_step(then, step, method=shown.method, words=shown.words) for step, then in runs]
+    with working(f"looking at {len(steps)} checkpoints"):
+        return [final.history_step(then, step, method=shown.method, words=shown.words) for step, then in runs]

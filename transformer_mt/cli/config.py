@@ -11,12 +11,12 @@ from typer import Argument
 from transformer_mt.cli.options import Data, Set, resolve_config
 from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import CHOSEN, Config, Section
-from transformer_mt.config.toml import dump_config, explanation, find_key, section_lines
+from transformer_mt.config.toml import dump_config, explanation, find_key, named_configs, section_lines
 
 
 def config(
     subject: Annotated[
-        str | None, Argument(metavar="[CONFIG | KEY]", help="A TOML file, or a key to explain.", show_default=False)
+        str | None, Argument(metavar="[CONFIG | KEY]", help="A TOML file or its name, or a key.", show_default=False)
     ] = None,
     data: Data = None,
     set: Set = None,
@@ -26,12 +26,12 @@ def config(
     \b
     Examples:
       tmt config > mine.toml
-      tmt config configs/multi30k.toml --set model.width=128
+      tmt config multi30k --set model.width=128
       tmt config model.attention.score
 
     What it prints can be saved, edited, and given to tmt train.
     """
-    is_file = subject is not None and (subject.endswith(".toml") or Path(subject).exists())
+    is_file = subject and (subject.endswith(".toml") or Path(subject).exists() or subject in named_configs())
     resolved = resolve_config(Path(subject) if subject and is_file else None, data=data, overrides=set)
     result(*(dump_config(resolved).splitlines() if subject is None or is_file else explain(subject, resolved)))
 

@@ -7,6 +7,7 @@ from typer import Option
 from transformer_mt.cli.options import ConfigFile, Data, Json, Set, resolve_config
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError
+from transformer_mt.progress import working
 from transformer_mt.views.text import escaped_json
 
 
@@ -37,7 +38,8 @@ def data(
     note(*corpus.notes)
     if structure and not any(pairs[0].structure for pairs in corpus.splits.values()):
         raise InputError(f"--structure: {corpus.name} has no dependency trees; leave it out, or look at --data builtin")
-    found = corpus_statistics(corpus, sample=sample, seed=seed)
+    with working("counting"):
+        found = corpus_statistics(corpus, sample=sample, seed=seed)
     if as_json:
         result(escaped_json(found))
     else:

@@ -1,73 +1,154 @@
 """`tmt evaluate`: scores of a trained model."""
 
 import dataclasses
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
-    DataToMeasure,
+    DEFAULT_ENGINE,
+    SOURCES,
     Device,
+    Engine,
     Json,
     Model,
+    Quantization,
     SearchOptions,
     with_options,
 )
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.config.search import OF_DRAWS
 from transformer_mt.errors import InputError
+from transformer_mt.progress import working
 from transformer_mt.registry import lookup
+from transformer_mt.views.text import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import DataConfig
     from transformer_mt.corpus.load import Corpus
-    from transformer_mt.evaluation import Scores
+    from transformer_mt.corpus.pairs import Pairs
+    from transformer_mt.runs.data import AlignmentHeads
+    from transformer_mt.translation.opened_run import OpenedRun
 
 
 @with_options("search", SearchOptions, but=("sample", *OF_DRAWS, "n_best"))
 def evaluate(
     model: Model = None,
-    data: DataToMeasure = None,
-    split: Annotated[str, Option(metavar="NAME", help="The part of the corpus to translate.")] = "test",
+    data: Annotated[
+        list[str] | None, Option(metavar="SOURCE", help=f"{SOURCES} [builtin, for a run on it]", show_default=False)
+    ] = None,
+    split: Annotated[
+        list[str] | None, Option(metavar="NAME", help="The part of the corpus to translate. [test]")
+    ] = None,
     *,
     search: SearchOptions,
+    against: Annotated[list[Path] | None, Option(metavar="RUN", help="Compare this run with the first.")] = None,
     by_length: Annotated[bool, Option("--by-length", help="Also score by the number of words of the source.")] = False,
+    by_rarity: Annotated[bool, Option("--by-rarity", help="Also score by how rare the rarest word is.")] = False,
+    worst: Annotated[int, Option(metavar="N", min=0, help="Also the N worst translations, by chrF.")] = 0,
     links: Annotated[Path | None, Option(metavar="FILE", help="The split's word links, in Pharaoh format.")] = None,
     device: Device = DEFAULT_DEVICE,
+    engine: Engine = DEFAULT_ENGINE,
+    quantization: Quantization = None,
     as_json: Json = False,
 ) -> None:
-    """Translate a split of a corpus and score it: BLEU, chrF, exact matches, word links, speed.
+    """Translate splits of corpora and score them: BLEU, chrF, exact matches, word links, speed.
 
     \b
     Examples:
       tmt evaluate
-      tmt evaluate --split test_composition
-      tmt evaluate --split test_length --by-length
+      tmt evaluate --split test --split test_composition
+      tmt evaluate --split test_length --by-length --worst 5
+      tmt evaluate --model runs/one --against runs/other
       tmt evaluate --model runs/multi30k --data bentrevett/multi30k --json
       tmt evaluate --data test.de,test.en --links test.links
 
     Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the built-in
     one does, or --links gives them in a line of 0-0 1-2 … for each pair, those of tmt align are compared with them.
+    --data, --split and --against may be given again. ± is half the 95 % interval over 1,000 resampled test sets, and p
+    how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them.
     """
-    from transformer_mt.cli.align import alignment_heads
     from transformer_mt.cli.load import open_run
     from transformer_mt.corpus.text import with_links
-    from transformer_mt.evaluation import evaluate as score
+
+    if links is not None and engine != DEFAULT_ENGINE:
+        raise InputError(f"--links: {engine} shows no attention to link words by; leave it or --engine out")
+    sets = [(source, name) for source in data or (None,) for name in split or ("test",)]
+    if links is not None and len(sets) > 1:
+        raise InputError("--links: are those of one test set; give --data and --split once")
+    paths = (model, *(against or ()))
+    runs = [open_run(path, search, device=device, engine=engine, quantization=quantization) for path in paths]
+    for other in runs[1:]:
+        _require_same_direction(runs[0], other)
+    for number, (source, name) in enumerate(sets):
+        corpus = corpus_to_measure(runs[0].config.data, source, split=name)
+        pairs = lookup(corpus.splits, name, key="--split")
+        pairs = pairs if links is None else with_links(pairs, links)
+        found = _measured(runs, corpus.name, name, pairs, by_length=by_length, by_rarity=by_rarity, worst=worst)
+        if as_json:
+            result(escaped_json(found))
+        else:
+            result(*([""] if number else []), *_lines(found, with_name=len(sets) > 1))
+
+
+def _require_same_direction(first: "OpenedRun", other: "OpenedRun") -> None:
+    """Raise `InputError` where two runs translate between other languages."""
+    one, two = ((run.config.data.source_language, run.config.data.target_language) for run in (first, other))
+    if one != two:
+        raise InputError(
+            f"--against {other.path}: translates {' → '.join(two)}, not {' → '.join(one)}; give another run"
+        )
+
+
+def _measured(
+    runs: "Sequence[OpenedRun]",
+    corpus: str,
+    split: str,
+    pairs: "Pairs",
+    *,
+    by_length: bool,
+    by_rarity: bool,
+    worst: int,
+) -> dict[str, Any]:
+    """The object of `--json` of a test set: the first run's scores, and those of the others as `against`."""
+    from transformer_mt.evaluation import compare_texts, find_poorest, measure
+    from transformer_mt.views.data import to_json
+
+    scores, systems = [], []
+    for run in runs:
+        beam = run.translator.search.beam
+        of = f" by {run.path}" if len(runs) > 1 else ""
+        note(f"translating {len(pairs)} sentences of {corpus}, split {split}, beam {beam}{of}")
+        alignment = _alignment(run) if any(pair.links for pair in pairs) else None
+        known = run.known if by_rarity else None
+        if by_rarity and known is None:
+            note(f"{run.path}: does not know the words of its training; no scores by rarity")
+        with working("", total=len(pairs)):
+            of_run, texts = measure(run.translator, pairs, alignment=alignment, by_length=by_length, known=known)
+        scores.append(of_run)
+        systems.append(texts)
+    with working("resampling the test set"):
+        intervals = compare_texts(systems, [pair.translations for pair in pairs])
+    objects = [
+        {"run": str(run.path), **dataclasses.asdict(own), "intervals": to_json(interval)}
+        | ({"worst": to_json(find_poorest(texts, pairs, count=worst))} if worst else {})
+        for run, own, texts, interval in zip(runs, scores, systems, intervals, strict=True)
+    ]
+    return {"corpus": corpus, "split": split} | objects[0] | ({"against": objects[1:]} if objects[1:] else {})
+
+
+def _alignment(run: "OpenedRun") -> "AlignmentHeads | None":
+    """The heads that link the run's words; None where there are none, and a note where they cannot be seen."""
+    if (model := run.translator.engine.model) is None:
+        note(f"word links are not compared: {run.translator.engine.name} shows no attention")
+        return None
+    from transformer_mt.cli.align import alignment_heads
     from transformer_mt.views.align import cross_heads
 
-    run = open_run(model, search, device=device)
-    translator, corpus = run.translator, corpus_to_measure(run.config.data, data, split=split)
-    pairs = lookup(corpus.splits, split, key="--split")
-    note(f"translating {len(pairs)} sentences of {corpus.name}, split {split}, beam {translator.search.beam}")
-    if links is not None:
-        pairs = with_links(pairs, links)
-    can_align = cross_heads(translator.model) and any(pair.links for pair in pairs)
-    scores = score(translator, pairs, alignment=alignment_heads(run) if can_align else None, by_length=by_length)
-    result(*([json.dumps(dataclasses.asdict(scores))] if as_json else _lines(scores)))
+    return alignment_heads(run) if cross_heads(model) else None
 
 
 def corpus_to_measure(
@@ -92,21 +173,53 @@ def corpus_to_measure(
     return corpus
 
 
-def _lines(scores: "Scores") -> Iterator[str]:
-    yield f"BLEU             {scores.bleu:6.2f}   {scores.signature['bleu']}"
-    yield f"BLEU, lowercase  {scores.bleu_lowercase:6.2f}   {scores.signature['bleu_lowercase']}"
-    yield f"chrF             {scores.chrf:6.2f}   {scores.signature['chrf']}"
-    yield f"exact            {100 * scores.exact:6.2f} %"
-    if scores.aer is not None:
-        shares = f"precision {100 * (scores.aer_precision or 0):.2f} %, recall {100 * (scores.aer_recall or 0):.2f} %"
-        yield f"AER              {100 * scores.aer:6.2f} % {shares}; heads by {scores.aer_chosen_by}"
-    yield f"sentences        {scores.sentences:6d}   {scores.seconds:.1f} s, {scores.sentences_per_second:.1f} a second"
-    if scores.references > scores.sentences:
-        mean = scores.references / scores.sentences
-        yield f"references       {scores.references:6d}   {mean:.1f} a sentence; each counts"
-    if scores.by_length is not None:
-        yield ""
-        yield "words of the source   sentences    BLEU    chrF     exact"
-        for band in scores.by_length:
-            numbers = f"{band.sentences:9d}  {band.bleu:6.2f}  {band.chrf:6.2f}  {100 * band.exact:6.2f} %"
-            yield f"{f'{band.shortest}–{band.longest}':<19}   {numbers}"
+def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
+    """The scores of a test set for a terminal, those of further runs below the first one's."""
+    if with_name:
+        yield f"{found['corpus']}, split {found['split']}"
+    intervals, signature = found["intervals"], found["signature"]
+    yield f"BLEU             {found['bleu']:6.2f} ±{intervals['bleu']['half_width']:.2f}   {signature['bleu']}"
+    yield f"BLEU, lowercase  {found['bleu_lowercase']:6.2f}         {signature['bleu_lowercase']}"
+    yield f"chrF             {found['chrf']:6.2f} ±{intervals['chrf']['half_width']:.2f}   {signature['chrf']}"
+    yield f"exact            {100 * found['exact']:6.2f} %"
+    if found["aer"] is not None:
+        shares = (
+            f"precision {100 * (found['aer_precision'] or 0):.2f} %, recall {100 * (found['aer_recall'] or 0):.2f} %"
+        )
+        yield f"AER              {100 * found['aer']:6.2f} % {shares}; heads by {found['aer_chosen_by']}"
+    speed = f"{found['seconds']:.1f} s, {found['sentences_per_second']:.1f} a second"
+    yield f"sentences        {found['sentences']:6d}   {speed}"
+    if found["references"] > found["sentences"]:
+        mean = found["references"] / found["sentences"]
+        yield f"references       {found['references']:6d}   {mean:.1f} a sentence; each counts"
+    yield from _bands(found["by_length"], "words of the source", lambda band: f"{band['shortest']}–{band['longest']}")
+    yield from _bands(found["by_rarity"], "rarest word seen", _times)
+    for other in found.get("against", ()):
+        yield from ("", f"{other['run']}, against {found['run']}")
+        for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):
+            interval = other["intervals"][name]
+            change = f"{other[name] - found[name]:+.2f}, p = {interval['p_value']:.3f}"
+            yield f"{title:16} {other[name]:6.2f} ±{interval['half_width']:.2f}   {change}"
+        yield f"exact            {100 * other['exact']:6.2f} %"
+    for one in (found, *found.get("against", ())):
+        for poor in one.get("worst", ()):
+            yield from ("", f"{one['run']}, sentence {poor['number']}, chrF {poor['chrf']:.2f}")
+            yield from (f"  {name:12}{poor[name]}" for name in ("source", "translation", "reference"))
+
+
+def _times(band: Mapping[str, Any]) -> str:
+    fewest, most = band["fewest"], band["most"]
+    return "never" if most == 0 else f"{fewest}–{most} times" if most else f"{fewest} times or more"
+
+
+def _bands(
+    bands: Sequence[Mapping[str, Any]] | None, title: str, name: Callable[[Mapping[str, Any]], str]
+) -> Iterator[str]:
+    """A table of scores by kinds of sentences."""
+    if bands is None:
+        return
+    yield ""
+    yield f"{title:<19}   sentences    BLEU    chrF     exact"
+    for band in bands:
+        numbers = f"{band['sentences']:9d}  {band['bleu']:6.2f}  {band['chrf']:6.2f}  {100 * band['exact']:6.2f} %"
+        yield f"{name(band):<19}   {numbers}"

@@ -9,6 +9,7 @@ from typer import Option
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Npz, Quiet, SearchOptions
 from transformer_mt.errors import InputError
+from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def heads(
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.cli.terminal import literal_console, result
+    from transformer_mt.models.head_mask import head_names
     from transformer_mt.views.data import to_json
     from transformer_mt.views.faithfulness import faithfulness, faithfulness_lines
     from transformer_mt.views.head_importance import IMPORTANCE, pruning_lines
@@ -78,13 +80,18 @@ def heads(
     width = literal_console().width
     view: Any
     if prune is not None and run_dir is not None:
-        view = _pruned(run, pairs, prune, method=importance, path=run_dir)
+        with working(""):
+            view = _pruned(run, pairs, prune, method=importance, path=run_dir)
         lines = pruning_lines(view, run_dir, width=width)
     elif faithful:
-        view = faithfulness(run.translator.model, run.translator.tokenizer, pairs)
+        with working("", total=len(pairs)):
+            view = faithfulness(run.translator.model, run.translator.tokenizer, pairs)
         lines = faithfulness_lines(view, width=width)
     else:
-        view = measure_heads(run.translator, pairs, bleu=bleu)
+        # Where heads look, their gradient, and the loss, or BLEU too, with all and without each.
+        passes = 2 + (2 if bleu else 1) * (1 + len(head_names(run.translator.model)))
+        with working("", total=passes * len(pairs)):
+            view = measure_heads(run.translator, pairs, bleu=bleu)
         lines = head_lines(view, width=width)
     if npz is not None:
         save_arrays(view, npz)

@@ -3,16 +3,21 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import tee
+from itertools import tee, zip_longest
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Any, NamedTuple
+
+from typing_extensions import override
 
 from transformer_mt.cli.signals import cleanups
 from transformer_mt.cli.terminal import literal_console
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
@@ -23,6 +28,7 @@ from transformer_mt.views.text import escape_controls, escaped_json
 
 STDIN = Path("-")
 LONGEST_SENTENCE = 100_000  # bytes; a model takes some hundred subwords, and a thousand lines are read ahead
+_READ_AHEAD = 1_000  # lines, of a pipe
 # Ends the prompt; lines of it that are remembered from one session to the next.
 QUIT, REMEMBERED = ":quit", 1_000
 ALTERNATIVES = 4  # other subwords that are shown at each position
@@ -34,7 +40,8 @@ Line = tuple[str, str | InputError]
 def read_lines(path: Path | None) -> Iterator[Line]:
     """The lines of a file, or of stdin for `-` and None; an `InputError` for one that is too long or not UTF-8."""
     if path is None or path == STDIN:
-        name, file = "stdin", sys.stdin.buffer
+        # A file of its own: Python cannot end while a thread waits in that of `sys.stdin`.
+        name, file = "stdin", open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
     else:
         name = str(path)
         try:
@@ -48,6 +55,56 @@ def read_lines(path: Path | None) -> Iterator[Line]:
                 yield place, line if isinstance(line, InputError) else line.decode().rstrip("\n").removesuffix("\r")
             except UnicodeDecodeError as error:
                 yield place, InputError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8")
+
+
+class _ArrivingLines(Iterator[Line]):
+    """Lines that a thread reads as they come; the process may end while it waits for one."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._arrived: Queue[Line | BaseException] = Queue(_READ_AHEAD)
+        Thread(target=self._read, args=(lines,), daemon=True).start()
+
+    def _read(self, lines: Iterator[Line]) -> None:
+        try:
+            for line in lines:
+                self._arrived.put(line)
+            self._arrived.put(StopIteration())
+        except BaseException as error:  # for whoever waits for the line
+            self._arrived.put(error)
+
+    @override
+    def __next__(self) -> Line:
+        line = self._arrived.get()
+        if isinstance(line, BaseException):
+            raise line
+        return line
+
+    def is_waiting(self) -> bool:
+        """True where the next line, or the end, has come."""
+        return not self._arrived.empty()
+
+
+def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool] | None]:
+    """The lines of `read_lines`, and whether the next one is there, unless all are, as in a file."""
+    lines = read_lines(path)
+    if os.path.isfile(sys.stdin.fileno() if path in (None, STDIN) else path):
+        return lines, None
+    arriving = _ArrivingLines(lines)
+    return arriving, arriving.is_waiting
+
+
+def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[SentencePair, None, None]:
+    """The pairs of two files, line by line; an `InputError` names the line that the translator's model cannot take."""
+    for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
+        for path, line in zip((source, target), lines, strict=True):
+            if line is None:
+                raise InputError(f"{path}: ends after {index} lines, the other file goes on; give as many of both")
+            place, text = line
+            if isinstance(text, InputError):
+                raise text
+            translator.require_fitting(text, place)
+        (_, source_text), (_, target_text) = lines
+        yield SentencePair(str(source_text), str(target_text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +176,23 @@ class Output:
     split: bool
 
     def translate(
-        self, translator: Translator, records: Iterable[Record], *, written: Callable[[str], str], prefix: str
+        self,
+        translator: Translator,
+        records: Iterable[Record],
+        *,
+        written: Callable[[str], str],
+        prefix: str,
+        is_waiting: Callable[[], bool] | None,
     ) -> Iterator[Translated]:
         """Every record with its translations; where the tree of the beam is asked for, searched one at a time.
 
-        `written` makes what is translated of what was typed.
+        `written` makes what is translated of what was typed; no record waits for one that `is_waiting` says is not
+        there yet.
         """
         given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
         texts = (written(record.text) for record in given)
-        plain = ((ranked, None) for ranked in translator.translate_stream(texts, prefix=prefix, split=self.split))
+        stream = translator.translate_stream(texts, prefix=prefix, split=self.split, is_waiting=is_waiting)
+        plain = ((ranked, None) for ranked in stream)
         traced_one_by_one = (traced(translator, text, prefix=prefix) for text in texts)
         for record, (ranked, trace) in zip(waiting, traced_one_by_one if self.trace else plain, strict=False):
             count = ALTERNATIVES if self.alternatives else 0
@@ -205,15 +270,15 @@ def _line_editing() -> Iterator[Callable[[], None]]:
 
     The history is written after every line, since a signal ends the process at once. Errors are ignored.
     """
+    if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield lambda: None
+        return
     try:
         import readline
         import termios
 
         path = history_path()
-    except (ImportError, RuntimeError):  # Windows, and Pythons built without it; a user without a home
-        yield lambda: None
-        return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    except (ImportError, RuntimeError):  # Pythons built without it; a user without a home
         yield lambda: None
         return
 

@@ -1,13 +1,12 @@
-"""The run that a command works with, and the words that it hardly knows. Imports torch: only for use in commands."""
+"""The run that a command works with, and the words that it hardly knows."""
 
 from pathlib import Path
 
-from transformer_mt.cli.options import RUNS, SearchOptions
+from transformer_mt.cli.options import DEFAULT_ENGINE, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.corpus.pairs import words
-from transformer_mt.device import choose_device
+from transformer_mt.corpus.source import corpus_name
 from transformer_mt.runs.directory import find_run, newest_run
-from transformer_mt.runs.listing import corpus_name
 from transformer_mt.translation.opened_run import OpenedRun
 
 # A word is rare below this count: of 25 everyday sentences with such a word, none was translated right.
@@ -16,14 +15,21 @@ FEW = 10
 LINES, WORDS = 5, 9
 
 
-def open_run(model: Path | None, search: SearchOptions, *, device: str, quiet: bool = False) -> OpenedRun:
+def open_run(
+    model: Path | None,
+    search: SearchOptions,
+    *,
+    device: str,
+    engine: str = DEFAULT_ENGINE,
+    quantization: str | None = None,
+    quiet: bool = False,
+) -> OpenedRun:
     """The run in a directory, or at a checkpoint, with its search changed by the options.
 
     Without a directory it is the newest run under `runs/`, which is named on stderr unless `quiet`.
     """
     run = newest_run(RUNS) if model is None else find_run(model)
-    place = choose_device(device)
-    opened = OpenedRun.of(run, device=place)
+    opened = OpenedRun.of(run, device=device, engine=engine, quantization=quantization)
     if model is None and not quiet:
         data = opened.config.data
         note(f"using {run.path} ({data.source_language} → {data.target_language}, {corpus_name(data)})")

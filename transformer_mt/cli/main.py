@@ -29,7 +29,9 @@ def main() -> None:
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # or torch writes to the terminal on its own, unescaped
     streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: closed
     for stream in streams:
-        stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")  # type: ignore[union-attr]
+        encoding = "utf-8" if sys.platform == "win32" else None  # there it is that of the country
+        errors = "surrogateescape" if stream is sys.stdin else "backslashreplace"
+        stream.reconfigure(encoding=encoding, errors=errors)  # type: ignore[union-attr]
     code = run(sys.argv[1:])
     for stream in streams:
         try:

@@ -12,6 +12,7 @@ from typer import Argument, Option
 from transformer_mt.config.search import changed_search, refuse
 from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
+from transformer_mt.conversion.package import QUANTIZATIONS
 from transformer_mt.errors import InputError
 
 RUNS = Path("runs")
@@ -20,10 +21,10 @@ Model = Annotated[Path | None, Option(metavar="DIR", help="A run, or a checkpoin
 Device = Annotated[str, Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, Option("--quiet", help="Nothing on stderr but what went wrong.")]
-_SOURCES = "builtin, a folder, one file or two, a hub id."
-Data = Annotated[str | None, Option(metavar="SOURCE", help=f"{_SOURCES} [{DataConfig().corpus}]")]
+SOURCES = "builtin, a folder, one file or two, a hub id."
+Data = Annotated[str | None, Option(metavar="SOURCE", help=f"{SOURCES} [{DataConfig().corpus}]")]
 DataToMeasure = Annotated[
-    str | None, Option(metavar="SOURCE", help=f"{_SOURCES} [builtin, for a run on it]", show_default=False)
+    str | None, Option(metavar="SOURCE", help=f"{SOURCES} [builtin, for a run on it]", show_default=False)
 ]
 Stack = Annotated[str | None, Option(metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")]
 Layer = Annotated[str | None, Option(metavar="N", help="A layer counted from 1, or all.")]
@@ -34,6 +35,8 @@ Without = Annotated[
     list[str] | None, Option(metavar="HEADS", help="Switch these off and compare: cross.2.1,cross.2.2.")
 ]
 LookedAt = Annotated[str | None, Argument(metavar="SENTENCE", help="[one that training showed]", show_default=False)]
+Input = Annotated[Path | None, Option(metavar="FILE", help="The sources, line by line; needs --target-file.")]
+TargetFile = Annotated[Path | None, Option(metavar="FILE", help="Their translations, line by line.")]
 Npz = Annotated[Path | None, Option(metavar="FILE", help="Write the numbers to a file for numpy.load too.")]
 Figure = Annotated[
     Path | None, Option(metavar="FILE", help="Also draw a picture: PNG, PDF or SVG; needs the extra plot.")
@@ -43,11 +46,16 @@ Set = Annotated[
     Option("--set", metavar="KEY=VALUE", help="Change a value, as in --set model.width=128."),
 ]
 ConfigFile = Annotated[
-    Path | None, Argument(metavar="CONFIG", help="A TOML file: configs/multi30k.toml.", show_default=False)
+    Path | None, Argument(metavar="CONFIG", help="A TOML file, or a name such as multi30k.", show_default=False)
 ]
 Prefix = Annotated[str, Option(metavar="TEXT", help="How every translation begins.")]
+Engine = Annotated[str, Option(metavar="NAME", help="Program that searches: torch, or ctranslate2, an extra.")]
+Quantization = Annotated[
+    str | None,
+    Option(metavar="NAME", help=f"Of CTranslate2's weights: {', '.join(QUANTIZATIONS)}.", show_default=False),
+]
 
-DEFAULT_DEVICE = TrainingConfig().device
+DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, "torch"
 
 
 def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] | None) -> Config:
@@ -63,6 +71,14 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
         name: mixed.model_copy(update={"corpus": absolute(mixed.corpus)}) for name, mixed in config.data.mixture.items()
     }
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
+
+
+def require_both(source: Path | None, target: Path | None) -> None:
+    """Raise `InputError` unless `--input` and `--target-file` are both given or neither, and one at most is stdin."""
+    if (source is None) != (target is None):
+        raise InputError("--input, --target-file: each needs the other; give both")
+    if source == target == Path("-"):
+        raise InputError("--target-file: --input is stdin already; give a file for one of them")
 
 
 def _require_utf8(text: str, *, option: str) -> None:
@@ -99,8 +115,7 @@ class SearchOptions:
 
     def refuse(self, reason: str) -> None:
         """Raise `InputError` for the first of these options that was given."""
-        given = self._given()
-        refuse(given, reason, only=given)
+        refuse(self._given(), reason)
 
     def _given(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in fields(SearchOptions)}

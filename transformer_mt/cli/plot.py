@@ -38,7 +38,7 @@ def plot(
     Examples:
       tmt plot
       tmt plot runs/builtin runs/small --figure training.pdf
-      tmt plot --schedule configs/multi30k.toml --set schedule.name=cosine
+      tmt plot --schedule multi30k --set schedule.name=cosine
       tmt plot --positions --figure positions.png
     """
     from transformer_mt.cli.sentence import save_arrays

@@ -52,7 +52,7 @@ def serve(
     def places() -> Sequence[Path]:
         return chosen or (list_runs(folder) if folder.is_dir() else [])
 
-    processor = choose_device(device)
+    processor = str(choose_device(device))
     with listen(host, port) as listening:
         server = PageServer(places, listening=listening, device=processor)
         problems = server.warm_up()

@@ -1,14 +1,20 @@
 """The output of commands: results on stdout, everything else on stderr."""
 
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Timer
 from typing import TYPE_CHECKING
 
 from transformer_mt.views.text import escape_controls, message_line
 
 if TYPE_CHECKING:  # `tmt --help` does not wait for rich
     from rich.console import Console
+    from rich.progress import Progress
     from rich.text import Text
+
+# Work that is done sooner is not named.
+SECONDS = 1.0
 
 
 def literal_console(*, stderr: bool = False) -> "Console":
@@ -32,3 +38,37 @@ def result(*lines: "str | Text") -> None:
             print(escape_controls(line))
         else:
             literal_console().print(line)
+
+
+def progress_bar(console: "Console", *, shown: bool, known: bool = True, transient: bool = False) -> "Progress":
+    """A bar with the time that has passed; with the share that is done and the time left too, where these are known."""
+    from rich import progress as rich
+
+    text = rich.TextColumn("{task.description}", markup=False)
+    share = [rich.TaskProgressColumn("{task.percentage:.0f} %", markup=False)] if known else []
+    left = [rich.TextColumn("left", markup=False), rich.TimeRemainingColumn()] if known else []
+    columns = (text, rich.BarColumn(bar_width=None), *share, rich.TimeElapsedColumn(), *left)
+    return rich.Progress(*columns, console=console, disable=not shown, transient=transient, redirect_stdout=False)
+
+
+@contextmanager
+def show_work(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Name work that takes longer than `SECONDS`, unless the name is empty; on a terminal a bar stands below."""
+    console = literal_console(stderr=True)
+    shown = console.is_interactive and console.file.isatty()
+    bar = progress_bar(console, shown=shown, known=total is not None, transient=True)
+    task = bar.add_task("", total=total)
+
+    def begin() -> None:
+        note(*([name] if name else []))
+        bar.start()
+
+    timer = Timer(SECONDS, begin)
+    timer.start()
+    try:
+        yield lambda count: bar.advance(task, count)
+    finally:
+        timer.cancel()
+        timer.join()
+        with suppress(OSError):  # the terminal may have been closed
+            bar.stop()

@@ -31,6 +31,9 @@ def train(
     init_from: Annotated[
         Path | None, Option("--from", metavar="RUN", help="Begin with this run's weights and vocabulary.")
     ] = None,
+    resume: Annotated[
+        Path | None, Option(metavar="RUN", help="Continue a run as it was started; --steps or --epochs: for longer.")
+    ] = None,
     epochs: Annotated[int | None, Option(metavar="N", min=1, help="Passes over the data. [training.epochs]")] = None,
     steps: Annotated[int | None, Option(metavar="N", min=1, help="Optimizer steps in all. [training.steps]")] = None,
     learning_rate: Annotated[
@@ -47,12 +50,13 @@ def train(
       tmt train
       tmt train --check
       tmt train --data train.de,train.en
-      tmt train configs/multi30k.toml --data path/to/multi30k
+      tmt train multi30k --data path/to/multi30k
       tmt train --from runs/builtin --data my.de,my.en --epochs 10
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
+      tmt train --resume runs/small
 
-    The same command continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the step and
-    saves; a second one leaves at once.
+    The same command, or --resume, continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the
+    step and saves; a second one leaves at once.
 
     Several processes train together under torchrun:
     torchrun --nproc-per-node 2 -m transformer_mt train --run-dir DIR
@@ -66,10 +70,16 @@ def train(
     epochs = 0 if steps is not None else epochs
     keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
     overrides = [*(set or []), *(f"{key}={value}" for key, value in keys.items() if value is not None)]
-    if init_from is None:
-        resolved = resolve_config(config, data=data, overrides=overrides)
+    if resume is not None:
+        if any((config, data, run, init_from, overwrite, check)):
+            raise InputError(f"--resume: continues {resume} as it was started; give --steps, --epochs and --set alone")
+        resolved = _resumed(resume, overrides)
+    elif init_from is not None:
+        if config is not None or data is None:
+            raise InputError(f"--from: takes the configuration of {init_from} and other data; give --data and --set")
+        resolved = _initialised(init_from, run or RUNS / short_name(data), data=data, overrides=overrides)
     else:
-        resolved = _initialised(init_from, config, data=data, overrides=overrides)
+        resolved = resolve_config(config, data=data, overrides=overrides)
     if check:
         from transformer_mt.training.sanity_check import check_training
 
@@ -77,20 +87,36 @@ def train(
             result(line)
     else:
         default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
-        raise typer.Exit(_train(resolved, run or default, overwrite=overwrite))
+        raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite))
 
 
-def _initialised(run: Path, config: Path | None, *, data: str | None, overrides: list[str]) -> "Config":
-    """The configuration of a run whose weights are taken, changed as the options say."""
+def _resumed(path: Path, overrides: list[str]) -> "Config":
+    """The configuration of a run, with the end that was set last, changed as the options say."""
+    from transformer_mt.runs.checkpoints import newest_progress
+    from transformer_mt.runs.directory import CONFIG, Run
+
+    run = Run.open(path)
+    last = newest_progress(run).aims(run.config().training)
+    ends = [f"training.steps={last.steps}", f"training.epochs={last.epochs}"]
+    return resolve_config(path / CONFIG, data=None, overrides=[*ends, *overrides])
+
+
+def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -> "Config":
+    """The configuration of a run whose weights are taken, changed as the options say.
+
+    A run that was begun so at `path` remembers it, and goes on where the parent is gone.
+    """
     from transformer_mt.corpus.load import OF_ONE_CORPUS
-    from transformer_mt.runs.directory import CONFIG
+    from transformer_mt.runs.directory import CONFIG, Run
     from transformer_mt.training.session import init_from_run
 
-    if config is not None or data is None:
-        raise InputError(f"--from: takes the configuration of {run} and other data; give --data, and --set for changes")
-    section = init_from_run(run)
+    begun = Run(path).config().init_from if Run(path).exists() and not Run(parent).exists() else None
+    if begun is not None and begun.run == str(parent.resolve()):
+        parent, section = path, begun
+    else:
+        section = init_from_run(parent)
     overrides = [*(f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()), *overrides]
-    resolved = resolve_config(run / CONFIG, data=data, overrides=overrides)
+    resolved = resolve_config(parent / CONFIG, data=data, overrides=overrides)
     return resolved.model_copy(update={"init_from": section})
 
 
@@ -112,13 +138,13 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "
     from transformer_mt.training.session import open_training
 
     session = open_training(config, path, overwrite=overwrite, distributed=distributed)
-    trainer, launcher = session.trainer, os.getppid()
+    trainer, reports, launcher = session.trainer, session.train(), os.getppid()
     log = TrainLog(trainer.run, is_main=distributed.is_main)
     log.write(*_introduction(session, path))
     shown = display(literal_console(stderr=True), log, trainer)
     with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
         with suppress(Stopped):
-            for report in session.train():
+            for report in reports:  # which are held, so that the directory stays locked until all is saved
                 show(report)
                 if distributed.world_size > 1 and os.getppid() != launcher:  # which has been killed
                     request.number = signal.SIGTERM

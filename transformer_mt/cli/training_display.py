@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from transformer_mt.cli.terminal import note
+from transformer_mt.cli.terminal import note, progress_bar
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import TmtError
+from transformer_mt.progress import shown_by
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.reports import FinishReport, Report, ValidationReport, WindowReport
 from transformer_mt.training.trainer import Trainer
@@ -45,26 +45,23 @@ class TrainLog:
 
 @contextmanager
 def display(console: Console, log: TrainLog, trainer: Trainer) -> Iterator[Callable[[Report], None]]:
-    """A function that shows reports as lines; on a terminal a progress bar stands below them."""
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=None),
-        TaskProgressColumn("{task.percentage:.0f} %", markup=False),
-        TimeElapsedColumn(),
-        TextColumn("left", markup=False),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not (console.is_terminal and log.is_main),
-    )
+    """A function that shows reports as lines, as further work is; on a terminal a progress bar stands below them."""
+    bar = progress_bar(console, shown=console.is_terminal and log.is_main)
     task = bar.add_task("training", total=1.0)
 
     def show(report: Report) -> None:
         log.write(*report_lines(report, trainer.config))
         bar.update(task, description=f"step {trainer.progress.step}", completed=trainer.share_done())
 
+    @contextmanager
+    def name_work(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        log.write(name)
+        yield lambda count: None
+
     bar.start()
     try:
-        yield show
+        with shown_by(name_work):
+            yield show
     finally:
         with suppress(OSError):  # the terminal may have been closed
             bar.stop()
@@ -75,7 +72,7 @@ def report_lines(report: Report, training: TrainingConfig) -> Iterator[str]:
     match report:
         case WindowReport():
             step = f"{report.step}" if training.epochs else f"{report.step}/{training.steps}"
-            epoch = f"{report.epoch + 1}/{training.epochs}" if training.epochs else f"{report.epoch + 1}"
+            epoch = f"{report.epoch}/{training.epochs}" if training.epochs else f"{report.epoch}"
             yield (
                 f"step {step}  epoch {epoch}  loss {report.loss:.3f}  "
                 f"rate {report.learning_rate:.2e}  {report.tokens_per_second:,.0f} tokens/s"

@@ -23,18 +23,20 @@ def changed_search(configured: SearchConfig, given: Mapping[str, Any]) -> Search
         option, reason = option_of(str(first["loc"][0])), first["msg"][0].lower() + first["msg"][1:]
         raise InputError(f"{option}: {reason}, not {first['input']}; correct it") from None
     if not chosen.sample:
-        refuse(given, "acts on random draws alone; give --sample too, or leave it out", only=OF_DRAWS)
+        idle = [key for key in given if key in OF_DRAWS]
+        refuse(idle, "acts on random draws alone; give --sample too, or leave it out")
         least = 2 * chosen.n_best
         if chosen.n_best > 1 and chosen.beam < least:
-            refuse(given, f"--n-best {chosen.n_best} takes {least} or more; raise it, or leave it out", only=["beam"])
+            refuse(
+                given.keys() & {"beam"}, f"--n-best {chosen.n_best} takes {least} or more; raise it, or leave it out"
+            )
     return chosen
 
 
-def refuse(given: Iterable[str], reason: str, *, only: Iterable[str]) -> None:
-    """Raise `InputError` for the first given key that is one of these."""
-    for key in given:
-        if key in only:
-            raise InputError(f"{option_of(key)}: {reason}")
+def refuse(keys: Iterable[str], reason: str) -> None:
+    """Raise `InputError` that names the option of the first of these keys, if there is any."""
+    for key in keys:
+        raise InputError(f"{option_of(key)}: {reason}")
 
 
 def option_of(key: str) -> str:

@@ -6,7 +6,7 @@ here.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
@@ -47,10 +47,11 @@ class ChosenBy:
     """
 
     key: str
+    own: dict[str, type[Section]] = field(default_factory=dict, compare=False)  # that `add_section` has added
 
     def table(self, sections: Iterable[type[Section]]) -> dict[str, type[Section]]:
         """The sections by name."""
-        return {section.model_fields[self.key].default: section for section in sections}
+        return {section.model_fields[self.key].default: section for section in sections} | self.own
 
     def name(self, value: Any, default: str) -> str:
         """The name that a section, or what is to become one, gives itself."""
@@ -408,3 +409,18 @@ CHOSEN: dict[str, tuple[ChosenBy, dict[str, type[Section]]]] = {
     for mark in info.metadata
     if isinstance(mark, ChosenBy)
 }
+
+
+def add_section(field: str, section: type[Section]) -> None:
+    """Let `field`, such as `schedule` or `objective`, be a section of one's own, chosen by the default of its name.
+
+    It derives from a section that the field can be, whose keys it has too. Raises `TypeError` for any other, and for
+    one whose name is taken.
+    """
+    choice, table = CHOSEN[field]
+    name = section.model_fields[choice.key].default
+    if not issubclass(section, tuple(table.values())) or table.keys() - choice.own.keys() >= {name}:
+        remedy = f"derive it from one of {field}'s, and give it a {choice.key} of its own"
+        raise TypeError(f"add_section: section {section.__name__}, named {name!r}, is none for {field}; {remedy}")
+    table[name] = choice.own[name] = section
+    Config.model_rebuild(force=True)

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import os
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from pydantic_core import ErrorDetails
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, Section
 from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
-from transformer_mt.registry import suggest
+from transformer_mt.registry import suggest, unknown
 
 _LONGEST = 2**20
 _MOST_DOTS = 300  # in a line; tomllib would take hours for a key of very many parts
@@ -24,18 +25,35 @@ _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 @checked
 def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Config:
-    """The configuration of the file (`None`: all defaults) with `key=value` overrides applied in order.
+    """The configuration of the file or name (`None`: all defaults) with `key=value` overrides applied in order.
 
     Raises `InputError` that names the file or option, the full key and, for an unknown key, the nearest valid one.
     """
-    remedy = "give a TOML configuration such as configs/multi30k.toml"
-    tree = {} if path is None else _parse_toml(read_input(Path(path), limit=_LONGEST, remedy=remedy), str(path))
+    tree = {} if path is None else _parse_toml(_read(Path(path)), str(path))
     config = _check(tree, place=str(path))
     for override in overrides:
         key, value = _parse_override(override)
         _insert(tree, key.split("."), value)
         config = _check(tree, place=f"--set {override}")
     return config
+
+
+def named_configs() -> dict[str, Path]:
+    """The configurations that come with the package, by names such as `multi30k` and `laboratory/rotary`."""
+    package = Path(__file__).parents[1]
+    folders = (package / "configs", package.parent / "configs")  # of a wheel, of a clone
+    folder = next(filter(Path.is_dir, folders), package)
+    paths = [*sorted(folder.glob("*.toml")), *sorted(folder.glob("laboratory/*.toml"))]
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
+
+
+def _read(path: Path) -> bytes:
+    """The content of a file or pipe, or of the configuration of this name where no such file stands."""
+    named, name = named_configs(), path.as_posix()
+    found = path if os.path.isfile(path) else named.get(name, path)
+    bare = name.removesuffix(".toml")
+    near = next((one for one in named if one.endswith(f"/{bare}")), bare)
+    return read_input(found, limit=_LONGEST, remedy=f"give a TOML file, or a name ({suggest(near, named)})")
 
 
 def parse_written_config(content: bytes, *, place: str) -> Config:
@@ -83,7 +101,7 @@ def explanation(section: type[Section], name: str) -> str:
     field = section.model_fields[name]
     # Where a section only changes a default, the sentence stands with the key's first appearance.
     parents = (parent.model_fields.get(name) for parent in section.__mro__ if issubclass(parent, Section))
-    sentence = " ".join(next(text for parent in parents if parent and (text := parent.description)).split())
+    sentence = " ".join(next((text for parent in parents if parent and (text := parent.description)), "").split())
     return f"{sentence} ({values})" if (values := _values(field.annotation, field.metadata)) else sentence
 
 
@@ -107,7 +125,7 @@ def section_lines(section: Section | dict[str, Any], path: tuple[str, ...]) -> I
     inner = {name: value for name, value in dict(section).items() if isinstance(value, Section | dict) and value}
     if isinstance(section, Section):
         if path:
-            yield from ("", *_comment(str(type(section).__doc__)), f"[{'.'.join(path)}]")
+            yield from ("", *_comment(type(section).__doc__ or ""), f"[{'.'.join(path)}]")
         for name, value in section.model_dump(mode="json", exclude=set(inner)).items():
             yield from _comment(explanation(type(section), name))
             # An empty table is written inline, since a heading would end the section.
@@ -175,7 +193,7 @@ def _problem(error: ErrorDetails, tree: dict[str, Any]) -> str:
         return f"unknown key {key}; {_nearest_key(key, Config.model_validate(chosen))}"
     if error["type"] == "union_tag_invalid":
         choice, table = CHOSEN[key]
-        return f"{key}.{choice.key}: there is no {names[key]!r}; {suggest(names[key], table)}"
+        return unknown(table, names[key], key=f"{key}.{choice.key}")
     message = error["msg"]
     return f"{key}: {message[0].lower()}{message[1:]}, not {value!r}; correct the value"
 

@@ -1,6 +1,7 @@
-"""The cache folder: Arrow tables that take long to make, mapped into memory instead of read.
+"""The cache folder: Arrow tables and other files that take long to make, mapped into memory instead of read.
 
-A table stands behind its BLAKE2b, which is compared at every opening. Deleted while no `tmt` runs, it is made again.
+Each content stands behind its BLAKE2b, which is compared at every opening. Deleted while no `tmt` runs, a file is made
+again.
 """
 
 import hashlib
@@ -8,14 +9,16 @@ import logging
 import mmap
 import os
 import secrets
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from transformer_mt.errors import MachineError
-from transformer_mt.files import OPEN_FLAGS, remove
+from transformer_mt.files import OPEN_FLAGS, remove, rename
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema, Table
@@ -47,50 +50,60 @@ def cache_folder() -> Iterator[Path]:
 def temporary_file(folder: Path) -> Iterator[IO[bytes]]:
     """A new file in the cache folder, deleted at the end unless it was renamed; so are those of killed processes."""
     for path in folder.glob("*.part"):
-        with suppress(ImportError, OSError):
+        with suppress(OSError), ExitStack() as stack:
             if path.stat().st_size:  # an empty one may not be locked yet
-                with path.open("rb") as left:
-                    _lock(left)
-                    path.unlink()
+                if sys.platform != "win32":  # which deletes no file that is open
+                    _lock(stack.enter_context(path.open("rb")))
+                path.unlink()
     name = folder / f"{secrets.token_hex(8)}.part"
     try:
         with name.open("x+b") as file:
-            with suppress(ImportError, OSError):
+            with suppress(OSError):
                 _lock(file)
             yield file
     finally:
         name.unlink(missing_ok=True)
 
 
-def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
-    """The table under this key as `read` returns it, made from these batches where it is missing.
+def cached_file(
+    key: str, suffix: str, *, write: Callable[[IO[bytes]], None], read: Callable[[memoryview], Content]
+) -> Content:
+    """The content of the file under this key as `read` returns it, made by `write` where it is missing.
 
-    One that is damaged, or has another schema, or that `read` refuses is made anew, with a warning. One of several
-    processes makes the table, the others wait for it.
+    One that is damaged, or that `read` refuses with a `ValueError`, is made anew, with a warning. One of several
+    processes makes the file, the others wait for it.
     """
     with cache_folder() as folder:
-        path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.arrow"
-        with _alone(path.with_suffix(".lock")):
+        path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}{suffix}"
+        with _alone(path):
             try:
                 with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
-                    return read(_mapped(file, schema))
+                    return read(_intact(file))
             except FileNotFoundError:
                 pass
             except (OSError, ValueError):  # Arrow's own errors are ValueErrors
                 _LOG.warning("tmt: %s: damaged, and made anew", path)
                 remove(path)
             with temporary_file(folder) as file:
-                _write(file, schema, batches)
-                content = read(_mapped(file, schema))
-                os.replace(file.name, path)
+                _seal(file, write)
+                content = read(_intact(file))
+                if sys.platform == "win32":  # which renames no file that is open
+                    file.close()
+                rename(Path(file.name), path)
                 return content
+
+
+def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
+    """The table under this key as `read` returns it, made from these batches where it is missing: a `cached_file`."""
+    write = partial(_write, schema=schema, batches=batches)
+    return cached_file(key, ".arrow", write=write, read=lambda view: read(_table(view, schema)))
 
 
 def temporary_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Table":
     """The table of these batches, in a file that is deleted at once; the mapping keeps its content."""
     with cache_folder() as folder, temporary_file(folder) as file:
-        _write(file, schema, batches)
-        return _mapped(file, schema)
+        _seal(file, partial(_write, schema=schema, batches=batches))
+        return _table(_intact(file), schema)
 
 
 def _write(file: IO[bytes], schema: "Schema", batches: "Iterable[RecordBatch]") -> None:
@@ -98,11 +111,27 @@ def _write(file: IO[bytes], schema: "Schema", batches: "Iterable[RecordBatch]") 
 
     batches = iter(batches)
     first = next(batches, pa.record_batch([[]] * len(schema), schema=schema))  # its schema may have metadata
-    file.write(bytes(_DIGEST))
     with pa.ipc.new_file(file, first.schema) as writer:
         for batch in chain([first], batches):
             writer.write_batch(batch)
     pa.default_memory_pool().release_unused()  # Arrow would keep the memory of the batches for the next ones
+
+
+def _table(view: memoryview, schema: "Schema") -> "Table":
+    """The table of a file, whose pages are read when they are needed. Raises `ValueError` for another schema."""
+    import pyarrow as pa
+
+    with pa.ipc.open_file(pa.py_buffer(view)) as reader:
+        table = reader.read_all()
+    if not table.schema.equals(schema):
+        raise ValueError("another schema")
+    return table
+
+
+def _seal(file: IO[bytes], write: Callable[[IO[bytes]], None]) -> None:
+    """Write a content behind its digest."""
+    file.write(bytes(_DIGEST))
+    write(file)
     file.flush()
     digest = hashlib.blake2b(_view(file)[_DIGEST:]).digest()
     file.seek(0)
@@ -110,42 +139,40 @@ def _write(file: IO[bytes], schema: "Schema", batches: "Iterable[RecordBatch]") 
     file.flush()
 
 
-def _mapped(file: IO[bytes], schema: "Schema") -> "Table":
-    """The table of a file, whose pages are read when they are needed. Raises `ValueError` for a damaged one."""
-    import pyarrow as pa
-
+def _intact(file: IO[bytes]) -> memoryview:
+    """The content of a file. Raises `ValueError` where it is not the one that was written."""
     view = _view(file)
     if view[:_DIGEST] != hashlib.blake2b(view[_DIGEST:]).digest():
         raise ValueError("another content")
-    with pa.ipc.open_file(pa.py_buffer(view[_DIGEST:])) as reader:
-        table = reader.read_all()
-    if not table.schema.equals(schema):
-        raise ValueError("another schema")
-    return table
+    return view[_DIGEST:]
 
 
 def _view(file: IO[bytes]) -> memoryview:
+    if sys.platform == "win32":  # which neither renames nor deletes a file that is mapped
+        file.seek(0)
+        return memoryview(file.read())
     return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Lock a file until it is closed. Raises `OSError` where another process has, `ImportError` where none can."""
-    import fcntl
+    """Lock a file until it is closed, where it could be deleted. Raises `OSError` where another process has."""
+    if sys.platform != "win32":
+        import fcntl
 
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Wait for other processes that make the same table; without locks they all do, which takes only time."""
+    """Wait for other processes that make the same file; without locks they all do, which takes only time."""
     from filelock import FileLock, Timeout
 
-    lock = FileLock(path, timeout=1, fallback_to_soft=False)
+    lock = FileLock(path.with_suffix(".lock"), timeout=1, fallback_to_soft=False)
     with ExitStack() as stack:
         try:
             stack.enter_context(lock)
         except Timeout:
-            _LOG.warning("tmt: waiting for another process, which makes %s", path.with_suffix(".arrow"))
+            _LOG.warning("tmt: waiting for another process, which makes %s", path)
             stack.enter_context(lock.acquire(timeout=-1))
         except OSError:
             pass

@@ -1,11 +1,12 @@
 """From pairs to cleaned splits: in memory, or in an Arrow table in the cache, where a second start finds them."""
 
 import json
+import random
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import compress, islice
+from itertools import compress, count, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 CUT_SHARE, CUT_AT_MOST = 20, 1_000
 
 BLOCK = 100_000  # enough of every length, and few batches are left over where processes take turns
+SAMPLED_BLOCKS = 10  # of a stream; to read more would take longer than some seconds
 
 _VERSION = 5  # of the cached tables and of how pairs are cleaned
 _ROWS = 10_000  # of a batch
@@ -177,16 +179,17 @@ def _splits_of(table: "Table") -> dict[str, CleanSplit]:
 
 
 class StreamedPairs(Sequence[SentencePair]):
-    """The endless repetition of the usable pairs of a split, without the first `skipped` of them, in blocks.
+    """The endless repetition of the usable pairs of a split, in blocks; with `cut`, without those for validation.
 
     Blocks asked for in order are read on; for any other, the pairs before it are read and passed over. As a sequence it
-    is its first block, for those who want to look at some of it.
+    is as many pairs as a block has at most, drawn from ten times as many at its beginning, for those who want to look
+    at some of it.
     """
 
-    def __init__(self, source: SplitSource, columns: ColumnChoice, config: DataConfig, *, skipped: int = 0) -> None:
+    def __init__(self, source: SplitSource, columns: ColumnChoice, config: DataConfig, *, cut: bool = False) -> None:
         if unknowable := ", ".join(sorted(OF_THE_WHOLE & {*config.remove})):
             raise InputError(f"data.remove: {unknowable} can only be told of a whole corpus; leave it out")
-        self._split = (source, columns, config, skipped)
+        self._split = (source, columns, config, cut)
         identity = [*columns.languages, *columns.columns, *sorted({*config.remove}), *source.identity]
         self.fingerprint = Fingerprint.of_stream(identity)
         self._seek(0)
@@ -206,27 +209,46 @@ class StreamedPairs(Sequence[SentencePair]):
 
     @override
     def __len__(self) -> int:
-        return BLOCK
+        return len(self._sample)
 
     @override
     def __getitem__(self, index: Any) -> Any:
-        return self._first_block[index]
+        return self._sample[index]
 
     @cached_property
-    def _first_block(self) -> list[SentencePair]:
-        return self.block(0)
+    def _sample(self) -> list[SentencePair]:
+        """Every pair is as likely to be drawn as any other (Vitter 1985, algorithm R), by a seed of its own."""
+        source, columns, config, cut = self._split
+        drawn, draw = list[SentencePair](), random.Random("stream")
+        for number, pair in enumerate(islice(_to_train_on(source, columns, cut=cut), SAMPLED_BLOCKS * BLOCK)):
+            if number < BLOCK:
+                drawn.append(pair)
+            elif (place := draw.randrange(number + 1)) < BLOCK:
+                drawn[place] = pair
+        return list(usable(drawn, config)) or self.block(0)
+
+
+def validation_of_stream(pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+    """The pairs of a stream that become validation: a thousand, evenly from its first block."""
+    return islice(pairs, 0, BLOCK, BLOCK // CUT_AT_MOST)
+
+
+def _to_train_on(source: SplitSource, columns: ColumnChoice, *, cut: bool) -> Iterator[SentencePair]:
+    """All pairs as they are read, with `cut` without those of `validation_of_stream`."""
+    kept = (not cut or number >= BLOCK or number % (BLOCK // CUT_AT_MOST) for number in count())
+    return compress(source.pairs(columns), kept)
 
 
 def _repeated(
-    source: SplitSource, columns: ColumnChoice, config: DataConfig, skipped: int, *, start: int
+    source: SplitSource, columns: ColumnChoice, config: DataConfig, cut: bool, *, start: int
 ) -> Generator[SentencePair, None, None]:
     """The pairs from `start` on; where a repetition is shorter, whole ones are passed over without reading them."""
     while True:
-        count = 0
-        for count, pair in enumerate(islice(usable(source.pairs(columns), config), skipped, None), start=1):
-            if count > start:
+        read = 0
+        for read, pair in enumerate(usable(_to_train_on(source, columns, cut=cut), config), start=1):
+            if read > start:
                 yield pair
-        if not count:
-            beyond = f" beyond the first {skipped}, for validation; set data.streaming=false," if skipped else ";"
-            raise InputError(f"{source.name}: no pairs to train on{beyond} correct the data or raise data.max_words")
-        start = max(start - count, 0) % count
+        if not read:
+            beside = " beside those for validation; set data.streaming=false," if cut else ";"
+            raise InputError(f"{source.name}: no pairs to train on{beside} correct the data or raise data.max_words")
+        start = max(start - read, 0) % read

@@ -6,7 +6,7 @@ import os
 import re
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +20,8 @@ from transformer_mt.errors import InputError, MachineError
 TABLES = ("tsv", "csv", "json", "jsonl", "parquet")
 
 LANGUAGE_CODE = "[a-z]{2,3}(?:_[A-Za-z]{2,4})?"
+# What OPUS and others lay beside texts, under the same name.
+_NO_LANGUAGES = ("ids", "log", "xml")
 _DOTTED_PAIR = re.compile(rf"(.+)\.({LANGUAGE_CODE})-({LANGUAGE_CODE})")
 # newstest2014-deen-src.de, newstest2014-deen-ref.en
 _JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
@@ -32,6 +34,8 @@ _FIRST_BYTES = {
     ".bz2": rb"BZh[1-9](1AY&SY|\x17rE8P)",
     ".zst": rb"\x28\xb5\x2f\xfd",
 }
+# Archives, and what compresses in a way that is not read.
+_PACKED = re.compile(r".+?(\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|bz2|zst))", re.IGNORECASE)
 _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, wbits=31),
     ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
@@ -66,8 +70,8 @@ class DataFile:
             match = _DOTTED_PAIR.fullmatch(name)
             return cls(path, form, compression, *((match.groups()[1:], match[1]) if match else ((), name)))
         stem, _, language = name.rpartition(".")
-        # Of a text, any such code is a language, if there is another beside it.
-        if not (stem and re.fullmatch(LANGUAGE_CODE, language)):
+        # Of a text, any other such code is a language, if there is another beside it.
+        if language in _NO_LANGUAGES or not (stem and re.fullmatch(LANGUAGE_CODE, language)):
             return cls(path, form, compression, (), stem or name)
         for pattern in (_DOTTED_PAIR, _JOINED_PAIR):  # corpus.de-en.de: both sides are `corpus`
             if (match := pattern.fullmatch(stem)) and language in match.groups()[1:]:
@@ -133,6 +137,13 @@ def regular(path: Path) -> Iterator[BufferedReader]:
             yield file
     except OSError as error:
         raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def refuse_packed(paths: Iterable[Path]) -> None:
+    """Raise `InputError` for the first of these files that is an archive, or compressed in a way that is not read."""
+    for path in paths:
+        if packed := _PACKED.fullmatch(path.name):
+            raise InputError(f"{path}: {packed[1]} is not read; unpack it, and give the folder or the files in it")
 
 
 def digest_of(path: Path) -> str:

@@ -3,15 +3,21 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
-from transformer_mt.corpus.clean_corpus import CUT_AT_MOST, CleanSplit, StreamedPairs, cached_splits, clean_splits
-from transformer_mt.corpus.cleaning import SplitReport, describe_all, usable
-from transformer_mt.corpus.data_file import TABLES, DataFile
+from transformer_mt.corpus.clean_corpus import (
+    BLOCK,
+    CleanSplit,
+    StreamedPairs,
+    cached_splits,
+    clean_splits,
+    validation_of_stream,
+)
+from transformer_mt.corpus.cleaning import SplitReport, describe_all
+from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_packed
 from transformer_mt.corpus.pairs import Fingerprint, Pairs, SentencePair
 from transformer_mt.corpus.source import (
     BUILTIN,
@@ -19,6 +25,7 @@ from transformer_mt.corpus.source import (
     GERMAN_ENGLISH,
     Hub,
     SplitSource,
+    absolute,
     choose_columns,
     choose_direction,
     parse_source,
@@ -26,10 +33,14 @@ from transformer_mt.corpus.source import (
 from transformer_mt.corpus.tables import open_hub, table_file
 from transformer_mt.corpus.text import ParallelText, TabSeparated
 from transformer_mt.errors import InputError, TmtError, checked
+from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
 # How a file that holds both sides is opened, by its form.
 OPENERS = {**dict.fromkeys(TABLES, table_file), "tsv": TabSeparated, "txt": TabSeparated}
+
+# Pairs of a validation split below which chance decides which model is the best.
+FEW = 10
 
 # The split that a usual name stands for.
 USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"), "test": "test"}
@@ -67,7 +78,8 @@ class Corpus:
     ) -> "Corpus":
         """A corpus of pairs made in Python, (source, target) each, cleaned as any other by default.
 
-        Training needs the splits `train` and `validation`. Raises `InputError` for a split without any usable pair.
+        Of a data frame with two columns they are `list(frame.itertuples(index=False, name=None))`. Training needs the
+        splits `train` and `validation`. Raises `InputError` for a split without any usable pair.
         """
         given = {
             split: [pair if isinstance(pair, SentencePair) else SentencePair(*pair) for pair in pairs]
@@ -78,6 +90,15 @@ class Corpus:
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
         config = load_config(None, [f"data.max_words={max_words}"]).data
         return cls(name, languages, clean_splits(given, config, name=name, cut=False), config, has_links)
+
+    @classmethod
+    @checked
+    def from_file(cls, source: str | Path, *, need: str = "train") -> "Corpus":
+        """The corpus that `--data` names: a folder, a file, two as `train.de,train.en`, or a data set of the hub.
+
+        `need` and the errors are those of `load_corpus`.
+        """
+        return load_corpus(DataConfig(corpus=absolute(str(source))), need=need)
 
     @property
     def splits(self) -> dict[str, Pairs]:
@@ -125,30 +146,39 @@ def load_corpus(
     `InputError` for a mistake in the data and `MachineError` where the hub or the disk fails.
     """
     corpus = parse_source(config.corpus)
-    if isinstance(corpus, str):
-        return _builtin(config, structure=structure, held_out=held_out)
+    with working(f"reading {config.corpus}"):
+        if isinstance(corpus, str):
+            return _builtin(config, structure=structure, held_out=held_out)
+        return _load(corpus, config, need=need, cut=cut, held_out=held_out)
+
+
+def _load(
+    corpus: Hub | Path | tuple[Path, ...], config: DataConfig, *, need: str, cut: bool, held_out: frozenset[str]
+) -> Corpus:
+    """A corpus in files or on the hub."""
     sources, notes = _open_splits(corpus, config, need)
     columns, direction_notes = choose_columns(config, sources[need])
     notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
     notes += direction_notes
     cut = cut and need == "train" and "validation" not in sources
     pairs = {split: source.pairs(columns) for split, source in sources.items()}
-    streamed, skipped = {}, 0
+    streamed = {}
     if config.streaming and "train" in sources:
-        skipped = CUT_AT_MOST if cut else 0
-        stream = StreamedPairs(sources["train"], columns, config, skipped=skipped)
+        stream = StreamedPairs(sources["train"], columns, config, cut=cut)
         streamed = {"train": CleanSplit(stream, stream.fingerprint, None)}
-        beginning = islice(usable(pairs.pop("train"), config), skipped)
-        pairs |= {"validation": beginning} if cut else {}
-    key = [columns.languages, columns.columns, [source.identity for source in sources.values()], skipped]
+        read = pairs.pop("train")
+        pairs |= {"validation": validation_of_stream(read)} if cut else {}
+    key = [columns.languages, columns.columns, [source.identity for source in sources.values()], cut and bool(streamed)]
     clean = streamed | cached_splits(
         key, pairs, config, name=config.corpus, cut=cut and not streamed, held_out=held_out
     )
     if cut and "validation" in clean:
         count = len(clean["validation"].pairs)
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
-        which = f"the first {skipped} training pairs" if streamed else which
+        which = f"{count} training pairs, evenly from the first {BLOCK:,}" if streamed else which
         notes.append(f"validation: {which}; there is no validation split")
+    if need == "train" and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW:
+        notes.append(f"validation: too few pairs ({few}) to tell models apart; give {FEW} or more")
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
@@ -238,12 +268,14 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
             splits[stem] = ParallelText(texts) if texts else _open_table(tables[0])
     names = ", ".join(sorted(aside)[:9])
     if not splits:
+        refuse_packed(folder / name for name in sorted(aside))
         raise InputError(f"{folder}: no data, but {names or 'nothing'}; {FORMS}")
     return splits, [f"{folder}: not taken for data: {names}"] if aside else []
 
 
 def _open_files(paths: tuple[Path, ...]) -> SplitSource:
     """One file with both sides, or the files of source and target."""
+    refuse_packed(paths)
     files = list(map(DataFile.named, paths))
     if len(files) == 1:
         return _open_table(files[0])

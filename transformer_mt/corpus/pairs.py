@@ -52,6 +52,8 @@ class SentencePair:
     def __post_init__(self) -> None:
         if not (isinstance(self.source, str) and isinstance(self.target, str)):
             raise TypeError("SentencePair: source and target are texts")
+        if isinstance(self.references, str) or isinstance(self.source_references, str):
+            raise TypeError("SentencePair: references and source_references are tuples of texts")
 
     @property
     def translations(self) -> tuple[str, ...]:

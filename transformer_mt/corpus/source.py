@@ -171,3 +171,9 @@ def default_direction(config: DataConfig) -> tuple[str, str]:
     """The configured languages, where `auto` is German or English."""
     source, target = config.source_language, config.target_language
     return "de" if source == AUTO else source, "en" if target == AUTO else target
+
+
+def corpus_name(data: DataConfig) -> str:
+    """The name of a corpus; of a folder or files without the way to them."""
+    parts = data.corpus.split(",")
+    return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)

@@ -20,6 +20,7 @@ from transformer_mt.corpus.data_file import DataFile, digest_of
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import ColumnChoice, Hub, SplitSource, default_direction, is_language, languages_of
 from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.files import LONGEST_LINE
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -107,12 +108,21 @@ def _load_file(file: DataFile) -> Any:
 
     path, form, options = file.plain, "json" if file.form == "jsonl" else file.form, {}
     with library_problems(str(file.path)), TemporaryDirectory() as own:
-        _require_simple(path, form)
+        separator = _separator(path) if form == "csv" else ""
+        _require_simple(path, form, separator)
         if form == "csv":  # every cell is the text it is, also `7` and `NA`
-            strings = Features({str(column): Value("string") for column in read_csv(path, nrows=0).columns})
-            options = {"features": strings, "na_filter": False}
+            columns = read_csv(path, nrows=0, sep=separator).columns
+            strings = Features({str(column): Value("string") for column in columns})
+            options = {"features": strings, "na_filter": False, "sep": separator}
         # Rows are read once, cleaned and cached by us: the library need not store them too.
         return load_dataset(form, data_files=str(path), split="train", streaming=True, cache_dir=own, **options)
+
+
+def _separator(path: Path) -> str:
+    """What stands between the columns of a CSV file by its first line: a comma, or a semicolon, as German Excel has."""
+    with path.open("rb") as lines:
+        heading = lines.readline(LONGEST_LINE).decode(errors="replace")
+    return max(",;", key=lambda separator: len(next(csv.reader([heading], delimiter=separator), [])))
 
 
 def _unusual(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -123,7 +133,7 @@ def _unusual(lines: Iterable[bytes]) -> Iterator[bytes]:
             yield line
 
 
-def _require_simple(path: Path, form: str) -> None:
+def _require_simple(path: Path, form: str, separator: str) -> None:
     """Raise `ValueError` for rows with which the library would crash, or be busy for minutes."""
     depth, columns = 0, set[Any]()
     if form == "parquet":
@@ -132,7 +142,7 @@ def _require_simple(path: Path, form: str) -> None:
         columns.update(range(read_metadata(path).num_columns))
     with path.open("rb") as lines:
         if form == "csv":
-            rows = csv.reader(line.decode(errors="replace") for line in lines)
+            rows = csv.reader((line.decode(errors="replace") for line in lines), delimiter=separator)
             columns.update(*(range(len(row)) for row in islice(rows, 10)))
         for token in chain.from_iterable(map(_TOKENS.finditer, _unusual(lines) if form == "json" else ())):
             if token.lastindex == 2:

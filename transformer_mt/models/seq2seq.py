@@ -4,16 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MaskedHeads
-from transformer_mt.errors import MachineError
+from transformer_mt.errors import NOT_FINITE, MachineError
 
-NOT_FINITE = "the model: its numbers are not finite; restore its weights or train anew"
 # Batch B, N tokens of the source or of the target, of which the mask is True at the real ones, model width D.
 States = Float[Tensor, "B N D"]
 Mask = Bool[Tensor, "B N"]
@@ -98,15 +99,27 @@ def require_finite(x: Tensor) -> Tensor:
     return x
 
 
+# How many are evaluating a model that was training, in several threads perhaps; the last of them has it train again.
+_evaluating: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
+_counting = Lock()
+
+
 @contextmanager
 def evaluating(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """Without dropout and, unless they are asked for, gradients; afterwards the model trains again if it did."""
-    training = model.training
-    if training:  # telling every module anew would take a twentieth of the time of a short translation
-        model.eval()
+    with _counting:
+        training = model.training or model in _evaluating
+        if training:
+            _evaluating[model] = _evaluating.get(model, 0) + 1
+        if model.training:  # telling every module anew would take a twentieth of the time of a short translation
+            model.eval()
     try:
         with torch.enable_grad() if gradients else torch.inference_mode():
             yield
     finally:
         if training:
-            model.train()
+            with _counting:
+                _evaluating[model] -= 1
+                if not _evaluating[model]:
+                    del _evaluating[model]
+                    model.train()

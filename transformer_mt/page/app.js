@@ -4,12 +4,18 @@ import { drawBeam, drawChoices } from "./choices.js";
 import { element, replace, visible } from "./dom.js";
 import { drawHead, drawHeads, headToShow } from "./heads.js";
 import { roving } from "./keyboard.js";
-import { ask, takeKey } from "./server.js";
+import { drawCurves, drawHistory, drawTooFew } from "./learning.js";
+import { drawLens } from "./lens.js";
+import { ask, prepare } from "./server.js";
+import { drawSteps, headOptions, rowOptions } from "./steps.js";
 import { drawTranslation } from "./translation.js";
 
 // Milliseconds after the last key before a sentence is translated, and after a translation before it is spoken.
 const TYPING = 80;
 const SPEAKING = 1000;
+// Between two looks at the curves of a run that trains, and at the list of runs.
+const MEASURING = 2000;
+const LISTING = 10000;
 // Alternatives of each piece.
 const OTHERS = 9;
 const NO_KEY = 401;
@@ -26,23 +32,29 @@ const state = {
   place: null, // the piece whose alternatives are open
   view: "choices",
   head: null,
+  row: null, // the word and the piece whose row is explained, and the pair that they are from
   method: "weights",
   words: true,
   wantsLosses: false,
   allLosses: false,
+  checkpoint: null, // the place of one among those of the run; null for the newest
   translation: null,
   attention: null,
   losses: null,
+  explanation: null,
+  lens: null,
+  curves: null,
+  history: null,
   problems: {},
 };
 
 /**
- * What is asked of the server: for each answer of the state its route and a function from the state to the question,
- * or null for none. All but the first look at the pair that the first one answers.
+ * What is asked of the server: for each answer of the state a function from the state to a route and its question, or
+ * to null for none. All but the first look at the pair that the first one answers.
  */
 const QUESTIONS = {
-  translation: ["translate", ({ run, source, prefix, without, beam }) =>
-    run && source.trim() !== "" && {
+  translation: ({ run, source, prefix, without, beam }) =>
+    run && source.trim() !== "" && ["translate", {
       run: run.run,
       source,
       prefix,
@@ -52,16 +64,30 @@ const QUESTIONS = {
       trace: !run.search.sample,
       align: run.has_links,
     }],
-  attention: ["attend", (now) => {
-    const pair = pairOf(now, "heads");
-    return pair && { ...pair, method: now.method, words: now.words, without: now.without };
-  }],
-  losses: ["losses", (now) => (now.wantsLosses ? pairOf(now, "heads") : null)],
+  attention: (now) =>
+    ofPair(now, "heads", "attend", { method: now.method, words: now.words, without: now.without }),
+  losses: (now) => now.wantsLosses && ofPair(now, "heads", "losses"),
+  explanation: (now) => ofPair(now, "steps", "explain", explained(now)),
+  lens: (now) => ofPair(now, "lens", "lens"),
+  curves: ({ run, view }) => run && view === "learning" && [`curves?run=${encodeURIComponent(run.run)}`, null],
+  history: (now) =>
+    now.run?.checkpoints.length > 1 &&
+    ofPair(now, "learning", "history", { checkpoint: now.run.checkpoints.at(now.checkpoint ?? -1), words: true }),
 };
 
-function pairOf({ run, translation, view }, only) {
+/** A question about the pair, while this view is open. */
+function ofPair({ run, translation, view }, only, route, more = {}) {
   const is = view === only && translation?.translation;
-  return is ? { run: run.run, source: translation.read, target: translation.translation } : null;
+  return is ? [route, { run: run.run, source: translation.read, target: translation.translation, ...more }] : null;
+}
+
+/** The row and the head to explain, as far as they were chosen and are still there. */
+function explained({ run, head, row, translation }) {
+  const [stack, layer, number] = head?.split(".") ?? [];
+  const isThere = run?.stacks[stack]?.[layer - 1]?.includes(Number(number));
+  const place = row && row.of === translation?.translation ? { word: row.word, piece: row.piece } : {};
+  const only = row?.side === "source" && place.word ? { stack: "encoder" } : {};
+  return { ...place, ...(isThere ? { stack, layer: Number(layer), head: Number(number) } : only) };
 }
 
 /**
@@ -82,10 +108,21 @@ const PICTURES = [
   ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
     [attention, run, head, without, allLosses ? losses : null],
     (attention, run, head, without, losses) =>
-      drawHeads(attention, run, headToShow(attention, head), without, losses, { pick, flip })],
+      drawHeads(attention, run, headToShow(attention, run, head), without, losses, { pick, flip })],
   ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses],
     (attention, run, head, without, losses) =>
-      drawHead(attention, run, headToShow(attention, head), without, losses)],
+      drawHead(attention, run, headToShow(attention, run, head), without, losses)],
+  ["steps-problem", ({ problems }) => [problems.explanation], visible],
+  ["explained-row", ({ explanation }) => [explanation], rowOptions],
+  ["explained-head", ({ explanation, run }) => [explanation, run], headOptions],
+  ["all-steps", ({ explanation, run }) => [explanation, run], drawSteps],
+  ["lens-problem", ({ problems }) => [problems.lens], visible],
+  ["layers", ({ lens, run }) => [lens, run], drawLens],
+  ["learning-problem", ({ problems }) => [problems.curves ?? problems.history], visible],
+  ["curves", ({ curves }) => [curves], drawCurves],
+  ["too-few", ({ run }) => [run], drawTooFew],
+  ["history", ({ history, translation, run, head }) => [history, translation, run, head],
+    (history, translation, run, head) => drawHistory(history, translation.translation, run, head, { pick })],
 ];
 
 const asked = {}; // the last question of each answer, as text
@@ -96,17 +133,16 @@ let speaking = null;
 /** The one way in which the state changes: then questions follow from it, and pictures. */
 function change(patch) {
   Object.assign(state, patch);
-  Object.keys(QUESTIONS).forEach(pose);
+  Object.keys(QUESTIONS).forEach((name) => pose(name));
   render();
 }
 
-/** Ask a question if it is another than before; the request before it is not wanted any more. */
-function pose(name) {
-  const [route, of] = QUESTIONS[name];
+/** Ask a question if it, or the step of the run, is another than before; the request before is not wanted any more. */
+function pose(name, again = false) {
   const waits = name !== "translation" && underWay.translation;
-  const question = waits ? null : of(state) || null;
-  const text = JSON.stringify(question);
-  if (text === asked[name] || (waits && !underWay[name])) {
+  const question = waits ? null : QUESTIONS[name](state) || null;
+  const text = question && JSON.stringify([question, state.run.step]);
+  if ((text === asked[name] && !again) || (waits && !underWay[name])) {
     return;
   }
   underWay[name]?.abort();
@@ -124,7 +160,7 @@ function pose(name) {
       change({ ...answer, problems: { ...state.problems, [name]: problem } });
     }
   };
-  ask(route, question, { signal: stop.signal, waits: (said) => underWay[name] === stop && remark(name, said) }).then(
+  ask(...question, { signal: stop.signal, waits: (said) => underWay[name] === stop && remark(name, said) }).then(
     (answer) => {
       settle({ [name]: answer });
       if (name === "translation") {
@@ -161,6 +197,20 @@ function render() {
   }
   document.getElementById("source").setAttribute("aria-invalid", String(Boolean(state.problems.translation)));
   document.getElementById("ask-losses").setAttribute("aria-pressed", String(state.allLosses));
+  document.getElementById("method").value = state.method;
+  document.getElementById("unit").value = state.words ? "words" : "pieces";
+  showCheckpoint();
+}
+
+/** The slider goes from the oldest checkpoint to the newest; with fewer than two there is none. */
+function showCheckpoint() {
+  const steps = state.run?.checkpoints ?? [];
+  const slider = document.getElementById("checkpoint");
+  const place = state.checkpoint ?? steps.length - 1;
+  slider.max = steps.length - 1;
+  slider.value = place;
+  slider.setAttribute("aria-valuetext", `step ${steps[place]}`);
+  slider.closest("p").hidden = steps.length < 2;
 }
 
 /** Have the translation spoken once it has stood for a second. */
@@ -168,6 +218,9 @@ function speak({ translation }) {
   clearTimeout(speaking);
   speaking = setTimeout(() => {
     const spoken = document.getElementById("spoken");
+    if (spoken.textContent === visible(translation)) {
+      return;
+    }
     spoken.lang = state.run.target_language;
     spoken.textContent = visible(translation);
   }, SPEAKING);
@@ -183,12 +236,14 @@ function chooseRun(name) {
   field.lang = run.source_language;
   document.getElementById("run").value = name;
   document.getElementById("beam").value = run.search.beam;
-  const methods = run.methods.map((method) => element("option", { value: method }, method));
+  const methods = Object.keys(run.methods).map((method) => element("option", { value: method }, method));
   replace(document.getElementById("method"), methods);
   const source = keeps ? field.value : (run.example ?? "");
   field.value = source;
-  const method = run.methods[0];
-  change({ run, source, method, prefix: [], chosenBefore: [], without: [], beam: null, place: null });
+  const method = Object.keys(run.methods)[0];
+  const answers = Object.fromEntries(Object.keys(QUESTIONS).map((name) => [name, null]));
+  const nothing = { prefix: [], chosenBefore: [], without: [], beam: null, place: null, row: null, checkpoint: null };
+  change({ ...answers, ...nothing, problems: {}, run, source, method, ...run.beginning });
 }
 
 function type(source) {
@@ -219,7 +274,17 @@ function undo() {
 }
 
 function pick(head) {
-  change({ head, wantsLosses: true });
+  change({ head, row: head && sideOf(head) !== state.row?.side ? null : state.row, wantsLosses: true });
+}
+
+function pickRow(row) {
+  const head = state.head && sideOf(state.head) === row.side ? state.head : null;
+  change({ head, row: { ...row, of: state.translation.translation } });
+}
+
+/** The side of the pair that has the rows of a head. */
+function sideOf(head) {
+  return head.startsWith("encoder") ? "source" : "target";
 }
 
 function flip(head) {
@@ -251,6 +316,9 @@ function listen() {
   on("run", "change", ({ target }) => chooseRun(target.value));
   on("method", "change", ({ target }) => change({ method: target.value }));
   on("unit", "change", ({ target }) => change({ words: target.value === "words" }));
+  on("explained-row", "change", ({ target }) => pickRow(JSON.parse(target.value)));
+  on("explained-head", "change", ({ target }) => pick(target.value || null));
+  on("checkpoint", "input", ({ target }) => change({ checkpoint: target.valueAsNumber }));
   on("beam", "change", ({ target }) => target.validity.valid && change({ beam: target.valueAsNumber }));
   on("ask-losses", "click", () => change({ wantsLosses: true, allLosses: !state.allLosses }));
   on("tabs", "click", ({ target }) => target.dataset.place && change({ view: target.dataset.place }));
@@ -263,25 +331,59 @@ function listen() {
   roving(document.getElementById("tabs"), "[role=tab]", { line: true });
 }
 
-async function start() {
-  takeKey();
-  listen();
+/** Look at the list of runs; while nothing has changed there, the answer is the one before. */
+async function list() {
   try {
-    const { runs } = await ask("runs", null, { waits: (said) => remark("runs", said) });
-    const chosen = runs.find((run) => run.stacks);
-    const options = runs.map(({ run, stacks, error }) => {
-      const why = error ? " (damaged)" : !stacks && " (no model yet)";
-      return element("option", { value: run, disabled: !stacks }, visible(run), why);
-    });
-    replace(document.getElementById("run"), options);
-    state.runs = runs;
-    remark("runs", chosen ? undefined : "No run here has a model yet; train one with: tmt train");
-    if (chosen) {
-      chooseRun(chosen.run);
+    const { runs } = await ask("runs", null, { waits: (said) => state.run || remark("runs", said) });
+    if (runs !== state.runs || state.problems.runs) {
+      offer(runs);
     }
   } catch (error) {
     remark("runs", refused(error));
   }
+}
+
+function offer(runs) {
+  const options = runs.map(({ run, stacks, error }) => {
+    const why = error ? " (damaged)" : !stacks && " (no model yet)";
+    return element("option", { value: run, disabled: !stacks }, visible(run), why);
+  });
+  const select = document.getElementById("run");
+  replace(select, options);
+  state.runs = runs;
+  const first = runs.find((run) => run.stacks);
+  const now = runs.find(({ run, stacks }) => stacks && run === state.run?.run);
+  const gone = state.run && !now && `The run ${state.run.run} is gone, or damaged; choose another.`;
+  remark("runs", gone || (first ? undefined : "No run here has a model yet; train one with: tmt train"));
+  if (now) {
+    select.value = now.run;
+    const ageless = (run) => JSON.stringify({ ...run, bytes: 0, seconds_since: 0 });
+    change({ run: ageless(now) === ageless(state.run) ? state.run : now });
+  } else if (first && !state.run) {
+    chooseRun(first.run);
+  }
+}
+
+/** Look again and again, as long as the page is seen. */
+function every(milliseconds, look) {
+  setTimeout(async () => {
+    if (!document.hidden) {
+      await look();
+    }
+    every(milliseconds, look);
+  }, milliseconds);
+}
+
+async function start() {
+  prepare();
+  listen();
+  await list();
+  every(LISTING, list);
+  every(MEASURING, () => {
+    if (state.view === "learning" && state.run?.state === "training" && !underWay.curves) {
+      pose("curves", true);
+    }
+  });
 }
 
 start();

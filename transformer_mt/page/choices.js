@@ -68,8 +68,9 @@ function others(position, answer, place, { open, go }, language) {
   return roving(list, ".choice", { line: true, leave: () => open(null, place) });
 }
 
-function bar(share) {
-  const drawn = shape("rect", { class: "bar", width: Math.max(0.5, 100 * share), height: 10 });
+/** A bar as long as a share of its place. */
+export function bar(share, kind = "") {
+  const drawn = shape("rect", { class: `bar ${kind}`, width: Math.max(0.5, 100 * share), height: 10 });
   const size = { viewBox: "0 0 100 10", preserveAspectRatio: "none" };
   return shape("svg", { ...size, class: "bars", "aria-hidden": "true" }, drawn);
 }

@@ -51,10 +51,14 @@ export function foreign(text, language = null) {
   return element("bdi", { lang: language }, visible(text));
 }
 
-/** Put other children into a container; the focus stays on the element with the same `data-place`. */
+/** Put other children into a container; what has the same `data-place` stays focused, or open or closed. */
 export function replace(container, ...children) {
   const focused = container.contains(document.activeElement) ? document.activeElement : null;
+  const details = () => [...container.querySelectorAll("details")];
+  const place = (one) => one.querySelector("summary").dataset.place;
+  const before = new Map(details().map((one) => [place(one), one.open]));
   container.replaceChildren(...present(children));
+  details().forEach((one) => (one.open = before.get(place(one)) ?? one.open));
   if (focused?.dataset.place) {
     const same = container.querySelector(`[data-place="${CSS.escape(focused.dataset.place)}"]`);
     (same ?? container.querySelector("[data-place]"))?.focus({ preventScroll: true });
@@ -69,6 +73,13 @@ export function decimal(number) {
 /** Two digits after the point, for logarithms: `−0.61`. */
 export function logarithm(number) {
   return number.toFixed(2).replace(/^-(0\.00)$/, "$1").replace("-", "−");
+}
+
+/** Numbers of a column with one count of digits after the point: three, or what gives the largest of them four. */
+export function column(numbers) {
+  const largest = numbers.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
+  const digits = largest ? Math.min(Math.max(3, 3 - Math.floor(Math.log10(largest))), 9) : 3;
+  return numbers.map((number) => number.toFixed(digits).replace(/^-(0\.0*)$/, "$1").replace("-", "−"));
 }
 
 /** A probability; the smallest ones as a bound. */

@@ -6,25 +6,10 @@ import { matrixTable, smallMatrix } from "./matrix.js";
 import { LEGEND, level, scaleOf } from "./shades.js";
 import { linkedWords } from "./words.js";
 
-const STACKS = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
-/** What a number is by each method, and whether one matrix stands for the whole model, as layer 1 and head 1. */
-export const METHODS = {
-  weights: {
-    meaning: "the weight that the row's token gives to the column's; a row sums to 1",
-    whole: false,
-  },
-  values: {
-    meaning: "the length of the vector that the column's token adds to the row's: weight times projected value",
-    whole: false,
-  },
-  gradient: {
-    meaning: "the slope of the row's ln p along the column's embedding, times that; below zero it speaks against",
-    whole: true,
-  },
-  erasure: {
-    meaning: "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises",
-    whole: true,
-  },
+export const STACKS = {
+  encoder: "Encoder self-attention",
+  decoder: "Decoder self-attention",
+  cross: "Cross-attention",
 };
 // Links that are drawn have at least this shade.
 const LEAST = 1;
@@ -32,20 +17,22 @@ const LEAST = 1;
 /**
  * Every head as a small matrix and a switch, from an answer of `attend`.
  *
- * `losses` is an answer of `losses`, or null; `pick(head)` and `flip(head)` are called with a name as `cross.2.1`.
+ * `losses` is an answer of `losses`, or null; `pick(head)` and `flip(head)` are called with a name as `cross.2.1`, and
+ * without `flip` there are no switches.
  */
 export function drawHeads(attention, run, chosen, without, losses, { pick, flip }) {
   const scale = scaleOf(Object.values(attention.stacks).flatMap(matricesOf));
+  const { whole } = run.methods[attention.method];
   const stacks = Object.entries(attention.stacks).map(([stack, maps]) => {
-    const layers = METHODS[attention.method].whole ? [[1]] : run.stacks[stack];
+    const layers = whole ? [[1]] : run.stacks[stack];
     const rows = layers.map((heads, layer) => {
       const cells = heads.map((head) => {
-        const name = headName(attention, stack, layer + 1, head);
+        const name = whole ? stack : `${stack}.${layer + 1}.${head}`;
         const off = without.includes(name);
         const loss = losses?.without[name] === undefined ? null : losses.log_probability - losses.without[name];
         return headCell(name, maps.weights[layer][head - 1], scale, { off, loss, chosen, pick, flip });
       });
-      const label = METHODS[attention.method].whole ? "whole model" : `layer ${layer + 1}`;
+      const label = whole ? "whole model" : `layer ${layer + 1}`;
       return [
         element("p", { class: "quiet" }, label),
         element("div", { class: "layer", role: "group", "aria-label": `${STACKS[stack]}, ${label}` }, cells),
@@ -59,7 +46,7 @@ export function drawHeads(attention, run, chosen, without, losses, { pick, flip 
 
 function headCell(name, matrix, scale, { off, loss, chosen, pick, flip }) {
   const picture = matrix ? smallMatrix(matrix, scale) : element("span", { class: "small empty" }, "off");
-  const isHead = name.includes(".");
+  const isSwitched = flip && name.includes(".");
   return element(
     "div",
     { class: "head" },
@@ -75,7 +62,7 @@ function headCell(name, matrix, scale, { off, loss, chosen, pick, flip }) {
       },
       picture,
     ),
-    isHead &&
+    isSwitched &&
       element(
         "button",
         {
@@ -112,7 +99,7 @@ export function drawHead(attention, run, chosen, without, losses) {
     { words: words(maps.columns), language: above, name: "Columns: what it may look at" },
     { words: words(maps.rows), language: below, name: "Rows: from where it looks" },
   ];
-  const caption = `${STACKS[stack]}, ${chosen}. A number is ${METHODS[attention.method].meaning}; ${LEGEND}.`;
+  const caption = `${STACKS[stack]}, ${chosen}. A number is ${run.methods[attention.method].meaning}; ${LEGEND}.`;
   return [
     element("h3", {}, chosen),
     losses?.without[chosen] !== undefined && element("p", {}, importance(chosen, losses)),
@@ -128,12 +115,12 @@ export function drawHead(attention, run, chosen, without, losses) {
 }
 
 /** The head to begin with: the chosen one if there is such a matrix, else the first of the cross-attention. */
-export function headToShow(attention, chosen) {
+export function headToShow(attention, run, chosen) {
   if (matrixOf(attention, chosen)) {
     return chosen;
   }
   const stack = "cross" in attention.stacks ? "cross" : Object.keys(attention.stacks)[0];
-  return stack && headName(attention, stack, 1, 1);
+  return stack && (run.methods[attention.method].whole ? stack : `${stack}.1.1`);
 }
 
 function importance(name, losses) {
@@ -147,10 +134,6 @@ function importance(name, losses) {
 
 function rounded(loss) {
   return `${Math.abs(loss) < 0.005 ? "" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
-}
-
-function headName(attention, stack, layer, head) {
-  return METHODS[attention.method].whole ? stack : `${stack}.${layer}.${head}`;
 }
 
 function matricesOf({ weights }) {

@@ -1,7 +1,9 @@
 // The one module that talks to the server.
 
 const STORED = "tmt key";
+const SAME = 304;
 const LATER = 503;
+const answers = new Map(); // by their routes those that had a tag
 
 /** What the server said instead of an answer; `status` is 0 where it said nothing. */
 class Refusal extends Error {
@@ -12,7 +14,7 @@ class Refusal extends Error {
 }
 
 /** Move the key from the address, where a person could read it over a shoulder, to this tab's own store. */
-export function takeKey() {
+export function prepare() {
   const found = new URLSearchParams(location.hash.slice(1)).get("key");
   if (found) {
     sessionStorage.setItem(STORED, found);
@@ -21,7 +23,7 @@ export function takeKey() {
 }
 
 /**
- * The answer of a route: `GET` without a question, else `POST`.
+ * The answer of a route: `GET` without a question, else `POST`. To `GET`, the same object while nothing is new.
  *
  * While others are first, the server says so, `waits` is called, and the question is asked again. Throws a `Refusal`,
  * or an `AbortError` once the signal says that nobody wants the answer any more.
@@ -33,14 +35,25 @@ export async function ask(route, question = null, { signal = null, waits = () =>
     method: question ? "POST" : "GET",
     headers: { Authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ""}` },
   };
+  const known = answers.get(route);
+  if (known) {
+    request.headers["If-None-Match"] = known.tag;
+  }
   if (question) {
     request.headers["Content-Type"] = "application/json";
     request.body = JSON.stringify(question);
   }
   for (;;) {
     const response = await sent(route, request);
+    if (response.status === SAME) {
+      return known.answer;
+    }
     const answer = await response.json().catch(() => ({ error: `${route}: the answer was cut off; ask again` }));
     if (response.ok && !answer.error) {
+      const tag = response.headers.get("ETag");
+      if (tag) {
+        answers.set(route, { tag, answer });
+      }
       return answer;
     }
     const seconds = response.headers.get("Retry-After");

@@ -89,8 +89,8 @@ function remarks(answer, language, allOn) {
   ];
 }
 
-/** The usual translation, with the words marked that the other one does not have there. */
-function comparison(usual, other, language) {
+/** A translation, with the words marked that the other one does not have there. */
+export function comparison(usual, other, language) {
   if (usual === other) {
     return "the same.";
   }

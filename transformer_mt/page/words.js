@@ -100,7 +100,8 @@ export function linksAsText(lines, links) {
     const said = linkedTo(links, 1, number, above);
     return said && element("li", {}, foreign(word.text), ": ", foreign(said));
   });
-  return element("details", { class: "as-text" }, element("summary", {}, "Links as text"), element("ul", {}, items));
+  const summary = element("summary", { "data-place": "as text" }, "Links as text");
+  return element("details", { class: "as-text" }, summary, element("ul", {}, items));
 }
 
 function lightLinks(figure, { ends, curves, numbers }, word) {

@@ -3,6 +3,7 @@
 Read in this order:
 
 - `directory`: `Run`, the files of a run, loading its model, and finding it by a path.
+- `sums`: the SHA-256 sums that tie the files of a run together.
 - `weights`: tensors as safetensors files, with sums and specs.
 - `checkpoints`: everything that exact resumption needs, one directory per step, there whole or not at all.
 - `lock`: one training per directory.

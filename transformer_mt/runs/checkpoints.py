@@ -31,12 +31,14 @@ from transformer_mt.files import (
     new_file,
     read_regular,
     remove,
+    rename,
     require_directory,
     temporary_name,
     write_errors,
 )
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps, set_aside
-from transformer_mt.runs.weights import pack, require_specs, sha256, size_limit, specs_of, unpack
+from transformer_mt.runs.sums import sha256
+from transformer_mt.runs.weights import pack, require_specs, size_limit, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 PROGRESS, STATE, MANIFEST = "progress.json", "state.safetensors", "manifest.json"
@@ -60,6 +62,18 @@ class Progress(BaseModel):
     validations_without_improvement: Count = 0
     history: list[tuple[Count, float]] = []
     machine: Annotated[str, Field(max_length=500)] = ""  # that made the steps so far
+    steps: Count = 0  # in all, as the last start of the training has it; 0 in checkpoints that do not say
+    epochs: Count = 0
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last batch, counted from 1; 0 before the first."""
+        return self.epoch + (self.batch > 0)
+
+    def aims(self, training: TrainingConfig) -> TrainingConfig:
+        """The run's section with the end that the last start of the training set."""
+        changes = {"steps": self.steps, "epochs": self.epochs} if self.steps else {}
+        return training.model_copy(update=changes)
 
     def is_complete(self, training: TrainingConfig) -> bool:
         """True once all steps are done, or all epochs where the configuration counts these."""
@@ -176,7 +190,7 @@ def states_of(random: Mapping[str, Tensor], rank: int) -> dict[str, Tensor]:
 def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
     with suppress(ValueError):
         progress = Progress.model_validate_json(content)
-        if progress.step == step and progress.model_fields_set == set(Progress.model_fields):
+        if progress.step == step and progress.model_fields_set >= set(Progress.model_fields) - {"steps", "epochs"}:
             return progress
     raise MachineError(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
 
@@ -197,8 +211,8 @@ def write_sealed(path: Path, files: Mapping[str, bytes]) -> None:
             flush_directory(temporary)
             if os.path.lexists(path):  # no system replaces a directory in one step
                 remove(old)
-                path.rename(old)
-            temporary.rename(path)
+                rename(path, old)
+            rename(temporary, path)
         finally:
             remove(temporary)
         flush_directory(path.parent)

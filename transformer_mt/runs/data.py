@@ -12,18 +12,21 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-import torch
+import numpy as np
+import safetensors
+import safetensors.numpy
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
 from pydantic_core import from_json
 
-from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.word_counts import LONGEST, MOST_WORDS, TrainingWords
 from transformer_mt.errors import MachineError
 from transformer_mt.registry import HeadName
-from transformer_mt.runs.weights import pack, unpack
+
+if TYPE_CHECKING:
+    from transformer_mt.corpus.load import Corpus
 
 DATA, ROWS, WORDS, ALIGNMENT = "data.json", "data.safetensors", "words.tsv", "alignment.json"
 
@@ -38,7 +41,7 @@ class DataRecord:
     cleaning: Mapping[str, Any]
 
     @classmethod
-    def of(cls, corpus: Corpus, mixed_with: Sequence[Corpus] = ()) -> "DataRecord":
+    def of(cls, corpus: "Corpus", mixed_with: "Sequence[Corpus]" = ()) -> "DataRecord":
         """The record of a corpus, and of others mixed with it by their names."""
         own = {split: corpus.fingerprints[split] for split in ("train", "validation") if split in corpus.fingerprints}
         mixed = {f"{other.name} train": other.fingerprints["train"] for other in mixed_with}
@@ -49,20 +52,22 @@ class DataRecord:
         splits = {split: {"rows": own.rows, "digest": own.digest} for split, own in self.fingerprints.items()}
         content = json.dumps({"splits": splits, "cleaning": self.cleaning}, ensure_ascii=False, indent=1)
         rows = {
-            split: torch.frombuffer(bytearray(own.row_digests), dtype=torch.uint8)
+            split: np.frombuffer(own.row_digests, dtype=np.uint8)
             for split, own in self.fingerprints.items()
             if own.row_digests
         }
         if sum(map(len, rows.values())) > self.MOST_BYTES:
             rows = {}
-        return {ROWS: pack(rows), DATA: (content + "\n").encode("utf-8", "replace")}
+        return {ROWS: safetensors.numpy.save(rows), DATA: (content + "\n").encode("utf-8", "replace")}
 
     @classmethod
     def parse(cls, content: bytes, rows: bytes, *, path: Path) -> "DataRecord":
         """The record in the contents of both files; raises `MachineError` for damaged ones in the directory `path`."""
-        tensors = unpack(rows, path=path / ROWS)
+        try:
+            row_digests = {split: array.tobytes() for split, array in safetensors.numpy.load(rows).items()}
+        except (safetensors.SafetensorError, KeyError, ValueError):  # KeyError: a type unknown to numpy
+            raise MachineError(f"{path / ROWS}: damaged or not a safetensors file; restore it or start anew") from None
         with suppress(AttributeError, KeyError, TypeError, ValueError):
-            row_digests = {split: bytes(tensor.numpy()) for split, tensor in tensors.items()}
             record = from_json(content, allow_inf_nan=False)
             fingerprints = {
                 split: Fingerprint(int(entry["rows"]), entry["digest"], row_digests.pop(split, b""))

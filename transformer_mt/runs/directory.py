@@ -25,17 +25,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from pydantic import ValidationError
 from pydantic_core import from_json
-from torch import Tensor
 
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import dump_config, parse_written_config
 from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
-from transformer_mt.device import require_memory
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import (
     LONGEST_LINE,
@@ -50,24 +47,16 @@ from transformer_mt.files import (
     write_atomically,
     write_errors,
 )
-from transformer_mt.models.build import build_model
-from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.data import ALIGNMENT, DATA, ROWS, WORDS, AlignmentHeads, DataRecord, pack_words, unpack_words
 from transformer_mt.runs.lock import LOCK
-from transformer_mt.runs.weights import (
-    TensorSpecs,
-    digest,
-    load_weights,
-    pack,
-    require_specs,
-    saved_sums,
-    sha256,
-    size_limit,
-    specs_of,
-    unpack,
-    weights_of,
-)
+from transformer_mt.runs.sums import saved_sums, sha256
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from transformer_mt.models.seq2seq import Seq2Seq
+    from transformer_mt.runs.weights import TensorSpecs
 
 CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"
 TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
@@ -78,6 +67,7 @@ _LIMITS = {
     CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: DataRecord.MOST_BYTES + 2**16, WORDS: 2**28,
     ALIGNMENT: 2**20, METRICS: 2**28,
 }  # fmt: skip
+_LONGEST_HEAD = 2**24  # of a file of weights: the names, shapes and sums
 _MOST_LINES = 2_000_000  # of the metrics: a million steps that are all logged, and as many validations
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
 
@@ -88,7 +78,7 @@ class TrainedModel:
 
     config: Config
     tokenizer: Tokenizer
-    model: Seq2Seq
+    model: "Seq2Seq"
 
 
 class Run:
@@ -100,7 +90,7 @@ class Run:
 
     def __init__(self, path: Path, step: int | None = None) -> None:
         """With a step, the run as it was there: `load` gives the weights of that step's checkpoint."""
-        self.path = path
+        self.path, self.step = path, step
         self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
         self._first_read: dict[str, bytes] = {}
 
@@ -123,6 +113,10 @@ class Run:
         if not (run := cls(path)).exists():
             raise InputError(f"{path}: not a run directory (no {CONFIG}); train one with: tmt train --run-dir {path}")
         return run
+
+    def anew(self) -> "Run":
+        """The same run as its files are now: those that were read are forgotten."""
+        return Run(self.path, self.step)
 
     def exists(self) -> bool:
         return os.path.lexists(self.path / CONFIG)
@@ -161,9 +155,14 @@ class Run:
 
     def load(self) -> TrainedModel:
         """Everything to translate with. Raises `MachineError` for damage, `InputError` before the first validation."""
+        import torch
+
+        from transformer_mt.device import require_memory
+        from transformer_mt.models.build import build_model
+        from transformer_mt.runs.weights import load_weights, size_limit, specs_of, weights_of
+
         config, tokenizer = self.config(), self.tokenizer()
-        if not self.has_model():
-            raise InputError(f"{self.model_path}: missing; continue tmt train until its first validation")
+        self._require_model()
         with torch.device("meta"):  # without memory
             specs = specs_of(weights_of(build_model(config.model, vocabulary_size=tokenizer.size)))
         with suppress(FileNotFoundError):  # another process may be replacing the run, which reading it tells
@@ -174,25 +173,46 @@ class Run:
         load_weights(model, weights)
         return TrainedModel(config, tokenizer, model.eval())
 
-    def read_weights(self, specs: TensorSpecs) -> dict[str, Tensor]:
-        """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
-        path = self.model_path
-        content = read_regular(path, limit=size_limit(specs))
+    def sums(self) -> dict[str, str]:
+        """The sums that the weights were saved with, which tell them from any others; nothing else of them is read.
+
+        Raises `MachineError` where those of the configuration or of the vocabulary are others, `InputError` before the
+        first validation.
+        """
+        self._require_model()
+        return self._own_sums(read_regular(self.model_path, limit=_LONGEST_HEAD, head=True))
+
+    def _own_sums(self, content: bytes) -> dict[str, str]:
         sums = saved_sums(content)
         for name in (CONFIG, TOKENIZER):
             if name in sums and sums[name] != sha256(self._own(name)):
                 raise MachineError(f"{self.path / name}: not the one that {MODEL} was saved with; restore both")
+        return sums
+
+    def _require_model(self) -> None:
+        if not self.has_model():
+            raise InputError(f"{self.model_path}: missing; continue tmt train until its first validation")
+
+    def read_weights(self, specs: "TensorSpecs") -> "dict[str, Tensor]":
+        """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
+        from transformer_mt.runs.weights import digest, require_specs, size_limit, unpack
+
+        path = self.model_path
+        content = read_regular(path, limit=size_limit(specs))
+        sums = self._own_sums(content)
         weights = unpack(content, path=path)
         require_specs(weights, specs, path=path)
         if sums.get("tensors") != digest(weights):
             raise MachineError(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
         return weights
 
-    def save_model(self, weights: Mapping[str, Tensor]) -> None:
+    def save_model(self, weights: "Mapping[str, Tensor]") -> None:
         write_atomically(self.path / MODEL, self.pack_model(weights))
 
-    def pack_model(self, weights: Mapping[str, Tensor]) -> bytes:
+    def pack_model(self, weights: "Mapping[str, Tensor]") -> bytes:
         """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
+        from transformer_mt.runs.weights import digest, pack
+
         sums = {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)}
         return pack(weights, {**sums, "tensors": digest(weights)})
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.source import corpus_name
 from transformer_mt.errors import TmtError
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
@@ -31,9 +31,10 @@ def describe_run(path: Path) -> dict[str, Any]:
     try:
         run = Run(path)
         config, progress = run.config(), newest_progress(run)
+        training = progress.aims(config.training)
         # Weights that no step led to are those of another run, less the heads that `tmt heads --prune` masked.
         is_pruned = config.init_from.run and not progress.step and run.has_model() and not any(run.metrics())
-        state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(config.training) else "stopped"
+        state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(training) else "stopped"
     except TmtError as error:
         return {"run": str(path), "error": str(error)} | size
     return {
@@ -45,17 +46,11 @@ def describe_run(path: Path) -> dict[str, Any]:
         "score": None if progress.best_score is None else abs(progress.best_score),
         "score_name": config.training.best_metric,
         "step": progress.step,
-        "steps": config.training.steps,
-        "epochs": config.training.epochs,
+        "steps": training.steps,
+        "epochs": training.epochs,
         "state": "training" if is_held(path) else state,
         "init_from": config.init_from.run or None,
     } | size
-
-
-def corpus_name(data: DataConfig) -> str:
-    """The name of a corpus; of a folder or files without the way to them."""
-    parts = data.corpus.split(",")
-    return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)
 
 
 def _files(path: Path) -> Iterator[os.stat_result]:

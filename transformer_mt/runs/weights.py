@@ -9,7 +9,6 @@ from pathlib import Path
 import safetensors
 import safetensors.torch
 import torch
-from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.errors import MachineError
@@ -32,21 +31,6 @@ def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
         return safetensors.torch.load(content)
     except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type unknown to torch
         raise MachineError(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
-
-
-def saved_sums(content: bytes) -> dict[str, str]:
-    """The sums that `pack` wrote, from the head of a file: its length in eight bytes, then JSON. Empty without any."""
-    try:
-        header = content[8 : 8 + int.from_bytes(content[:8], "little")]
-        sums = from_json(from_json(header)["__metadata__"]["sums"])
-    except (KeyError, TypeError, ValueError):
-        return {}
-    return sums if isinstance(sums, dict) else {}
-
-
-def sha256(content: bytes) -> str:
-    """The SHA-256 of a file's content."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def digest(tensors: Mapping[str, Tensor]) -> str:

@@ -31,11 +31,15 @@ Answer = dict[str, Any]
 
 def translate(runs: Runs, served: ServedRun, asked: Translate) -> Answer:
     """`tmt translate --no-split --json`, and further keys for the page."""
+    return translation_of(served, asked, served.opened.written(asked.source))
+
+
+def translation_of(served: ServedRun, asked: Translate, text: str) -> Answer:
+    """That of a text, which is the source as it is read."""
     run, translator, heads = served.opened, served.opened.translator, _heads(asked.without)
     search = changed_search(run.config.search, asked.search)
     if asked.trace:
         require_beam(search)
-    text = run.written(asked.source)
     translator.require_fitting(text, "SENTENCE")
 
     def translated() -> tuple[list[Translation], Any]:

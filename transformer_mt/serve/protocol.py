@@ -1,4 +1,4 @@
-"""HTTP as uvicorn speaks it, with a deadline: it sets none itself for a request to arrive."""
+"""HTTP as uvicorn speaks it, with deadlines: it sets none itself for a request to arrive and an answer to be read."""
 
 import asyncio
 from typing import Any
@@ -10,12 +10,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from transformer_mt.serve.guard import RAW_HEADERS
 from transformer_mt.views.text import escaped_json
 
-# For the headers and the body of a request, from the opening of the connection or its first byte on.
+# For the headers and the body of a request, from the opening of the connection or its first byte on; and for an answer,
+# from its end on, to be taken.
 SECONDS = 10.0
 
 
 class PunctualProtocol(H11Protocol):
-    """Closes a connection whose request is not complete after `SECONDS`."""
+    """Closes a connection whose client has not sent all of a request, or not taken all of an answer, in `SECONDS`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -31,13 +32,11 @@ class PunctualProtocol(H11Protocol):
         if self.timeout_keep_alive_task is not None:  # the first bytes after an answer
             self._set_deadline()
         super().data_received(data)
-        self._drop_deadline_if_complete()
 
     @override
     def on_response_complete(self) -> None:
-        self._set_deadline()  # for what is left of this request, or the next
+        self._set_deadline()  # to take the answer, for what is left of this request, or the next
         super().on_response_complete()
-        self._drop_deadline_if_complete()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
@@ -57,11 +56,13 @@ class PunctualProtocol(H11Protocol):
 
     def _set_deadline(self) -> None:
         self._drop_deadline()
-        self._deadline = self.loop.call_later(SECONDS, self.transport.abort)
+        self._deadline = self.loop.call_later(SECONDS, self._cut_off)
 
-    def _drop_deadline_if_complete(self) -> None:
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._drop_deadline()
+    def _cut_off(self) -> None:
+        """Close the connection if it is the client that is waited for, and not an answer that takes its time."""
+        is_arriving = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        if is_arriving or self.transport.get_write_buffer_size():
+            self.transport.abort()
 
     def _drop_deadline(self) -> None:
         if self._deadline is not None:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from transformer_mt.errors import InputError, TmtError, is_out_of_memory
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
-from transformer_mt.serve.answers import ANSWERS, curves, tag_of_curves
+from transformer_mt.serve.answers import ANSWERS, Answer, curves, tag_of_curves
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours
 from transformer_mt.serve.questions import LARGEST, by_keys, parse
 from transformer_mt.serve.runs import Runs
@@ -61,8 +61,11 @@ class Routes:
         return self._page.get(name) or error(404, f"{request.scope['path']}: there is no such page; open /")
 
     async def _list(self, request: Request) -> Response:
+        known = request.headers.get("if-none-match")
+
         def listed(_: bytes) -> Response:
-            return answer({"version": version("transformer_mt"), "runs": self._runs.describe()})
+            content = {"version": version("transformer_mt")}
+            return _tagged(self._runs.tag(), known, lambda: content | {"runs": self._runs.describe()})
 
         return await self._answer(request, listed)
 
@@ -70,18 +73,16 @@ class Routes:
         keys = request.query_params.multi_items()
         if [key for key, _ in keys] != ["run"]:
             return error(422, "the query: takes the key run, once; give the name of a run")
-        tag = request.headers.get("if-none-match")
-        return await self._answer(request, lambda _: self._measured(keys[0][1], tag))
+        known = request.headers.get("if-none-match")
+        return await self._answer(request, lambda _: self._measured(keys[0][1], known))
 
-    def _measured(self, name: str, tag: str | None) -> Response:
+    def _measured(self, name: str, known: str | None) -> Response:
         run = Run(self._runs.path(name))
         try:
-            now = tag_of_curves(run)
+            tag = tag_of_curves(run)
         except OSError:
             raise Refusal(503, f"{name}: nothing has been measured, or the run is gone; see /v1/runs") from None
-        if tag == now:
-            return Response(status_code=304, headers={"ETag": now})
-        return answer(curves(run, name) | {"run": name, "step": newest_progress(run).step}, headers={"ETag": now})
+        return _tagged(tag, known, lambda: curves(run, name) | {"run": name, "step": newest_progress(run).step})
 
     async def _ask(self, name: str, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -101,6 +102,12 @@ class Routes:
             return await self._worker.run(partial(compute, await _body(request)), request.receive)
         except Exception as problem:
             return _problem(problem)
+
+
+def _tagged(tag: str, known: str | None, content: Callable[[], Answer]) -> Response:
+    """The answer, or 304 for a client that has it."""
+    headers = {"ETag": tag}
+    return Response(status_code=304, headers=headers) if tag == known else answer(content(), headers=headers)
 
 
 async def _body(request: Request) -> bytes:

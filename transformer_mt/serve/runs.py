@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.data import ALIGNMENT, WORDS
-from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, MODEL, TOKENIZER, Run, saved_steps
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.listing import describe_run
+from transformer_mt.runs.lock import is_held
 from transformer_mt.serve.guard import Refusal
 from transformer_mt.translation.opened_run import OpenedRun
 from transformer_mt.views.data import to_json
@@ -43,9 +45,7 @@ class ServedRun:
 class Runs:
     """The runs of `places`, which is asked anew for every list. For one thread only."""
 
-    def __init__(
-        self, places: Callable[[], Sequence[Path]], *, device: torch.device, opened: Callable[[Seq2Seq], None]
-    ) -> None:
+    def __init__(self, places: Callable[[], Sequence[Path]], *, device: str, opened: Callable[[Seq2Seq], None]) -> None:
         """`opened` is called with every model that is loaded."""
         self._places, self._device, self._opened = places, device, opened
         self._paths: dict[str, Path] = {}
@@ -64,6 +64,14 @@ class Runs:
                     found["error"] = str(error)
             listed.append(found)
         return sorted(listed, key=lambda one: one["seconds_since"])
+
+    def tag(self) -> str:
+        """A tag that changes when a run appears, goes, trains on or stops, but not with its age; no file is read."""
+        now = [
+            (name, _moment(path), _stamp(path / METRICS), _stamp(path / CHECKPOINTS), is_held(path))
+            for name, path in self.find().items()
+        ]
+        return f'"{sha256(repr(now).encode()).hexdigest()[:32]}"'
 
     def find(self) -> dict[str, Path]:
         """The runs that there are now. A name, once given, stays that of its path."""
@@ -140,7 +148,11 @@ def _describe_model(run: Run) -> dict[str, Any]:
         sentence = example(run.path, config.data)
     return {
         "stacks": stacks,
-        "methods": [name for name, method in METHODS.items() if method().applies_to(model)],
+        "methods": {
+            name: {"meaning": method.meaning, "whole": method.whole}
+            for name, method in METHODS.items()
+            if method().applies_to(model)
+        },
         "search": to_json(config.search.model_dump()),
         "max_length": model.max_length,
         "example": sentence,

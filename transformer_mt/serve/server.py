@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 
-import torch
 import uvicorn
 from typing_extensions import override
 
 from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.serve.answers import translation_of
 from transformer_mt.serve.guard import Refusal
 from transformer_mt.serve.protocol import PunctualProtocol
+from transformer_mt.serve.questions import Translate
 from transformer_mt.serve.routes import Routes
 from transformer_mt.serve.runs import Runs
 from transformer_mt.serve.worker import Worker
@@ -52,7 +53,7 @@ def is_open_to_others(listening: socket.socket) -> bool:
 class PageServer:
     """The page of some runs, on a socket that listens already."""
 
-    def __init__(self, places: Callable[[], Sequence[Path]], *, listening: socket.socket, device: torch.device) -> None:
+    def __init__(self, places: Callable[[], Sequence[Path]], *, listening: socket.socket, device: str) -> None:
         self._listening, self.worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
         self._runs = Runs(places, device=device, opened=self.worker.stop_on_steps_of)
         config = uvicorn.Config(
@@ -88,8 +89,10 @@ class PageServer:
             if "stacks" not in listed:
                 continue
             try:
-                opened = self._runs.open(listed["run"]).opened
-                opened.translator.translate([listed["example"] or ""])
+                served, search = self._runs.open(listed["run"]), listed["search"]
+                asked = {"alternatives": 1, "trace": not search["sample"], "align": listed["has_links"]}  # as the page
+                text = listed["example"] or "."
+                translation_of(served, Translate(run=listed["run"], source=text, **asked), text)
             except (TmtError, Refusal) as problem:
                 problems.append(str(problem))
             else:

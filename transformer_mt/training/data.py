@@ -1,5 +1,6 @@
 """The pairs of each epoch as tokens and as batches, and the vocabulary that is learned from them."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -10,8 +11,9 @@ import pyarrow as pa
 import sentencepiece
 import torch
 
-from transformer_mt.batching.batches import Batch, Indices, derive_seed, plan_batches
+from transformer_mt.batching.batches import Batch, Indices, plan_batches
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
+from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import Config, TokenizerConfig
 from transformer_mt.corpus.cache import cached
 from transformer_mt.corpus.clean_corpus import StreamedPairs
@@ -97,6 +99,11 @@ class BatchStream:
         """Epoch and index for `seek` of the batch that `take` begins with next: after an epoch the next one's first."""
         is_over = self.index + self._distributed.world_size > len(self.plan)
         return (self.epoch + 1, 0) if is_over else (self.epoch, self.index)
+
+    def steps_of(self, epochs: int) -> int:
+        """Optimizer steps of `epochs` epochs, each of as many batches as this one."""
+        batches = epochs * (len(self.plan) // self._distributed.world_size)
+        return math.ceil(batches / self._config.training.accumulation_steps)
 
     def pairs_of(self, epoch: int) -> tuple[EncodedPairs, Indices | None]:
         """All corpora as tokens, one after the other, and the rows of them that this epoch takes: None for all."""

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One optimizer step: loss in nats a target token, its time in seconds. `float` waits for a GPU's loss and norm."""
+    """One optimizer step: loss in nats a target token, its time in seconds. `float` waits for a GPU's loss and norm.
+
+    Of all reports `epoch`, counted from 1, is that of the step's last batch.
+    """
 
     step: int
     epoch: int
@@ -82,13 +85,13 @@ Report = StepReport | WindowReport | ValidationReport | FinishReport
 
 
 class MetricsLog:
-    """A run's metrics, written by the main process: every validation, and the mean of every `log_every` steps."""
+    """A run's metrics, written by the main process: every validation, and the mean of every `every` steps."""
 
-    def __init__(self, run: Run, config: TrainingConfig, *, is_main: bool) -> None:
+    def __init__(self, run: Run, config: TrainingConfig, *, every: int, is_main: bool) -> None:
         if config.tensorboard and importlib.util.find_spec("tensorboard") is None:
             remedy = "pip install 'transformer_mt[tensorboard]'"
             raise MachineError(f"training.tensorboard: the package is not installed; install it with: {remedy}")
-        self.run, self.config, self.is_main = run, config, is_main
+        self.run, self.config, self.every, self.is_main = run, config, every, is_main
         self.steps: list[StepReport] = []
         self._tensorboard: SummaryWriter | None = None
 
@@ -109,7 +112,7 @@ class MetricsLog:
     def step(self, report: StepReport) -> WindowReport | None:
         """Log a step; returns the report of the window that it completes, if it does."""
         self.steps.append(report)
-        if report.step % self.config.log_every:
+        if report.step % self.every:
             return None
         tokens = sum(step.target_tokens for step in self.steps)
         loss = sum(float(step.loss) * step.target_tokens for step in self.steps) / tokens

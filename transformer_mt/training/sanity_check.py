@@ -1,6 +1,5 @@
 """`tmt train --check`: shapes, cost, and whether the model can learn a single batch, before training starts."""
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -45,9 +44,8 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     yield ""
     for large in try_largest(trainer):
         yield f"fits        a batch of {_size(large)}, the largest"
-    steps = config.training.steps
-    if config.training.epochs:
-        steps = math.ceil(config.training.epochs * len(plan) / config.training.accumulation_steps)
+    epochs = config.training.epochs
+    steps = trainer.stream.steps_of(epochs) if epochs else config.training.steps
     seconds = seconds_per_step(trainer)
     yield f"time        {seconds:.2f} s a step, {seconds * steps / 60:.1f} minutes for {steps} steps"
     if trainer.device.type == "cuda":

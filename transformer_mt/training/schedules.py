@@ -78,6 +78,24 @@ def build_schedule(config: Config) -> Schedule:
     return partial(function, **{name: number for name, number in known.items() if name in wanted})
 
 
+def with_warmup(config: Config, warmup: int) -> ScheduleConfig:
+    """The configured schedule with another warm-up and the same peak."""
+    chosen = config.schedule
+    changes: dict[str, float] = {"warmup": warmup}
+    if isinstance(chosen, NoamConfig) and not chosen.learning_rate:  # whose peak is set by the warm-up
+        changes |= {"factor": NoamConfig().factor, "learning_rate": build_schedule(config)(chosen.warmup)}
+    return chosen.model_copy(update=changes)
+
+
+def fitting_warmup(config: Config, steps: int) -> int:
+    """The warm-up for a training of `steps` steps: as configured, unless these are too few.
+
+    A tenth of them at most where training begins with the weights of a run, and where it would end within the warm-up.
+    """
+    configured, tenth = config.schedule.warmup, max(1, steps // 10)
+    return min(configured, tenth) if config.init_from.run or configured >= steps else configured
+
+
 def depends_on_steps(config: ScheduleConfig) -> bool:
     """True where another number of steps in all changes the learning rate of every step."""
     return "steps" in inspect.signature(lookup(SCHEDULES, config.name, key="schedule.name")).parameters

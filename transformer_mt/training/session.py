@@ -1,5 +1,6 @@
 """From a configuration to a trainer: a new run, the continuation of one, or fine-tuning from another run."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -8,23 +9,26 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer_mt.batching.batches import derive_seed
-from transformer_mt.config.sections import Config, InitFromConfig
+from transformer_mt.batching.seeds import derive_seed
+from transformer_mt.config.sections import Config, InitFromConfig, Section
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.word_counts import TrainingWords
-from transformer_mt.device import choose_device, require_memory
+from transformer_mt.device import choose_device, choose_precision, require_memory
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError, MachineError, checked
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.directory import PARTS, Run, TrainedModel, saved_steps
+from transformer_mt.progress import working
+from transformer_mt.registry import lookup
+from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, TrainedModel, saved_steps
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.data import (
     BatchStream,
     TrainingCorpora,
@@ -33,8 +37,10 @@ from transformer_mt.training.data import (
     train_tokenizer,
     training_words,
 )
-from transformer_mt.training.reports import FinishReport, Report
-from transformer_mt.training.schedules import build_schedule, depends_on_steps
+from transformer_mt.training.objective import build_objective
+from transformer_mt.training.optimizer import OPTIMIZERS
+from transformer_mt.training.reports import VALIDATION_METRICS, FinishReport, Report
+from transformer_mt.training.schedules import build_schedule, depends_on_steps, fitting_warmup, with_warmup
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
 from transformer_mt.views.align import choose_heads
@@ -42,26 +48,36 @@ from transformer_mt.views.align import choose_heads
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = (
     "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
-    "training.keep_checkpoints", "search.", "init_from.weights",
+    "training.keep_checkpoints", "search.",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class TrainingSession:
-    """A trainer with its corpus, its tokenizer, and remarks for the person who starts it."""
+    """A trainer with what it was made of, and remarks for the person who starts it."""
 
+    config: Config
     trainer: Trainer
     corpus: Corpus
     tokenizer: Tokenizer
     notes: tuple[str, ...]
 
     def train(self) -> Iterator[Report]:
-        """Train to the end, choose the heads that link words before the last report, and release the directory."""
+        """Train to the end, choose the heads that link words before the last report, and release the directory.
+
+        Who leaves the loop of reports by `break` finds a checkpoint of that moment; several processes, each of which
+        may leave alone, and a program that ends in the loop, the last one.
+        """
         try:
             for report in self.trainer.train():
                 if isinstance(report, FinishReport):
                     self.trainer.distributed.broadcast_from_main(self._write_alignment)
                 yield report
+        except GeneratorExit:
+            is_alone, trainer = self.trainer.distributed.world_size == 1, self.trainer
+            if is_alone and trainer.progress.step != trainer.saved_step and not sys.is_finalizing():
+                trainer.save()
+            raise
         finally:
             release(self.trainer.run.path)
 
@@ -70,7 +86,8 @@ class TrainingSession:
             model = self.trainer.run.load().model  # the selected weights, not those of the last step
         except MachineError:  # a file was damaged meanwhile; opening the run will report it
             return
-        chosen = choose_heads(model.to(self.trainer.device), self.tokenizer, self.corpus.splits["validation"])
+        with working("finding the heads that link words"):
+            chosen = choose_heads(model.to(self.trainer.device), self.tokenizer, self.corpus.splits["validation"])
         if chosen is not None:
             self.trainer.run.save_alignment(chosen)
 
@@ -91,18 +108,20 @@ def open_training(
     everything new has been built. Raises `InputError` for a directory with something else, and with the differences for
     another configuration or other data.
     """
-    build_schedule(config)  # mistakes come before the corpus is read
-    run = Run(Path(path))
     distributed = distributed or Distributed()
+    _require_names(config, distributed)  # mistakes come before the corpus is read
+    run = Run(Path(path))
     on_main = distributed.broadcast_from_main
     with ExitStack() as unless_opened:
         exists = on_main(lambda: _lock(run, unless_opened))
         corpora, config = distributed.main_first(lambda: open_corpora(config, corpus))
         continuing = exists and not overwrite
+        if continuing:
+            config = on_main(lambda: _as_begun(config, run.config()))
         tokenizer = on_main(lambda: _require_same(run, config, corpora)) if continuing else None
         session = build_session(config, run, corpora, tokenizer=tokenizer, distributed=distributed)
         if not continuing:
-            on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
+            on_main(lambda: _create(run, session.config, corpora, session.tokenizer, exists=exists))
         on_main(run.remove_leftovers)
         notes = (*session.notes, *_resume_newest(session.trainer))
         unless_opened.pop_all()
@@ -125,12 +144,15 @@ def build_session(
     notes, pretrained = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)], None
     if missing := [split for split in ("train", "validation") if split not in corpora.main.splits]:
         raise InputError(f"{corpora.main.name}: no {missing[0]} split; give one")
-    if tokenizer is None and config.init_from.run:
+    is_new = tokenizer is None
+    # A run that was stopped before its first checkpoint still needs the weights that it begins with.
+    if config.init_from.run and (is_new or not saved_steps(run.path / CHECKPOINTS)):
         pretrained = distributed.broadcast_from_main(lambda: _load_pretrained(config))
         tokenizer = pretrained.tokenizer
         notes += _pretrained_notes(config, corpora.weighted, tokenizer)
     elif tokenizer is None:
-        tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
+        with working(f"learning a vocabulary of {config.tokenizer.vocabulary_size} subwords"):
+            tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
         notes += [tokenizer.note] if tokenizer.note else []
     if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
         notes.append("words: only those of the part of the stream that the vocabulary is learned from are remembered")
@@ -144,13 +166,49 @@ def build_session(
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not distributed.is_main:  # every process draws a dropout of its own
         torch.manual_seed(derive_seed(training.seed, distributed.rank, 0))
-    stream = BatchStream(corpora.weighted, tokenizer, config, distributed=distributed)
+    with working("making subwords of the pairs"):
+        stream = BatchStream(corpora.weighted, tokenizer, config, distributed=distributed)
+    if is_new:
+        config, note = _fitted(config, stream.steps_of(training.epochs) if training.epochs else training.steps)
+        notes += note
     pairs = corpora.main.splits["validation"]
     validate = Validator(pairs, tokenizer, config, device=device, distributed=distributed)
     trainer = Trainer(
         config, run, model=model, stream=stream, validate=validate, device=device, distributed=distributed
     )
-    return TrainingSession(trainer, corpora.main, tokenizer, tuple(notes))
+    return TrainingSession(config, trainer, corpora.main, tokenizer, tuple(notes))
+
+
+def _fitted(config: Config, steps: int) -> tuple[Config, list[str]]:
+    """The configuration with a warm-up that fits a training of `steps` steps, and a remark where that is another."""
+    configured, warmup = config.schedule.warmup, fitting_warmup(config, steps)
+    if warmup == configured:
+        return config, []
+    note = f"schedule.warmup: {warmup} instead of {configured}, for a training of {steps} steps; its peak is the same"
+    return config.model_copy(update={"schedule": with_warmup(config, warmup)}), [note]
+
+
+def _as_begun(config: Config, there: Config) -> Config:
+    """The configuration for a run to continue, with what its start settled: the warm-up, and where its parent lay."""
+    changes: dict[str, Section] = {}
+    if there.schedule == with_warmup(config, min(config.schedule.warmup, there.schedule.warmup)):
+        changes["schedule"] = there.schedule
+    if config.init_from.run == there.init_from.run or config.init_from.weights == there.init_from.weights:
+        changes["init_from"] = there.init_from  # a parent that has moved, or trained on
+    return config.model_copy(update=changes)
+
+
+def _require_names(config: Config, distributed: Distributed) -> None:
+    """Raise `InputError` for a name that no table knows, and for values that do not go together."""
+    build_schedule(config)
+    build_objective(config.objective)
+    training, local_rank = config.training, None if distributed.world_size == 1 else distributed.local_rank
+    choose_precision(training.precision, choose_device(training.device, local_rank=local_rank))
+    lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
+    lookup(AVERAGING, training.averaging, key="training.averaging")
+    lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
+    with torch.device("meta"):  # without memory
+        build_model(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
 
 
 def _initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:

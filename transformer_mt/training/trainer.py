@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from transformer_mt.batching.batches import Batch, derive_seed
+from transformer_mt.batching.batches import Batch
+from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import Config
 from transformer_mt.device import choose_precision, compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.distributed import Distributed
@@ -73,10 +74,11 @@ class Trainer:
         self.optimizer = build_optimizer(config.optimizer, model, build_schedule(config), self.scaler)
         self.averaging = lookup(AVERAGING, config.training.averaging, key="training.averaging")(model, config.training)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()), self._state())
-        self.log = MetricsLog(run, config.training, is_main=distributed.is_main)
+        log_every = max(1, min(config.training.log_every, stream.steps_of(1)))  # at least once an epoch
+        self.log = MetricsLog(run, config.training, every=log_every, is_main=distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
         self.check_every = 1 if device.type == "cpu" else config.training.log_every
-        self.progress = Progress()
+        self.progress, self.saved_step = Progress(), 0
         self._can_interrupt = False
 
     @property
@@ -116,7 +118,6 @@ class Trainer:
         The sum over all tokens of all processes is divided by their number, so the gradient is that of one large batch.
         """
         start = time.perf_counter()
-        epoch, _ = self.stream.next_position()
         batches: list[Batch] = []
 
         def take() -> int:
@@ -145,7 +146,7 @@ class Trainer:
         self.progress.epoch, self.progress.batch = self.stream.next_position()
         self.progress.target_tokens += tokens
         self.progress.seconds += seconds
-        return StepReport(self.progress.step, epoch, loss, learning_rate, norm, tokens, seconds)
+        return StepReport(self.progress.step, self.progress.last_epoch, loss, learning_rate, norm, tokens, seconds)
 
     def _accumulate(self, batches: list[Batch], tokens: int) -> float | Tensor:
         """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
@@ -186,7 +187,7 @@ class Trainer:
         seconds = time.perf_counter() - start
         progress.seconds += seconds
         report = ValidationReport(
-            progress.step, progress.epoch, validation, best, progress.validations_without_improvement, seconds
+            progress.step, progress.last_epoch, validation, best, progress.validations_without_improvement, seconds
         )
         self.log.validation(report)  # before the checkpoint, after which this validation is not made again
         self.save()
@@ -197,6 +198,7 @@ class Trainer:
         self._require_finite_weights()
         states = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = self.machine
+        self.progress.steps, self.progress.epochs = self.config.steps, self.config.epochs
         state = {**self._state(), "random": states_by_name(states)}
         checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
         weights = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
@@ -204,6 +206,7 @@ class Trainer:
             weights |= dict(self.progress.history).keys()
         complete = None if self.config.keep_checkpoints == "all" else 2
         self.distributed.broadcast_from_main(lambda: self.checkpoints.save(checkpoint, complete, weights=weights))
+        self.saved_step = self.progress.step
 
     def _state(self) -> dict[str, dict[str, Tensor]]:
         return {"averaging": self.averaging.state(), "optimizer": self.optimizer.state()}
@@ -226,7 +229,7 @@ class Trainer:
         with torch.no_grad():
             self.averaging.load(checkpoint.weights, checkpoint.state.get("averaging", {}))
         self.optimizer.load(checkpoint.state["optimizer"])
-        self.progress = checkpoint.progress
+        self.progress, self.saved_step = checkpoint.progress, step
         self.stream.seek(self.progress.epoch, self.progress.batch)
         self.distributed.all_gather(restore)
         if self.distributed.is_main:

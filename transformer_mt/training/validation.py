@@ -19,6 +19,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.reports import Validation
+from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator
 
 SAMPLES = 3
@@ -54,7 +55,7 @@ class Validator:
         loss = self.loss(model)
         if not math.isfinite(loss):
             return Validation(loss, 0.0, 0.0, ())
-        translator = Translator(model, self.tokenizer, search=self.search, device=self.device, precision=torch.float32)
+        translator = Translator(TorchEngine(model, device=self.device), self.tokenizer, search=self.search)
         ranked = self._shared([pair.source for pair in self.kept], translator.translate)
         texts = [best.text for best, *_ in ranked]
         scores = score_texts(texts, [pair.translations for pair in self.kept])

@@ -3,11 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import torch
-
-from transformer_mt.device import compute_in
-from transformer_mt.models.seq2seq import evaluating
-from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
+from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.translator import Translation, Translator
 
 
@@ -39,22 +35,13 @@ def find_alternatives(
     The probabilities are the model's own under teacher forcing, neither tempered nor cut, whatever search found the
     translation. A sentence without text has none.
     """
-    tokenizer, device = translator.tokenizer, translator.device
+    tokenizer = translator.tokenizer
     read = tokenizer.encode(source)
     if not read:
         return []
     written = [*tokenizer.ids(translation.tokens), EOS]
-    with evaluating(translator.model), compute_in(translator.precision, device):
-        inputs = torch.tensor([[*read, EOS]], device=device)
-        logits = translator.model(inputs, torch.tensor([[BOS, *written[:-1]]], device=device))[0]
-        probabilities = logits.float().softmax(dim=-1).cpu()
-    column = torch.tensor(written)[:, None]
-    chosen = probabilities.gather(1, column)[:, 0].tolist()
-    others = probabilities.index_fill(1, torch.tensor(NEVER_GENERATED), -1.0).scatter(1, column, -1.0)
-    best, ids = others.topk(min(count, others.shape[1] - len(NEVER_GENERATED) - 1))
+    positions = translator.engine.likeliest([*read, EOS], written, count=count)
     return [
-        ChosenAmong(Choice(piece, probability), tuple(map(Choice, tokenizer.pieces(row), numbers)))
-        for piece, probability, row, numbers in zip(
-            tokenizer.pieces(written), chosen, ids.tolist(), best.tolist(), strict=True
-        )
+        ChosenAmong(Choice(piece, found.chosen), tuple(map(Choice, tokenizer.pieces(found.ids), found.probabilities)))
+        for piece, found in zip(tokenizer.pieces(written), positions, strict=True)
     ]

@@ -5,28 +5,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-import torch
-
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.runs.directory import Run
+from transformer_mt.translation.engines import OWN, open_engine
 from transformer_mt.translation.translator import Translator
 
 
 @dataclass(frozen=True)
 class OpenedRun:
-    """A trained run, all of one moment: its directory, its configuration, and the translator with its model."""
+    """A trained run, all of one moment: its directory, its configuration, and the translator with its model.
+
+    `checkpoint` is the step of the checkpoint that the weights are from; None for those to use.
+    """
 
     path: Path
     config: Config
     translator: Translator
+    checkpoint: int | None = None
 
     @classmethod
-    def of(cls, run: Run, *, device: torch.device) -> Self:
-        """The run, or its checkpoint, with its weights on the device. Raises what `Run.load` does."""
-        trained = run.load()
-        return cls(run.path, trained.config, Translator.of(trained, device=device))
+    def of(cls, run: Run, *, device: str = "auto", engine: str = OWN, quantization: str | None = None) -> Self:
+        """The run, or its checkpoint. Raises what `Translator.load` does."""
+        opened = open_engine(run, engine=engine, device=device, quantization=quantization)
+        return cls(run.path, opened.config, Translator.of(opened), run.step)
 
     @cached_property
     def known(self) -> SeenWords | None:

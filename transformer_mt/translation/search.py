@@ -16,30 +16,11 @@ from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
+from transformer_mt.translation.engine import Hypothesis, Limits, Prefix, length_penalty
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
 from transformer_mt.translation.trace import BEATEN, ENDED, Kept, recorded_steps
 
 Source = Int[Tensor, "B S"]
-Prefix = tuple[int, ...]
-# The maximum length of each sentence's translation, `EOS` included.
-Limits = Sequence[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """A finished translation: its tokens without `BOS` and `EOS`, ln p including `EOS`, and the score that ranks it."""
-
-    tokens: tuple[int, ...]
-    log_probability: float
-    score: float
-
-
-def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^α, where the length counts `EOS` (Wu et al. 2016, eq. 14).
-
-    A score is a log-probability divided by this; at α = 0 the probability alone ranks, which favours short hypotheses.
-    """
-    return float(((5 + length) / 6) ** alpha)
 
 
 def beam_search(

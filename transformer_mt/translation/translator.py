@@ -1,24 +1,27 @@
-"""`Translator`: sentences in, translations out, with any model and either search."""
+"""`Translator`: sentences in, translations out, with any engine."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
-import torch
-from torch.nn.utils.rnn import pad_sequence
-
-from transformer_mt.batching.batches import derive_seed
+from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.device import choose_device, compute_in, require_memory
-from transformer_mt.errors import InputError, MachineError, checked
-from transformer_mt.models.seq2seq import NOT_FINITE, Seq2Seq, evaluating
-from transformer_mt.runs.directory import TrainedModel, find_run
-from transformer_mt.tokenizer.symbols import EOS, PAD, SPECIAL
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError, checked
+from transformer_mt.memory import require
+from transformer_mt.progress import advance
+from transformer_mt.runs.directory import find_run
+from transformer_mt.tokenizer.symbols import EOS, SPECIAL
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.search import Hypothesis, Prefix, beam_search, sample
+from transformer_mt.translation.engine import Engine, Hypothesis, Prefix
+from transformer_mt.translation.engines import OWN, Opened, open_engine
 from transformer_mt.translation.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from transformer_mt.models.seq2seq import Seq2Seq
+    from transformer_mt.translation.scoring import PairScore
 
 # Searches for the n best of a sentence, each for twice as many hypotheses as the one before.
 ATTEMPTS = 4
@@ -55,6 +58,7 @@ class Translation:
 
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
+Item = TypeVar("Item")
 Place = Callable[[int], str]
 # The number of a text, and the number of a sentence in it, from 0, but for the first.
 Key = tuple[int, ...]
@@ -69,37 +73,45 @@ def numbered(number: int) -> str:
 
 @dataclass(eq=False)
 class Translator:
-    """Translates text with a trained model, which stands on `device` already and computes in `precision`.
+    """Translates text with an engine, which has the trained model.
 
     `search` says how, where a call does not.
     """
 
-    model: Seq2Seq
+    engine: Engine
     tokenizer: Tokenizer
     _: KW_ONLY
     search: SearchConfig
-    device: torch.device
-    precision: torch.dtype
 
     @classmethod
     @checked
-    def load(cls, directory: str | Path, *, device: str = "auto") -> Self:
+    def load(
+        cls, directory: str | Path, *, device: str = "auto", engine: str = OWN, quantization: str | None = None
+    ) -> Self:
         """The trained model of a run directory, which computes in float32 and searches as the run is configured.
 
-        A checkpoint of a run, `…/checkpoints/step-N`, gives the weights that were validated there.
+        A checkpoint of a run, `…/checkpoints/step-N`, gives the weights that were validated there. The engine is
+        `torch` or, which needs the extra of that name, `ctranslate2`: `transformer_mt.translation.ctranslate2` says
+        where its search differs. The latter may have its weights quantized: `int8`, `int16`, `bfloat16`, `float16`.
 
-        Raises `InputError` for a directory that is not a run or has no model yet, and for an unknown device;
-        `MachineError` for a damaged file.
+        Raises `InputError` for a directory that is not a run or has no model yet, for an unknown device or engine, and
+        for a model that the engine cannot compute; `MachineError` for a damaged file.
         """
-        run, place = find_run(Path(directory)), choose_device(device)
-        return cls.of(run.load(), device=place)
+        run = find_run(Path(directory))
+        return cls.of(open_engine(run, engine=engine, device=device, quantization=quantization))
 
     @classmethod
     @checked
-    def of(cls, trained: TrainedModel, *, device: torch.device) -> Self:
-        """A translator with a trained model that has been loaded."""
-        model, search = trained.model.to(device), trained.config.search
-        return cls(model, trained.tokenizer, search=search, device=device, precision=torch.float32)
+    def of(cls, opened: Opened) -> Self:
+        """A translator with what an engine has opened."""
+        return cls(opened.engine, opened.tokenizer, search=opened.config.search)
+
+    @property
+    def model(self) -> "Seq2Seq":
+        """The model, to look into. Raises `InputError` where it is another program's."""
+        if self.engine.model is None:
+            raise InputError(f"--engine: {self.engine.name} shows nothing of the model; leave it out")
+        return self.engine.model
 
     @checked
     def translate(
@@ -135,12 +147,22 @@ class Translator:
         prefix: str | Sequence[str] = "",
         place: Place = numbered,
         split: bool = False,
+        is_waiting: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
-        """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time."""
+        """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time.
+
+        Fewer where `is_waiting` says that the next sentence is not there yet: those that came before it go first.
+        """
         search = search or self.search
-        pending = enumerate(sentences)
-        while chunk := list(islice(pending, BATCHES_READ * search.batch_size)):
+        for chunk in _chunks(enumerate(sentences), BATCHES_READ * search.batch_size, is_waiting):
             yield from self._translate(chunk, search, prefix=prefix, place=place, split=split)
+
+    @checked
+    def score(self, pairs: Sequence[SentencePair]) -> "list[PairScore]":
+        """ln p of each target given its source, token by token. Raises `InputError` for a pair that is too long."""
+        from transformer_mt.translation.scoring import score_pairs  # which imports torch
+
+        return list(score_pairs(self.model, self.tokenizer, pairs))
 
     @checked
     def require_fitting(self, text: str, place: str, *, split: bool = False) -> None:
@@ -158,7 +180,7 @@ class Translator:
         place: Place,
         split: bool,
     ) -> list[list[Translation]]:
-        limit = min(search.max_length, self.model.max_length)
+        limit = min(search.max_length, self.engine.max_length)
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
             raise InputError(f"--prefix: {len(forced)} tokens, but a translation has at most {limit - 1}; shorten it")
@@ -176,11 +198,12 @@ class Translator:
         waiting.sort(key=lambda key: len(encoded[key]), reverse=True)
         # The logits and log-probabilities of a batch alone.
         needed = 8 * self.tokenizer.size * min(search.batch_size, len(waiting)) * max(search.beam, search.n_best)
-        require_memory(needed, self.device, what="search.beam, n_best and batch_size", remedy="lower them")
-        with evaluating(self.model), compute_in(self.precision, self.device):
-            for first in range(0, len(waiting), search.batch_size):
-                batch = {key: encoded[key] for key in waiting[first : first + search.batch_size]}
-                translations |= self._translate_batch(batch, search, forced)
+        free = self.engine.free_memory()
+        require(needed, free, what="search.beam, n_best and batch_size", remedy="lower them")
+        for first in range(0, len(waiting), search.batch_size):
+            batch = {key: encoded[key] for key in waiting[first : first + search.batch_size]}
+            translations |= self._translate_batch(batch, search, forced)
+            advance(len(batch))
         lines = groupby(translations, key=lambda key: key[0])
         return [_joined([translations[key] for key in keys]) for _, keys in lines]
 
@@ -196,7 +219,7 @@ class Translator:
         return tuple(ids[: len(ids) - ends]), ends
 
     def _require_fitting(self, count: int, *, place: str) -> None:
-        limit = self.model.max_length
+        limit = self.engine.max_length
         if count > limit:
             raise InputError(f"{place}: {count} tokens, the model takes at most {limit}; split it")
 
@@ -206,8 +229,6 @@ class Translator:
         count = 1 if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
             for key, hypotheses in zip(batch, self._search(batch, search, prefix, count), strict=True):
-                if not hypotheses:  # where nothing is more probable than anything else, nothing can be found
-                    raise MachineError(NOT_FINITE)
                 found[key] = self._different(hypotheses, count=search.n_best)
             batch = {key: tokens for key, tokens in batch.items() if len(found[key]) < search.n_best}
             if not batch:
@@ -216,29 +237,14 @@ class Translator:
         return found
 
     def _search(self, batch: Encoded, search: SearchConfig, prefix: Prefix, count: int) -> list[list[Hypothesis]]:
-        rows = [torch.tensor(tokens) for tokens in batch.values()]
-        source = pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
         # Vaswani et al. 2017, §6.1: a translation may be a certain number of tokens longer than its source.
         limits = [
             min(max(len(tokens), len(prefix) + 1) + search.max_length_margin, search.max_length)
             for tokens in batch.values()
         ]
-        alpha, beam = search.length_penalty, max(search.beam, count)
-        if not search.sample:
-            return beam_search(self.model, source, beam=beam, alpha=alpha, limits=limits, n_best=count, prefix=prefix)
-        return sample(
-            self.model,
-            source,
-            temperature=search.temperature,
-            top_k=search.top_k,
-            top_p=search.top_p,
-            alpha=alpha,
-            limits=limits,
-            num_samples=count,
-            # Its own random numbers for every sentence, however the sentences are batched.
-            generators=[torch.Generator().manual_seed(derive_seed(search.seed, *key)) for key in batch],
-            prefix=prefix,
-        )
+        seeds = [derive_seed(search.seed, *key) for key in batch]
+        sources = list(batch.values())
+        return self.engine.search(sources, search, limits=limits, count=count, prefix=prefix, seeds=seeds)
 
     def _different(self, hypotheses: list[Hypothesis], *, count: int) -> list[Translation]:
         """The first hypotheses of different texts as translations, best first."""
@@ -249,6 +255,18 @@ class Translator:
                 pieces = tuple(self.tokenizer.pieces(hypothesis.tokens))
                 by_text[text] = Translation(text, hypothesis.score, hypothesis.log_probability, pieces)
         return sorted(by_text.values(), key=lambda translation: translation.score, reverse=True)
+
+
+def _chunks(items: Iterable[Item], size: int, is_waiting: Callable[[], bool] | None) -> Iterator[list[Item]]:
+    """The items in lists of this size, or of fewer where no more is waiting."""
+    chunk: list[Item] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == size or (is_waiting and not is_waiting()):
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
 
 
 def _joined(sentences: list[list[Translation]]) -> list[Translation]:

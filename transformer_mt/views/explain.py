@@ -120,8 +120,9 @@ class Choice:
 class Explanation:
     """One row of an attention head, from 0: that of the piece written there, or read there in an encoder.
 
-    `read` is the piece that the model reads there in any case. `heads` are the numbers of the layer's heads. `choice`
-    is None where the head was given.
+    `read` is the piece that the model reads there in any case. `heads` are the numbers of the layer's heads. `rows` has
+    of `target` and `source`, where they are attended from, every word with its pieces. `choice` is None where the head
+    was given.
     """
 
     source: str
@@ -134,6 +135,7 @@ class Explanation:
     choice: Choice | None
     columns: tuple[str, ...]
     heads: tuple[int, ...]
+    rows: Mapping[str, Sequence[tuple[str, Sequence[str]]]]
     stages: tuple[Stage, ...]
 
     def steps(self) -> Iterator[Step]:
@@ -143,9 +145,10 @@ class Explanation:
         return next(step.values for step in self.steps() if step.name == name)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields; in place of the head's name `stack`, `layer` and `head`; and `contributions`, the shares."""
+        """The fields; the head by `stack`, `layer` and `head`; and `contributions`, the shares, also `in_words`."""
         entries = {field.name: getattr(self, field.name) for field in fields(self)} | self.head._asdict()
-        return to_json(entries | {"contributions": self["column_shares"]}, digits=_DIGITS)
+        told = {"contributions": self["column_shares"], "in_words": in_words(self)}
+        return to_json(entries | told, digits=_DIGITS)
 
     def arrays(self) -> dict[str, Any]:
         labels = {name: getattr(self, name) for name in ("source", "target", "piece", "columns", "heads")}
@@ -195,8 +198,15 @@ def explain(
         choice=choice,
         columns=tokens.sides(name.stack)[1].pieces,
         heads=tuple(range(1, module.heads + 1)),
+        rows=_rows(tokens, model),
         stages=stages,
     )
+
+
+def _rows(tokens: PairTokens, model: Seq2Seq) -> dict[str, list[tuple[str, list[str]]]]:
+    stacks = model.attention_stacks()
+    sides = {"target": (tokens.written, {"cross", "decoder"}), "source": (tokens.source, {"encoder"})}
+    return {name: side.by_words() for name, (side, read) in sides.items() if read & stacks.keys()}
 
 
 def _stages(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> Iterator[Stage]:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.progress import advance
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.head_importance import Estimate, Resampling
 from transformer_mt.views.methods import METHODS
@@ -82,6 +83,7 @@ def faithfulness(
         reference = matrices.pop((REFERENCE, None, None))
         matrices[SHUFFLED, None, None] = random.permuted(reference, axis=1)
         rows.append([compare(matrix, reference) or Scores(np.nan, np.nan) for matrix in matrices.values()])
+        advance()
     scores = np.array(rows)  # N pairs, M matrices, 2
     is_defined = ~np.isnan(scores)
     estimates = Resampling(len(pairs)).estimates(np.nan_to_num(scores), is_defined.astype(float))

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.batching.batches import Batch, fixed_batches
@@ -24,11 +23,12 @@ from transformer_mt.corpus.pairs import Pairs, words
 from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import active_heads, attention_layers, gated, head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.progress import advance
 from transformer_mt.registry import HeadName, lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.scoring import label_log_probabilities
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.maps import PairTokens, membership, over_words, record_attention, tokenize_pair
 from transformer_mt.views.text import rendered, table
@@ -91,6 +91,7 @@ def batches(encoded: EncodedPairs, model: Seq2Seq) -> Iterator[tuple[Tensor, Bat
     most = max(_BATCH_TOKENS, model.max_length)
     for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=most):
         yield rows, encoded.batch(rows).to(next(model.parameters()).device)
+        advance(len(rows))
 
 
 def word_weights(
@@ -224,9 +225,7 @@ IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], dict[HeadName, float]]] 
 
 
 def _losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
-    logits = model(batch.source, batch.decoder_input)
-    losses = F.cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD, reduction="none")
-    return losses.view_as(batch.labels).sum(dim=1)
+    return -label_log_probabilities(model, batch).sum(dim=1)
 
 
 def bleu_statistics(translator: Translator, pairs: Pairs) -> Statistics:

@@ -39,6 +39,12 @@ class Tokens:
     words: tuple[str, ...]
     word_of_piece: tuple[int, ...]
 
+    def by_words(self) -> list[tuple[str, list[str]]]:
+        """Every word with its pieces."""
+        owners = list(zip(self.word_of_piece, self.pieces, strict=True))
+        pieces = [[piece for owner, piece in owners if owner == word] for word in range(len(self.words))]
+        return list(zip(self.words, pieces, strict=True))
+
     def membership(self) -> Float[Tensor, "W N"]:
         """W words, N pieces: 1 where a piece belongs to the word."""
         return torch.from_numpy(membership(range(len(self.words)), self.word_of_piece))

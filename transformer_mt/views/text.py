@@ -36,9 +36,12 @@ def message_line(text: str) -> str:
     return line if len(line) <= 2_000 else f"{line[:1_000]} … {line[-1_000:]}"
 
 
-def escaped_json(value: Any) -> str:
-    """The value as a line of JSON in which such characters are `\\uXXXX`, so that a reader gets them back."""
-    return _NOT_ASCII.sub(_escaped, json.dumps(value, ensure_ascii=False))
+def escaped_json(value: Any, *, compact: bool = False) -> str:
+    """The value as a line of JSON in which such characters are `\\uXXXX`, so that a reader gets them back.
+
+    A compact line has no spaces between values.
+    """
+    return _NOT_ASCII.sub(_escaped, json.dumps(value, ensure_ascii=False, separators=(",", ":") if compact else None))
 
 
 def _escaped(found: re.Match[str]) -> str:

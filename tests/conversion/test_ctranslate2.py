@@ -1,34 +1,47 @@
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import ctranslate2
 import pytest
 import torch
 from support.tiny import sentences, tiny_config, tiny_model, varied_model
 from support.variants import VARIANTS, Variant
-from to_ctranslate2 import ACTIVATIONS, REQUIRED, require_convertible, weights, write
 from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.projections import Independent
-from transformer_mt.config.sections import TransformerConfig
+from transformer_mt.conversion.ctranslate2 import POSSIBLE, model_files, require_convertible, weights
+from transformer_mt.conversion.package import QUANTIZATIONS, require_quantization
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "to_ctranslate2.py"
 VOCABULARY = 17
 TOKENS = ["<pad>", "<unk>", "<s>", "</s>", *(f"▁{number}" for number in range(4, VOCABULARY))]
 TYINGS = ("all", "target", "none")
+# What the variants cannot show, because it takes two choices.
+TOGETHER: list[Variant] = [
+    ("model.residual=post_norm", "model.norm=rms", "model.feed_forward=swiglu"),
+    ("model.attention.position=rotary", "model.attention.score=dot", "model.residual=post_norm"),
+    ("model.attention.position=relative(2)", "model.attention.score=dot", "model.tied=none"),
+    ("model.attention.head_mask=['cross.1.2', 'encoder.2.1', 'decoder.1.3']",),
+    *((f"model.tied={tied}",) for tied in TYINGS),
+]
 
 
 def transformer(*overrides: str) -> Transformer:
     model = varied_model(*overrides, vocabulary=VOCABULARY)
     assert isinstance(model, Transformer)
     return model
+
+
+def is_convertible(variant: Variant) -> bool:
+    """By the names in the configuration, without their numbers."""
+    given = dict(setting.removeprefix("model.").split("=", 1) for setting in variant)
+    return all(value.partition("(")[0] in POSSIBLE[key] for key, value in given.items() if key in POSSIBLE)
 
 
 def test_the_weights_have_the_names_and_shapes_of_ctranslate2() -> None:
@@ -47,6 +60,7 @@ def test_the_weights_have_the_names_and_shapes_of_ctranslate2() -> None:
     for place in (*parts, "encoder", "decoder"):
         expected |= {f"{place}/layer_norm/{name}": (6,) for name in ("gamma", "beta")}
     expected |= {f"{stack}/position_encodings/encodings": (7, 6) for stack in ("encoder", "decoder")}
+    expected |= {f"{place}/queries_scale": () for place in parts if "attention" in place}
     expected |= {"encoder/embeddings_0/weight": (17, 6), "decoder/embeddings/weight": (17, 6)}
     expected |= {"decoder/projection/weight": (17, 6), "decoder/projection/bias": (17,)}
     assert {name: tuple(tensor.shape) for name, tensor in weights(model).items()} == expected
@@ -89,63 +103,78 @@ def test_the_positions_are_what_an_embedding_adds(stack: str) -> None:
     torch.testing.assert_close(weights(model)[f"{stack}/position_encodings/encodings"][:5], added[0])
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
-def test_another_architecture_is_refused_with_the_key_that_says_so(variant: Variant) -> None:
-    config = tiny_config(*variant)
-    if isinstance(config, TransformerConfig) and config.feed_forward in ACTIVATIONS and config == default(config):
-        require_convertible(config)
-        return
-    with pytest.raises(
-        InputError, match=r"^model\.[\w.]+: is .+; only models with .+ there can be converted$"
-    ) as error:
-        require_convertible(config)
+@pytest.mark.parametrize("variant", [each for each in VARIANTS if not is_convertible(each)], ids=" ".join)
+def test_what_ctranslate2_cannot_compute_is_refused_with_the_key_that_says_so(variant: Variant) -> None:
+    with pytest.raises(InputError, match=r"^model\.[\w.]+: CTranslate2 has no .+; it computes models with ") as error:
+        require_convertible(tiny_config(*variant))
     assert str(error.value).split(":")[0] in {setting.split("=")[0] for setting in variant}
 
 
-def default(config: TransformerConfig) -> object:
-    return tiny_config(f"model.feed_forward={config.feed_forward}")
+def test_a_refusal_says_what_is_there_and_what_could_be() -> None:
+    with pytest.raises(InputError) as error:
+        require_convertible(tiny_config("model.norm=batch"))
+    assert str(error.value) == "model.norm: CTranslate2 has no batch; it computes models with layer or rms there"
 
 
-def test_a_refusal_says_what_is_there_and_what_should_be() -> None:
-    with pytest.raises(InputError, match=r"^model.norm: is rms; only models with layer there can be converted$"):
-        require_convertible(tiny_config("model.norm=rms"))
-    with pytest.raises(InputError, match=r"^model.feed_forward: is swiglu; only models with relu or gelu there"):
-        require_convertible(tiny_config("model.feed_forward=swiglu"))
-    pruned = tiny_config("model.attention.head_mask=['cross.1.2', 'encoder.2.1']")
-    with pytest.raises(InputError, match=r"^model.attention.head_mask: is cross.1.2, encoder.2.1; only models with "):
-        require_convertible(pruned)
-    assert set(REQUIRED) >= {"attention.score", "residual"}
+def test_a_number_format_that_there_is_not_is_refused() -> None:
+    for name in (None, *QUANTIZATIONS):
+        require_quantization(name)
+    with pytest.raises(InputError, match=r"^--quantization: there is no 'int4'; did you mean int1?6?8?\?$"):
+        require_quantization("int4")
 
 
-def test_without_ctranslate2_its_installation_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_ctranslate2_its_installation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(MachineError, match=r"^ctranslate2: is not installed; pip install ctranslate2$"):
-        write(tiny_model(), tiny_config(), TOKENS, tmp_path / "model")
-    assert not (tmp_path / "model").exists()
+    with pytest.raises(MachineError) as error:
+        model_files(tiny_model(), tiny_config(), TOKENS, quantization=None)
+    assert str(error.value) == "ctranslate2: is not installed; pip install 'transformer_mt[ctranslate2]'"
 
 
-def test_a_directory_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r": is there already; give the name of a new directory$"):
-        write(tiny_model(vocabulary=VOCABULARY), tiny_config(), TOKENS, tmp_path)
+def test_a_table_of_positions_that_does_not_fit_into_memory_is_not_made() -> None:
+    settings = ("model.width=6144", "model.max_length=1000000")
+    with pytest.raises(InputError, match=r"^model.max_length: needs 196.6 GB of memory, .+; use a machine with more$"):
+        model_files(transformer(), tiny_config(*settings), TOKENS, quantization=None)
 
 
-def test_the_script_ends_a_mistake_in_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, str(SCRIPT), str(tmp_path), str(tmp_path / "model")]
-    process = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert process.stderr.startswith(f"to_ctranslate2: error: {tmp_path}: not a run directory")
-    assert (process.returncode, process.stdout, process.stderr.count("\n")) == (2, "", 1)
+def test_the_folder_is_not_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    files = model_files(transformer(), tiny_config(), TOKENS, quantization=None)
+    assert files.keys() == {"model.bin", "config.json", "shared_vocabulary.json"}
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("overrides", [("model.feed_forward=gelu",), *((f"model.tied={tied}",) for tied in TYINGS)])
-def test_ctranslate2_finds_every_token_as_probable_as_we_do(overrides: Variant, tmp_path: Path) -> None:
-    ctranslate2 = pytest.importorskip("ctranslate2")
-    model = transformer(*overrides)
-    write(model, tiny_config(*overrides), TOKENS, tmp_path / "model")
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+def test_quantizing_leaves_the_model_as_it_is(quantization: str) -> None:
+    model = transformer()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    exact = model_files(model, tiny_config(), TOKENS, quantization=None)["model.bin"]
+    assert len(model_files(model, tiny_config(), TOKENS, quantization=quantization)["model.bin"]) < len(exact)
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize("variant", [*filter(is_convertible, VARIANTS), *TOGETHER], ids=" ".join)
+def test_ctranslate2_finds_every_token_as_probable_as_we_do(variant: Variant) -> None:
+    assert_as_probable(transformer(*variant), *variant)
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_the_epsilon_of_a_norm_is_ours(norm: str) -> None:
+    variant = (f"model.norm={norm}", "model.attention.position=none", "model.tied=none")
+    model = transformer(*variant)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" not in name and not name.startswith("output."):
+                parameter.mul_(0.01)  # so that epsilon is not small beside what is normalised
+    assert_as_probable(model, *variant)
+
+
+def assert_as_probable(model: Transformer, *variant: str) -> None:
+    files = model_files(model, tiny_config(*variant), TOKENS, quantization=None)
     source, target = (sentences(*lengths, vocabulary=VOCABULARY) for lengths in ((2, 7, 5, 3), (3, 5, 2, 7)))
-    translator = ctranslate2.Translator(str(tmp_path / "model"), compute_type="float32", intra_threads=1)
+    translator = ctranslate2.Translator("model", files=files, compute_type="float32", intra_threads=1)
     scored = translator.score_batch(*([as_tokens(row) for row in side] for side in (source, target)))
     for ours, theirs in zip(log_probabilities(model, source, target), scored, strict=True):
-        torch.testing.assert_close(torch.tensor(theirs.log_probs), ours, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(torch.tensor(theirs.log_probs), ours, atol=1e-5, rtol=1e-5)
 
 
 def as_tokens(row: Tensor) -> list[str]:

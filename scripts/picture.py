@@ -1,0 +1,36 @@
+"""Take the README's picture from the real page.
+
+tmt train
+python scripts/picture.py --model runs/builtin
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SENTENCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
+HERE = Path(__file__).resolve().parent
+SIZE = {"width": 1280, "height": 985}
+
+
+def main(
+    model: Annotated[Path, typer.Option(metavar="RUN", help="The run to show.")] = Path("runs/builtin"),
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the picture goes.")] = HERE / "page.png",
+    head: Annotated[str, typer.Option(help="The head to look at.")] = "cross.2.2",
+) -> None:
+    """Open the page of a run, look at a head, and write what is seen."""
+    from benchmarks.page import opened, served
+
+    with served(model) as (address, _), opened(address, viewport=SIZE, color_scheme="light") as (page, _):
+        page.fill("#source", SENTENCE)
+        page.click("#tab-heads")
+        page.click(f'[data-place="pick {head}"]')
+        page.locator("#one-head .matrix").wait_for()
+        page.wait_for_load_state("networkidle")
+        page.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
+        page.screenshot(path=file)
+
+
+if __name__ == "__main__":
+    typer.run(main)

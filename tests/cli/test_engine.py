@@ -1,0 +1,114 @@
+"""`--engine ctranslate2`: what the commands print with it is what they print without."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.command_line import PAIRS, PROGRAM, Tmt
+
+SOURCES = [source for source, _ in PAIRS]
+ENGINE = ("--engine", "ctranslate2")
+UNKNOWN = "Das Xylophon schläft."
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--scores",),
+        ("--prefix", "The"),
+        ("--alternatives",),
+        ("--json", "--no-split"),
+    ],
+    ids=" ".join,
+)
+def test_greedy_translations_print_the_same(trained: str, tmt: Tmt, options: tuple[str, ...]) -> None:
+    call = ("translate", "--model", trained, "--beam", "1", *options, *SOURCES, UNKNOWN, "", f"{SOURCES[0]} {UNKNOWN}")
+    ours, theirs = tmt(*call), tmt(*call, *ENGINE)
+    assert (theirs.code, theirs.err) == (0, ours.err)
+    if "--json" not in options:
+        assert theirs.lines == ours.lines
+        return
+    for a, b in zip(map(json.loads, ours.lines), map(json.loads, theirs.lines), strict=True):
+        for name in ("score", "log_probability"):
+            assert b.pop(name) == pytest.approx(a.pop(name), rel=1e-4)
+        assert a == b
+
+
+def test_words_never_seen_are_named_as_before(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", trained, *ENGINE, UNKNOWN)
+    assert "never seen in training: Das, Xylophon" in outcome.err
+
+
+def test_a_line_that_cannot_be_translated_comes_out_empty(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", trained, *ENGINE, SOURCES[0], "Hund " * 200)
+    assert (outcome.code, outcome.lines[1]) == (2, "")
+    assert "sentence 2: " in outcome.err
+
+
+def test_more_translations_and_drawn_ones(trained: str, tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", trained, *ENGINE, "--n-best", "2", "--quantization", "int8", *SOURCES[:2])
+    assert outcome.code == 0
+    assert [line.split("\t")[0] for line in outcome.lines] == ["1", "1", "2", "2"]
+    call = ("translate", "--model", trained, *ENGINE, "--sample", "--seed", "3", *SOURCES)
+    assert tmt(*call).out == tmt(*call).out
+
+
+def test_a_split_is_scored_the_same_but_for_attention(trained: str, data: str, tmt: Tmt) -> None:
+    call = ("evaluate", "--model", trained, "--data", data, "--beam", "1", "--json", "--by-length")
+    ours, theirs = (json.loads(tmt(*call, *more).out) for more in ((), ENGINE))
+    for found in (ours, theirs):
+        del found["seconds"], found["sentences_per_second"]
+    assert ours == theirs
+
+
+def test_word_links_are_left_out_and_that_is_said(trained: str, data: str, tmt: Tmt) -> None:
+    Path("links").write_text("0-0\n" * len(PAIRS))
+    call = ("evaluate", "--model", trained, "--data", data, *ENGINE)
+    refused = tmt(*call, "--links", "links")
+    assert refused.code == 2
+    line = "tmt: error: --links: ctranslate2 shows no attention to link words by; leave it or --engine out"
+    assert refused.err.splitlines()[-1] == line
+    built_in = tmt("evaluate", "--model", trained, "--data", "builtin", *ENGINE)
+    assert "tmt: word links are not compared: ctranslate2 shows no attention\n" in built_in.err
+    assert "BLEU" in built_in.out
+    assert "AER" not in built_in.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((*ENGINE, "--trace"), "--trace: ctranslate2 does not show its beam; leave it or --engine out"),
+        (("--engine", "onnx"), "--engine: there is no 'onnx'; choose one of torch, ctranslate2"),
+        ((*ENGINE, "--quantization", "float8"), "--quantization: there is no 'float8'; did you mean float16?"),
+        ((*ENGINE, "--device", "mps"), "--device mps: CTranslate2 has auto, cpu and cuda; choose one of these"),
+        (
+            ("--quantization", "int8"),
+            "--quantization: our own search has none; give --engine ctranslate2, or leave it out",
+        ),
+    ],
+)
+def test_what_there_is_not_is_refused_by_name(trained: str, tmt: Tmt, options: tuple[str, ...], message: str) -> None:
+    outcome = tmt("translate", "--model", trained, *options, SOURCES[0])
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.splitlines()[-1] == f"tmt: error: {message}"
+
+
+@pytest.mark.slow
+def test_torch_is_not_imported(trained: str, tmt: Tmt) -> None:
+    expected = tmt("translate", "--model", trained, *ENGINE, *SOURCES)
+    assert expected.code == 0
+    code = (
+        "import sys; from transformer_mt.cli.main import run; code = run(sys.argv[1:]);"
+        "print(sorted({'torch', 'datasets', 'pyarrow'} & set(sys.modules)), file=sys.stderr); sys.exit(code)"
+    )
+    for more in ((), ("--n-best", "2", "--json"), ("--alternatives",), ("--sample",)):
+        arguments = ["translate", "--model", trained, *ENGINE, *more, *SOURCES]
+        process = subprocess.run(
+            [PROGRAM[0], "-c", code, *arguments], capture_output=True, encoding="utf-8", env=os.environ, check=True
+        )
+        assert process.stderr.splitlines()[-1] == "[]", more
+        if not more:
+            assert process.stdout == expected.out

@@ -1,0 +1,139 @@
+"""No command is mute for long: what takes more than a second is named, and on a terminal a bar shows how far it is."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support.command_line import PAIRS, Tmt, settings
+
+from transformer_mt.cli.terminal import show_work
+from transformer_mt.progress import shown_by, working
+
+SOURCE = PAIRS[0][0]
+Works = dict[str, tuple[int | None, int]]
+
+
+@pytest.fixture
+def works(monkeypatch: pytest.MonkeyPatch) -> Works:
+    """The works that a command shows by their names, each with its number of items and of those that were done."""
+    works: Works = {}
+
+    @contextmanager
+    def record(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        works[name] = total, 0
+
+        def done(count: int) -> None:
+            works[name] = total, works[name][1] + count
+
+        yield done
+
+    monkeypatch.setattr("transformer_mt.cli.app.show_work", record)
+    return works
+
+
+def test_training_names_what_it_does_before_and_after_its_steps(data: str, tmt: Tmt, works: Works) -> None:
+    trained = tmt("train", "--data", data, "--run-dir", "new", *settings())
+    assert trained.code == 0
+    assert [*works] == [f"reading {data}", "learning a vocabulary of 310 subwords", "making subwords of the pairs"]
+    lines = trained.err.splitlines()
+    assert lines.index("tmt: finding the heads that link words") == len(lines) - 3  # the end and a hint follow
+
+
+def test_data_names_what_it_does(data: str, tmt: Tmt, works: Works) -> None:
+    assert tmt("data", "--data", data).code == 0
+    assert [*works] == [f"reading {data}", "counting"]
+
+
+@pytest.mark.parametrize(
+    ("command", "total"),
+    [
+        ("evaluate", 15),
+        ("heads", 15 * (3 + 6)),
+        ("heads --bleu", 15 * (4 + 2 * 6)),
+        ("heads --faithful", 15),
+        ("export {out} --to ctranslate2", 4 * 15),
+    ],
+)
+def test_measuring_says_how_far_it_is(
+    command: str, total: int, trained: str, data: str, tmt: Tmt, works: Works
+) -> None:
+    name, *options = command.format(out="out").split()
+    run = [trained] if name == "export" else ["--model", trained]
+    outcome = tmt(name, *run, *options, "--data", data)
+    assert outcome.code == 0, outcome.err
+    assert works[f"reading {data}"] == (None, 0)
+    # Beside the pairs, an export compares a few sentences that it makes, with both programs and both beams.
+    assert works[""][0] == total
+    assert total <= works[""][1] <= total + (4 * 6 if name == "export" else 0)
+    assert ("resampling the test set" in works) == (name == "evaluate")
+
+
+def test_what_reads_a_corpus_or_writes_a_file_names_it(own_run: Path, data: str, tmt: Tmt, works: Works) -> None:
+    assert tmt("score", "--model", "run", "--data", data).code == 0
+    assert tmt("attend", "--model", "run", "--history", SOURCE).code == 0
+    Path("in").write_text(f"{SOURCE}\n\n{SOURCE}\n")
+    assert tmt("translate", "--model", "run", "--input", "in", "--output", "out").code == 0
+    assert works == {
+        f"reading {data}": (None, 0),
+        "looking at 3 checkpoints": (None, 3),
+        "translating into out": (None, 2),
+    }
+
+
+def test_a_conversion_is_named(own_run: Path, tmt: Tmt, works: Works) -> None:
+    assert tmt("translate", "--model", "run", "--engine", "ctranslate2", "--quantization", "int16", SOURCE).code == 0
+    assert [*works] == ["converting run for CTranslate2"]
+
+
+def test_quiet_is_quiet(trained: str, data: str, tmt: Tmt, works: Works) -> None:
+    assert tmt("heads", "--quiet", "--model", trained, "--data", data).err == ""
+    assert works == {}
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.cli.terminal.SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_work_is_named_once_it_takes_long(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with shown_by(show_work):
+        with working("long work", total=2):
+            wait_until(lambda: "work" in capsys.readouterr().err)
+        with working(""):
+            time.sleep(0.1)
+        monkeypatch.setattr("transformer_mt.cli.terminal.SECONDS", 60.0)
+        with working("short work"):
+            pass
+    assert capsys.readouterr() == ("", "")
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if is_so():
+            return
+        time.sleep(0.01)
+    raise AssertionError("nothing was shown")
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(("term", "has_bar"), [("xterm-256color", True), ("dumb", False)])
+def test_on_a_terminal_a_bar_stands_below_until_the_work_is_done(
+    term: str,
+    has_bar: bool,
+    trained: str,
+    data: str,
+    terminal: Callable[..., tuple[int, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    code, screen = terminal("heads", "--faithful", "--model", trained, "--data", data)
+    assert code == 0
+    assert bool(re.search(r"\d %\S* \S*0:00:\d\d\S* left ", screen)) == has_bar
+    assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h")
+    assert has_bar or "\n\n" not in screen.partition("Agreement")[0]
+    assert "Agreement with erasure" in screen

@@ -1,0 +1,22 @@
+"""The benchmark of the page prints its table."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts/benchmark.py"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("chromium")
+def test_every_deed_is_measured(home: Path) -> None:
+    command = [sys.executable, str(SCRIPT), "page", "--model", "runs/one", "--sentences", "2"]
+    printed = subprocess.run(command, cwd=home, capture_output=True, check=True, text=True).stdout
+    rows = re.findall(r"^\| (.+?) +\| +(\d+) +\| +(\d+) +\| +(\d+) \|$", printed, re.MULTILINE)
+    assert [(name.split()[0], times) for name, *_, times in rows] == [
+        ("tmt", "3"), ("opening,", "3"), ("typing", "2"), ("typing", "2"), ("choosing", "2"), ("switching", "2"),
+    ]  # fmt: skip
+    assert all(int(median) <= int(high) for _, median, high, _ in rows)

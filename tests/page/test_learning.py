@@ -1,0 +1,229 @@
+"""View 7: the curves, growing while it trains, and the sentence at each checkpoint; runs that appear or train on."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.page import LoadedPage, expect
+from support.serving import Served, serving
+
+from transformer_mt.views.plot import ticks
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Route
+
+pytestmark = pytest.mark.slow
+
+SENTENCE = "Der Baum fällt."
+CURVES = ("validation_loss", "training_loss", "learning_rate", "bleu")
+CHANGED = {"training_loss": [[10, 4.0], [20, 2.0]], "validation_loss": [], "learning_rate": [[20, 0.1]], "bleu": []}
+
+
+@pytest.fixture
+def learning(opened: LoadedPage) -> LoadedPage:
+    opened.type(SENTENCE)
+    opened.find("#tab-learning").click()
+    opened.find(".panel").first.wait_for()
+    opened.find("#history h3").first.wait_for()
+    return opened
+
+
+def test_the_curves_go_through_what_was_measured(learning: LoadedPage, served: Served) -> None:
+    (curves,) = served.get("/v1/curves?run=one").json["runs"]
+    extents: dict[str, list[float]] = {}
+    for name in CURVES:
+        points = [tuple(map(float, point.split())) for point in path(learning, name)]
+        assert len(points) == len(curves[name])
+        for (x, y), (step, value) in zip(points, curves[name], strict=True):
+            extents.setdefault(f"{name} x", []).append(x - step * scale(points, curves[name], 0))
+            extents.setdefault(f"{name} y", []).append(y - value * scale(points, curves[name], 1))
+    assert all(max(offsets) - min(offsets) < 0.3 for offsets in extents.values()), "no straight line from data to place"
+    text = learning.find("#curves").inner_text()
+    step, loss = curves["validation_loss"][-1]
+    assert f"{loss:.4g} at step {step}" in text
+
+
+def path(opened: LoadedPage, name: str) -> list[str]:
+    drawn = opened.find(f".curve.{name}").get_attribute("d") or ""
+    return drawn.removeprefix("M").removesuffix("h0").split("L")
+
+
+def scale(points: list[tuple[float, ...]], values: list[list[float]], axis: int) -> float:
+    low, high = (pick(range(len(values)), key=lambda n: values[n][axis]) for pick in (min, max))
+    apart = values[high][axis] - values[low][axis]
+    return (points[high][axis] - points[low][axis]) / apart if apart else 0.0
+
+
+def test_round_numbers_stand_at_the_axes(learning: LoadedPage, served: Served) -> None:
+    (curves,) = served.get("/v1/curves?run=one").json["runs"]
+    rates = [rate for _, rate in curves["learning_rate"]]
+    panel = learning.find("figure").filter(has_text="Learning rate")
+    shown = [float(text) for text in panel.locator("text.upward").all_text_contents()]
+    assert shown == pytest.approx(ticks(min(rates), max(rates), most=5))
+
+
+def test_the_curves_are_a_table_too(learning: LoadedPage, served: Served) -> None:
+    (curves,) = served.get("/v1/curves?run=one").json["runs"]
+    learning.find("#curves summary").click()
+    rows = learning.find("#curves tbody tr").all()
+    assert len(rows) == len(curves["validation_loss"])
+    for row, (step, loss) in zip(rows, curves["validation_loss"], strict=True):
+        assert row.locator("th").inner_text() == str(step)
+        training, validation, rate, bleu = row.locator("td").all_inner_texts()
+        assert float(validation) == pytest.approx(loss, rel=1e-3)
+        assert float(training) == pytest.approx(dict(curves["training_loss"])[step], rel=1e-3)
+        assert float(rate) == pytest.approx(dict(curves["learning_rate"])[step], rel=1e-3)
+        assert float(bleu) == pytest.approx(dict(curves["bleu"])[step], rel=1e-3)
+
+
+def test_of_many_steps_the_table_has_some_and_the_last(opened: LoadedPage) -> None:
+    points = [[step, 1.0 / step] for step in range(1, 1001)]
+    steps = opened.module(
+        "learning",
+        """(() => {
+      const div = document.createElement("div");
+      div.append(...m.drawCurves({ runs: [a[0]] }));
+      return [...div.querySelectorAll("tbody th")].map((one) => one.textContent);
+    })()""",
+        dict.fromkeys(CURVES, points),
+    )
+    assert 30 <= len(steps) <= 60
+    assert steps[-1] == "1,000"
+
+
+def test_the_sentence_at_each_checkpoint(learning: LoadedPage, served: Served) -> None:
+    target = served.post("/v1/translate", run="one", source=SENTENCE).json["translation"]
+    (listed,) = served.get("/v1/runs").json["runs"]
+    expect(learning.find("#history h3").first).to_contain_text(f"After step {listed['checkpoints'][-1]}")
+    for place in (0, 1):
+        step = listed["checkpoints"][place]
+        frame = served.post("/v1/history", run="one", source=SENTENCE, target=target, checkpoint=step).json
+        learning.find("#checkpoint").fill(str(place))
+        expect(learning.find("#history h3").first).to_have_text(
+            f"After step {step}, loss on validation {frame['loss']:.4g}"
+        )
+        said = f"It translated: {frame['translation']}"
+        expect(learning.find(".then")).to_have_text(said + (", as now." if frame["translation"] == target else ""))
+        assert set(learning.find(".then mark").all_inner_texts()).isdisjoint(target.split())
+        learning.find("[data-place='pick cross.2.1']").click()
+        matrix = frame["stacks"]["cross"]["weights"][1][0]
+        first = [f"{number:.2f}".removeprefix("0") for number in matrix[0]]
+        expect(learning.find("#history .matrix tbody tr").first.locator("td")).to_have_text(first)
+        assert learning.find("#history .switch").count() == 0
+        assert learning.find("#checkpoint").get_attribute("aria-valuetext") == f"step {step}"
+
+
+def test_a_run_with_one_checkpoint_says_how_to_keep_more(opened: LoadedPage) -> None:
+    text = opened.module("learning", "m.drawTooFew({ checkpoints: [150] }).textContent")
+    assert "training.keep_checkpoints=weights" in text
+    assert opened.module("learning", "m.drawTooFew({ checkpoints: [100, 150] })") is False
+
+
+def pass_by(opened: LoadedPage, seconds: int) -> None:
+    """Let time go by on the page, two seconds at once, each time until all that is asked then is answered."""
+    under_way: set[Any] = set()
+    opened.page.on("request", lambda request: under_way.add(request))
+    for event in ("requestfinished", "requestfailed"):
+        opened.page.on(event, lambda request: under_way.discard(request))  # type: ignore[call-overload]
+    for _ in range(seconds // 2):
+        opened.page.clock.run_for(2_000)
+        opened.page.wait_for_timeout(20)
+        while under_way:
+            opened.page.wait_for_timeout(5)
+
+
+class Changing:
+    """The page with a clock of its own, and answers that a test changes while it stands."""
+
+    def __init__(self, opened: LoadedPage, served: Served) -> None:
+        self.opened, self.asked = opened, []  # type: ignore[var-annotated]
+        self.listed = served.get("/v1/runs").json
+        self.tags = {"runs": 1, "curves": 1}
+        self.curves: dict[str, Any] = served.get("/v1/curves?run=one").json
+        opened.page.clock.install()
+        opened.page.route("**/v1/runs", lambda route: self.answer(route, "runs", self.listed))
+        opened.page.route("**/v1/curves*", lambda route: self.answer(route, "curves", self.curves))
+        opened.page.reload()
+        opened.find(".linked").first.wait_for()
+
+    def answer(self, route: "Route", name: str, content: Any) -> None:
+        known, tag = route.request.headers.get("if-none-match"), f'"{self.tags[name]}"'
+        self.asked.append((name, known))
+        if known == tag:
+            route.fulfill(status=304, headers={"ETag": tag})
+        else:
+            route.fulfill(headers={"ETag": tag}, content_type="application/json", body=json.dumps(content))
+
+    def change(self, name: str) -> None:
+        self.tags[name] += 1
+
+    def pass_by(self, seconds: int) -> list[tuple[str, str | None]]:
+        """What is asked while this many seconds go by."""
+        self.asked.clear()
+        pass_by(self.opened, seconds)
+        return list(self.asked)
+
+
+def test_curves_grow_while_a_run_trains_and_are_seen(opened: LoadedPage, served: Served) -> None:
+    changing = Changing(opened, served)
+    changing.listed["runs"][0]["state"] = "training"
+    changing.change("runs")
+    changing.pass_by(10)
+    expect(opened.find("#about")).to_contain_text("training")
+    assert ("curves", None) not in changing.pass_by(6), "curves are not seen"
+    opened.find("#tab-learning").click()
+    opened.find(".panel").first.wait_for()
+    asked = [known for name, known in changing.pass_by(4) if name == "curves"]
+    assert asked == ['"1"', '"1"']
+    panels = opened.find(".panel").count()
+    changing.curves["runs"] = [CHANGED | {"run": "one"}]
+    changing.change("curves")
+    changing.pass_by(2)
+    expect(opened.find(".panel")).to_have_count(2)
+    assert panels == 3
+    opened.find("#tab-lens").click()
+    assert not [name for name, _ in changing.pass_by(4) if name == "curves"]
+
+
+def test_of_a_run_that_has_finished_curves_are_asked_once(opened: LoadedPage, served: Served) -> None:
+    changing = Changing(opened, served)
+    opened.find("#tab-learning").click()
+    opened.find(".panel").first.wait_for()
+    assert [name for name, _ in changing.pass_by(6)] in ([], ["runs"])
+
+
+def test_what_has_trained_on_is_asked_anew(opened: LoadedPage, served: Served) -> None:
+    changing = Changing(opened, served)
+    changing.listed["runs"][0] |= {"step": 151, "seconds_since": 0}
+    changing.change("runs")
+    with opened.page.expect_request("**/v1/translate"):
+        changing.pass_by(10)
+    expect(opened.find("#about")).to_contain_text("step 151")
+
+
+def test_nothing_is_asked_while_nothing_is_new(opened: LoadedPage, served: Served) -> None:
+    changing = Changing(opened, served)
+    assert changing.pass_by(20) == [("runs", '"1"'), ("runs", '"1"')]
+
+
+def test_a_run_that_appears_is_offered_and_one_that_goes_is_named(
+    chromium: "Browser", home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(home / "runs/one", tmp_path / "one")
+    with serving(tmp_path) as served, LoadedPage.opened(chromium, served.server.address) as opened:
+        opened.page.clock.install()
+        opened.page.reload()
+        opened.find(".linked").first.wait_for()
+        shutil.copytree(home / "runs/one", tmp_path / "two")
+        pass_by(opened, 10)
+        expect(opened.find("#run option")).to_have_count(2)
+        expect(opened.find("#run")).to_have_value("one")
+        shutil.rmtree(tmp_path / "one")
+        pass_by(opened, 10)
+        expect(opened.find("#run option")).to_have_count(1)
+        expect(opened.find("#problem")).to_contain_text("The run one is gone")
+        opened.find("#run").select_option("two")
+        expect(opened.find("#about")).to_contain_text("de → en")
+        expect(opened.find("#problem")).to_be_empty()

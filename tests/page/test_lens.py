@@ -1,0 +1,80 @@
+"""View 6: the guess of every layer at every piece, and the layer that decides."""
+
+import pytest
+from support.page import LoadedPage, expect
+from support.serving import Served
+
+pytestmark = pytest.mark.slow
+
+SENTENCE = "Der Baum fällt."
+
+
+@pytest.fixture
+def lens(opened: LoadedPage) -> LoadedPage:
+    opened.type(SENTENCE)
+    opened.find("#tab-lens").click()
+    opened.find(".lens").wait_for()
+    return opened
+
+
+@pytest.fixture
+def answer(served: Served) -> dict:  # type: ignore[type-arg]
+    target = served.post("/v1/translate", run="one", source=SENTENCE).json["translation"]
+    return served.post("/v1/lens", run="one", source=SENTENCE, target=target).json  # type: ignore[no-any-return]
+
+
+def printed(number: float) -> str:
+    return f"{number:.2f}".removeprefix("0")
+
+
+def test_each_cell_is_a_guess_with_its_probability_and_the_mark_of_what_is_decided(
+    lens: LoadedPage,
+    answer: dict,  # type: ignore[type-arg]
+) -> None:
+    expect(lens.find(".lens tbody th")).to_have_text([position["piece"] for position in answer["positions"]])
+    expected, deciding = [], 0
+    for position in answer["positions"]:
+        for layer, of_layer in enumerate(position["layers"], start=1):
+            piece, likely = of_layer["guesses"][0]
+            mark = "✓ " if position["decided"] and layer >= position["decided"] else ""
+            expected.append(f"{mark}{piece} {printed(likely)}")
+            deciding += layer == position["decided"]
+    assert lens.find(".guess").all_inner_texts() == expected
+    assert lens.find(".guess.decided").count() == deciding > 0
+    assert all(text.startswith("✓") for text in lens.find(".guess.decided").all_inner_texts())
+
+
+def test_a_guess_names_the_next_likely_ones_by_pointer_and_by_keyboard(
+    lens: LoadedPage,
+    answer: dict,  # type: ignore[type-arg]
+) -> None:
+    cells = lens.find(".guess")
+    cells.first.focus()
+    lens.press("ArrowDown")
+    by_keyboard = lens.find(".guesses").inner_text()
+    position = answer["positions"][1]
+    assert by_keyboard.startswith("After layer 1: ")
+    assert by_keyboard.endswith(f"what is written, {position['piece']}, has {shown(position['layers'][0])}.")
+    for piece, _ in position["layers"][0]["guesses"]:
+        assert piece in by_keyboard
+    cells.first.hover()
+    assert lens.find(".guesses").inner_text() != by_keyboard
+    cells.nth(len(position["layers"])).hover()
+    assert lens.find(".guesses").inner_text() == by_keyboard
+
+
+def shown(of_layer: dict) -> str:  # type: ignore[type-arg]
+    number = of_layer["probability"]
+    return "< .01" if number < 0.005 else printed(number)
+
+
+def test_words_are_listed_by_the_layer_that_decides_them(lens: LoadedPage, answer: dict) -> None:  # type: ignore[type-arg]
+    for layer in (1, 2, None):
+        words = [word["word"] for word in answer["words"] if word["decided"] == layer]
+        name = "Not what the model would write" if layer is None else f"Decided from layer {layer} on"
+        line = lens.find("#layers li").filter(has_text=name)
+        expect(line).to_have_count(int(bool(words)))
+        if words:
+            expect(line).to_have_text(f"{name}: {' '.join(words)}")
+    owners = lens.find(".lens tbody tr > :first-child").all_inner_texts()
+    assert [word for word in owners if word] == [word["word"] for word in answer["words"]]

@@ -1,0 +1,192 @@
+"""View 5: a row step by step, the choice of word and head, and what another temperature would make of it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from support.page import LoadedPage, expect
+from support.sentences import small_tokenizer
+from support.serving import Served
+from support.tiny import varied_model
+from support.variants import VARIANTS
+
+from transformer_mt.views.data import to_json
+from transformer_mt.views.explain import explain
+
+pytestmark = pytest.mark.slow
+
+SENTENCE = "Der Baum fällt."
+# Every model with attention.
+VARIOUS = [variant for variant in VARIANTS if not re.search(r"score=none|feed_forward", " ".join(variant))]
+RUN = {"source_language": "de", "target_language": "en"}
+# The state of a drawing for a place of the slider: no slider is null.
+DRAWN = """((answer, run, place) => {
+  const drawing = document.createElement("div");
+  drawing.append(...m.drawSteps(answer, run).flat(Infinity).filter((one) => one));
+  const stages = [...drawing.querySelectorAll(".stage > summary strong")].map((one) => one.textContent);
+  const [panel, slider] = [drawing.querySelector(".what-if"), drawing.querySelector("#temperature")];
+  const texts = (within, selector) => [...within.querySelectorAll(selector)].map((one) => one.textContent);
+  if (!slider) {
+    return { stages, slider, text: drawing.textContent };
+  }
+  slider.value = place;
+  slider.dispatchEvent(new Event("input"));
+  const cells = [...panel.querySelectorAll("tbody tr")].map((row) => texts(row, "td"));
+  return { stages, slider: slider.getAttribute("aria-valuetext"), cells, vectors: texts(panel, ".vector"),
+    bars: [...panel.querySelectorAll(".imagined")].map((one) => Number(one.getAttribute("width"))) };
+})(...a)"""
+
+
+@pytest.fixture
+def steps(opened: LoadedPage) -> LoadedPage:
+    opened.type(SENTENCE)
+    opened.find("#tab-steps").click()
+    opened.find("#temperature").wait_for()
+    return opened
+
+
+def answer(served: Served, source: str = SENTENCE, **asked: object) -> dict:  # type: ignore[type-arg]
+    target = served.post("/v1/translate", run="one", source=source).json["translation"]
+    return served.post("/v1/explain", run="one", source=source, target=target, **asked).json
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def test_the_stages_are_those_of_the_command(steps: LoadedPage, served: Served) -> None:
+    found = answer(served)
+    titles = steps.find(".stage > summary").all_inner_texts()
+    assert [re.sub(r"^\d+\. ", "", title) for title in titles] == [
+        stage["title"].replace(": ", " ", 1) for stage in found["stages"]
+    ]
+    expect(steps.find("#all-steps h3")).to_contain_text(
+        f"layer {found['layer']}, head {found['head']}, row i = {found['row']}, which reads {found['read']}"
+    )
+    for sentence in found["in_words"]:
+        expect(steps.find("#all-steps")).to_contain_text(sentence)
+    expect(steps.find("#all-steps")).to_contain_text(f"Of {len(found['choice']['without'])} heads this one matters")
+    for stage in found["stages"]:
+        for step in stage["steps"]:
+            equation = " = ".join(filter(None, [step["symbol"], step["formula"]]))
+            assert equation in [re.sub(r" = −?[\d.]+$", "", code) for code in shown(steps, "code")] + shown(
+                steps, "code"
+            )
+
+
+def shown(opened: LoadedPage, selector: str) -> list[str]:
+    return opened.find(f"#all-steps {selector}").all_text_contents()
+
+
+def test_a_table_holds_the_numbers_of_each_column(steps: LoadedPage, served: Served) -> None:
+    found = {step["name"]: step["values"] for stage in answer(served)["stages"] for step in stage["steps"]}
+    table = steps.find(".numbers[aria-label^='the score of every key']")
+    assert [number(text) for text in table.locator("td:last-child").all_inner_texts()] == pytest.approx(
+        found["scores"], abs=6e-4
+    )
+    table = steps.find(".numbers[aria-label^='the values']")
+    lengths = np.linalg.norm(found["values"], axis=-1)
+    assert [number(text) for text in table.locator("td:nth-child(3)").all_inner_texts()] == pytest.approx(
+        lengths.tolist(), abs=6e-4
+    )
+    first, *_ = table.locator(".entries").all_inner_texts()
+    entries = [number(text) for text in first.strip("[]").replace("… ", "").split()]
+    assert entries == pytest.approx([*found["values"][0][:4], found["values"][0][-1]], abs=6e-4)
+    assert table.locator("svg").count() == len(lengths)
+
+
+def test_the_slider_makes_weights_and_sum_anew_beside_the_models_own(steps: LoadedPage, served: Served) -> None:
+    found = {step["name"]: np.array(step["values"]) for stage in answer(served)["stages"] for step in stage["steps"]}
+    expect(steps.find("output")).to_have_text("T = 1.00, as in the model")
+    steps.find("#temperature").fill("0.3")
+    expect(steps.find("output")).to_have_text("T = 2.00")
+    powers = np.exp(found["scores"] / 10**0.3)
+    weights = powers / powers.sum()
+    rows = [row.locator("td").all_inner_texts() for row in steps.find(".what-if tbody tr").all()]
+    assert [number(own) for _, own, *_ in rows] == pytest.approx(found["weights"].tolist(), abs=6e-4)
+    assert [number(other) for _, _, other, _ in rows] == pytest.approx(weights.tolist(), abs=6e-4)
+    own, other = steps.find(".what-if .vector").all_inner_texts()
+    assert own.startswith(f"The model's ‖head‖ = {np.linalg.norm(found['head']):.3f}")
+    assert other.startswith(f"What if ‖head‖ = {np.linalg.norm(weights @ found['values']):.3f}")
+    apart = np.linalg.norm(found["head"] - weights @ found["values"])
+    assert number(steps.find(".what-if p").last.inner_text().split()[2]) == pytest.approx(apart, rel=1e-2)
+
+
+def test_a_word_a_piece_and_a_head_can_be_chosen(steps: LoadedPage, served: Served) -> None:
+    sentence = "Der Quaxl wartet."
+    steps.type(sentence)
+    expect(steps.find("#explained-row")).to_contain_text("Quaxl: ▁")
+    word = next(word for word, pieces in answer(served, sentence)["rows"]["source"] if len(pieces) > 1)
+    for asked in (
+        {"word": word, "stack": "encoder", "layer": 1, "head": 2, "piece": 1},
+        {"word": word, "stack": "encoder", "piece": 2},
+    ):
+        row = {"side": "source", "word": asked["word"], "piece": asked["piece"]}
+        steps.find("#explained-row").select_option(json.dumps(row, separators=(",", ":")))
+        head = f"{asked['stack']}.{asked['layer']}.{asked['head']}" if "head" in asked else ""
+        expect(steps.find("#all-steps h3")).to_contain_text("Encoder self-attention")
+        steps.find("#explained-head").select_option(head)
+        found = answer(served, sentence, **asked)
+        expect(steps.find("#all-steps h3")).to_contain_text(
+            f"layer {found['layer']}, head {found['head']}, row i = {found['row']}, which reads {found['piece']}"
+        )
+        expect(steps.find("#explained-head option:checked")).to_contain_text(head or "the one that matters most")
+    steps.find("#explained-head").select_option("cross.1.2")
+    expect(steps.find("#all-steps h3")).to_contain_text("Cross-attention, layer 1, head 2")
+    expect(steps.find("#explained-row optgroup[label=Translation] option:checked")).to_have_count(1)
+
+
+def test_the_head_chosen_among_all_is_the_one_explained(opened: LoadedPage) -> None:
+    opened.find("#tab-heads").click()
+    opened.find("[data-place='pick decoder.2.1']").click()
+    opened.find("#tab-steps").click()
+    expect(opened.find("#all-steps h3")).to_contain_text("Decoder self-attention, layer 2, head 1")
+    expect(opened.find("#explained-head")).to_have_value("decoder.2.1")
+
+
+def test_a_stage_stays_open_when_another_head_is_chosen(steps: LoadedPage) -> None:
+    stage = steps.find(".stage").first
+    assert stage.get_attribute("open") is None
+    stage.locator("summary").click()
+    steps.find("#explained-head").select_option("cross.1.2")
+    expect(steps.find("#all-steps h3")).to_contain_text("Cross-attention, layer 1, head 2")
+    expect(stage).to_have_attribute("open", "")
+
+
+def test_a_word_of_an_earlier_translation_is_forgotten(steps: LoadedPage) -> None:
+    steps.find("#explained-row").select_option(index=2)
+    opened = steps
+    opened.type("Der Vogel wartet.")
+    expect(opened.find("#explained-row")).not_to_contain_text("Baum")
+    expect(opened.find("#steps-problem")).to_be_empty()
+
+
+def test_every_entry_of_the_laboratory_is_explained_with_a_slider_where_a_softmax_is(opened: LoadedPage) -> None:
+    tokenizer, without = small_tokenizer(), 0
+    for variant in VARIOUS:
+        model = varied_model(*variant, vocabulary=tokenizer.size)
+        stack = "decoder" if "decoder" in model.attention_stacks() else "cross"
+        explanation = explain(
+            model, tokenizer, "Der alte Mann liest.", "The old man is reading.", word="3", stack=stack, layer=1, head=1
+        )
+        drawn = opened.module("steps", DRAWN, to_json(explanation), RUN, -0.3)
+        assert len(drawn["stages"]) == len(explanation.stages)
+        numbers = {step.name: step.values.numpy() for step in explanation.steps()}
+        if "model.attention.kind=linear" in variant:
+            without += 1
+            assert drawn["slider"] is None
+            assert "no temperature to change" in drawn["text"]
+            continue
+        assert drawn["slider"] == "T = 0.50", variant
+        scores = numbers.get("scores_with_position", numbers["scores"])
+        scores = np.where(numbers.get("mask", True), scores, -np.inf)
+        powers = np.exp((scores - max(scores.max(), -1e9)) / 10**-0.3)
+        weights = powers / (powers.sum() or 1.0)  # a row may have no neighbour
+        assert [number(cells[2]) for cells in drawn["cells"]] == pytest.approx(weights.tolist(), abs=6e-4)
+        assert drawn["bars"] == pytest.approx(np.maximum(0.5, 100 * weights).tolist(), abs=0.01)
+        values = numbers["values"] + numbers.get("position_values", 0.0)
+        for vector, expected in zip(drawn["vectors"], (numbers["head"], weights @ values), strict=True):
+            length = number(vector.partition("= ")[2].partition("[")[0])
+            assert length == pytest.approx(np.linalg.norm(expected), rel=2e-2, abs=6e-4)
+    assert without

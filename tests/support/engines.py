@@ -1,0 +1,39 @@
+"""The same model in both engines."""
+
+import torch
+
+from support.tiny import tiny_config, varied_model
+from transformer_mt.config.sections import SearchConfig, TokenizerConfig
+from transformer_mt.conversion.ctranslate2 import model_files
+from transformer_mt.tokenizer.symbols import NEVER_GENERATED
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.ctranslate2 import CTranslate2Engine
+from transformer_mt.translation.torch_engine import TorchEngine
+from transformer_mt.translation.translator import Translator
+
+CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
+
+
+def both_engines(*overrides: str, tokenizer: Tokenizer) -> tuple[Translator, Translator]:
+    """Ours and CTranslate2 with a model whose every weight has changed; symbols are unlikely, as after training."""
+    model = varied_model(*overrides, vocabulary=tokenizer.size)
+    with torch.no_grad():
+        model.output.bias.add_(torch.randn_like(model.output.bias))
+        model.output.bias[list(NEVER_GENERATED)] -= 30.0
+    engine = TorchEngine(model, device=torch.device("cpu"))
+    ours = Translator(engine, tokenizer, search=SearchConfig())
+    return ours, in_ctranslate2(ours, *overrides)
+
+
+def in_ctranslate2(ours: Translator, *overrides: str) -> Translator:
+    """The model of a translator, of that configuration, in CTranslate2."""
+    tokens = ours.tokenizer.pieces(range(ours.tokenizer.size))
+    files = model_files(ours.model, tiny_config(*overrides), tokens, quantization=None)
+    longest = ours.engine.max_length
+    engine = CTranslate2Engine(files, tokens=tokens, max_length=longest, device="cpu", quantization=None)
+    return Translator(engine, ours.tokenizer, search=ours.search)
+
+
+def small_tokenizer() -> Tokenizer:
+    """A vocabulary of a few sentences."""
+    return Tokenizer.train(CORPUS, TokenizerConfig(vocabulary_size=320))

@@ -1,0 +1,236 @@
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.engines import CORPUS, both_engines, small_tokenizer
+from support.small_training import VALIDATION, opened
+from support.tiny import varied_model
+from support.variants import TABLES
+
+from transformer_mt import export
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.config.toml import load_config
+from transformer_mt.conversion.ctranslate2 import POSSIBLE
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError, MachineError
+from transformer_mt.export import FILES, PARITY, SCRIPT, Parity, export_run, parity_lines
+from transformer_mt.runs.directory import TOKENIZER, Run
+from transformer_mt.translation.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "trained"
+    list(opened(path, "training.steps=8").train())
+    return Run.open(path)
+
+
+@pytest.fixture(scope="module")
+def exported(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Parity]:
+    folder = tmp_path_factory.mktemp("exports") / "new" / "model"
+    return folder, export_run(run, folder, VALIDATION, quantization=None, overwrite=False)
+
+
+def test_an_export_has_the_model_the_vocabulary_a_script_and_the_comparison(
+    exported: tuple[Path, Parity], run: Run
+) -> None:
+    folder, parity = exported
+    assert set(os.listdir(folder)) == FILES
+    assert (folder / TOKENIZER).read_bytes() == run.tokenizer().serialized
+    kept = json.loads((folder / PARITY).read_bytes())
+    assert kept["greedy"]["same"] == parity.greedy.same == parity.greedy.sentences
+    assert kept["quantization"] is None
+    assert (parity.beam.beam, parity.greedy.beam) == (4, 1)
+    assert parity.greedy.largest_gap < 1e-4
+    assert parity.greedy.bleu is not None
+    assert parity.greedy.bleu[0] == parity.greedy.bleu[1]
+    assert parity.pairs == len(VALIDATION)
+    # Four lengths, none at all, and strange characters.
+    assert parity.greedy.sentences == len(VALIDATION) + 4 + (2 if _fits(run) else 1)
+
+
+def _fits(run: Run) -> bool:
+    return len(run.tokenizer().encode(export.STRANGE)) < run.config().model.max_length
+
+
+def test_the_made_sentences_are_as_long_as_they_are_meant(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    translate = Translator.translate
+    monkeypatch.setattr(
+        Translator, "translate", lambda self, sources, *rest: (seen.extend(sources), translate(self, sources, *rest))[1]
+    )
+    export.compare(*_opened(run), VALIDATION, quantization=None)
+    made = seen[len(VALIDATION) : len(seen) // 4][:4]
+    limit, tokenizer = run.config().model.max_length, run.tokenizer()
+    for text, most in zip(made, (limit // 4, limit // 2, 3 * limit // 4, limit), strict=True):
+        assert most - 9 < len(tokenizer.encode(text)) < most
+
+
+def _opened(run: Run) -> tuple[export.Opened, export.Opened]:
+    own = export.open_engine(run, engine="torch", device="cpu", quantization=None)
+    return own, own
+
+
+def test_the_script_beside_it_translates(exported: tuple[Path, Parity], run: Run) -> None:
+    folder, _ = exported
+    sources = [pair.source for pair in VALIDATION]
+    process = subprocess.run(
+        [sys.executable, str(folder / SCRIPT), *sources], capture_output=True, encoding="utf-8", check=True
+    )
+    assert len((folder / SCRIPT).read_text().splitlines()) == 7  # with a line that says what it is for
+    assert len(process.stdout.splitlines()) >= len(sources)
+    assert process.stderr == ""
+
+
+@pytest.mark.slow
+def test_what_is_quantised_states_its_loss_and_never_fails(run: Run, tmp_path: Path) -> None:
+    parity = export_run(run, tmp_path / "int8", VALIDATION, quantization="int8", overwrite=False)
+    exact = export_run(run, tmp_path / "exact", VALIDATION, quantization=None, overwrite=False)
+    assert parity.quantization == "int8"
+    assert parity.greedy.bleu is not None
+    sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("int8", "exact")]
+    assert sizes[0] < 0.5 * sizes[1]
+    assert parity.greedy.largest_gap > 10 * exact.greedy.largest_gap
+    ours, theirs = parity.greedy.bleu
+    assert f"BLEU {ours:.2f} here, {theirs:.2f} there ({theirs - ours:+.2f}), 3 pairs" in "\n".join(
+        parity_lines(parity)
+    )
+
+
+@pytest.mark.parametrize("quantization", ["int16", "float16", "bfloat16"])
+def test_ctranslate2_itself_says_nothing(
+    run: Run, tmp_path: Path, quantization: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    export_run(run, tmp_path / "model", VALIDATION[:1], quantization=quantization, overwrite=False)
+    assert "[ctranslate2]" not in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_run_that_draws_is_compared_by_its_likeliest_translations(run: Run) -> None:
+    own, other = _opened(run)
+    searches = {"search": SearchConfig(sample=True, n_best=3, seed=5)}
+    drawing = [export.Opened(one.config.model_copy(update=searches), one.tokenizer, one.engine) for one in (own, other)]
+    expected = export.compare(own, other, VALIDATION, quantization=None)
+    assert export.compare(*drawing, VALIDATION, quantization=None).greedy.bleu == expected.greedy.bleu
+
+
+def test_an_export_that_translates_otherwise_is_not_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = export.model_files
+
+    def damaged(model, *rest, **options):  # type: ignore[no-untyped-def]
+        output = model.output.weight.detach().clone()
+        model.output.weight.data.neg_()
+        files = made(model, *rest, **options)
+        model.output.weight.data.copy_(output)
+        return files
+
+    monkeypatch.setattr(export, "model_files", damaged)
+    with pytest.raises(MachineError) as error:
+        export_run(run, tmp_path / "model", VALIDATION, quantization=None, overwrite=False)
+    assert f"{tmp_path / 'model'}: not written, since only " in str(error.value)
+    assert " sentences are translated as here, first: " in str(error.value)
+    assert str(error.value).endswith(" there; please report it")
+    assert os.listdir(tmp_path) == []
+    parity = export_run(run, tmp_path / "model", VALIDATION, quantization="int16", overwrite=False)
+    (first, *_) = parity.greedy.differences
+    ((own,),) = Translator.load(run.path, device="cpu").translate([first.source], SearchConfig(beam=1))
+    assert (first.source, first.ours) == (VALIDATION[0].source, own.text)
+    assert first.ours != first.theirs
+    assert parity.greedy.same + len(parity.greedy.differences) == parity.greedy.sentences
+
+
+def test_a_directory_that_is_there_is_replaced_only_if_it_is_an_export_and_that_is_asked(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+
+    def again(overwrite: bool) -> None:
+        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=overwrite)
+
+    again(False)
+    (folder / SCRIPT).write_text("changed")
+    with pytest.raises(InputError) as error:
+        again(False)
+    assert str(error.value) == f"{folder}: is there already; give another name, or --overwrite"
+    assert (folder / SCRIPT).read_text() == "changed"
+    again(True)
+    assert (folder / SCRIPT).read_text() != "changed"
+    (folder / "letters").write_text("mine")
+    with pytest.raises(InputError) as error:
+        again(True)
+    assert str(error.value) == f"{folder}: letters is no part of an export, and would be deleted; give another folder"
+    assert (folder / "letters").read_text() == "mine"
+
+
+def test_a_link_or_a_file_is_not_replaced(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "file").touch()
+    for name in ("link", "file"):
+        with pytest.raises(MachineError, match=r": not a directory \(links are refused\); "):
+            export_run(run, tmp_path / name, (), quantization=None, overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == ["file", "link", "real"]
+
+
+def drawn_settings(draw: random.Random) -> list[str]:
+    """A small model, of whose choices most are among those that CTranslate2 has."""
+    chosen = []
+    for key, names in TABLES.items():
+        possible = [name for name in names if name.partition("(")[0] in POSSIBLE[key.removeprefix("model.")]]
+        chosen.append(f"{key}={draw.choice(possible if draw.random() < 0.93 else list(names))}")
+    heads = draw.choice([1, 2, 3])
+    sizes = {
+        "tied": draw.choice(["all", "target", "none"]),
+        "width": heads * draw.choice([4, 6, 10]),
+        "attention.heads": heads,
+        "feed_forward_width": draw.choice([7, 19]),
+        "encoder_layers": draw.choice([1, 2, 3]),
+        "decoder_layers": draw.choice([1, 2, 3]),
+        "max_length": draw.choice([13, 31, 57]),
+    }
+    masked = ["model.attention.head_mask=['cross.1.1']"] if draw.random() < 0.2 else []
+    return [*chosen, *(f"model.{key}={value}" for key, value in sizes.items()), *masked]
+
+
+@pytest.mark.slow
+def test_thirty_models_at_random_export_with_parity_or_are_refused_by_key() -> None:
+    tokenizer, draw, exported, refused = small_tokenizer(), random.Random(26), [], []
+    while len(exported) + len(refused) < 30:
+        chosen = drawn_settings(draw)
+        try:
+            varied_model(*chosen, vocabulary=tokenizer.size)
+        except InputError:  # what does not go together is no model at all
+            continue
+        try:
+            ours, theirs = both_engines(*chosen, tokenizer=tokenizer)
+        except InputError as error:
+            refused.append((str(error).partition(":")[0], chosen))
+            continue
+        config = load_config(None, chosen)
+        pairs = [SentencePair(text, text) for text in dict.fromkeys(CORPUS)]
+        opened = (export.Opened(config, tokenizer, translator.engine) for translator in (ours, theirs))
+        parity = export.compare(*opened, pairs, quantization=None)
+        assert parity.greedy.same == parity.greedy.sentences, (chosen, parity.greedy.differences)
+        assert parity.greedy.largest_gap < 1e-3, chosen
+        exported.append(chosen)
+    assert min(len(exported), len(refused)) > 5
+    assert all(any(setting.startswith(f"{key}=") for setting in chosen) for key, chosen in refused)
+
+
+def test_without_any_pairs_there_is_no_bleu(run: Run, tmp_path: Path) -> None:
+    long = SentencePair("der Hund sieht das Haus " * 20, "too long")
+    parity = export_run(run, tmp_path / "model", (long,), quantization=None, overwrite=False)
+    assert (parity.pairs, parity.greedy.bleu) == (0, None)
+    assert not any("BLEU" in line for line in parity_lines(parity))
+
+
+def test_a_disk_that_refuses_is_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(MachineError, match=r"/file/model: cannot be written \(.+\); check disk space and permissions$"):
+        export_run(run, tmp_path / "file" / "model", (), quantization=None, overwrite=False)

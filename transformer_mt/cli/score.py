@@ -1,0 +1,98 @@
+"""`tmt score`: the probability of given translations."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from transformer_mt.cli.options import (
+    DEFAULT_DEVICE,
+    DataToMeasure,
+    Device,
+    Input,
+    Json,
+    Model,
+    SearchOptions,
+    TargetFile,
+    require_both,
+)
+from transformer_mt.cli.terminal import note
+from transformer_mt.errors import InputError
+from transformer_mt.registry import lookup
+from transformer_mt.views.text import escape_controls, escaped_json
+
+if TYPE_CHECKING:
+    from transformer_mt.translation.scoring import PairScore
+
+
+def score(
+    model: Model = None,
+    data: DataToMeasure = None,
+    split: Annotated[str | None, Option(metavar="NAME", help="The part of the corpus to score. [test]")] = None,
+    input: Input = None,
+    target_file: TargetFile = None,
+    tokens: Annotated[bool, Option("--tokens", help="Also ln p of each token.")] = False,
+    device: Device = DEFAULT_DEVICE,
+    as_json: Json = False,
+) -> None:
+    """Print how probable a model finds given translations: ln p, the number of tokens, perplexity.
+
+    \b
+    Examples:
+      tmt score
+      tmt score --data test.de,test.en --json
+      tmt score --input letters.de --target-file letters.en --tokens
+
+    Every pair has its line, with tabs between the three numbers; the last line has them for all pairs together. Tokens
+    are those of the run's vocabulary, with one for the end of each translation; perplexity is exp(-ln p / tokens).
+    """
+    from transformer_mt.cli.evaluate import corpus_to_measure
+    from transformer_mt.cli.lines import open_output, read_pairs
+    from transformer_mt.cli.load import open_run
+    from transformer_mt.translation.scoring import score_pairs
+
+    require_both(input, target_file)
+    if input is not None and (data or split):
+        raise InputError("--input: gives the pairs; leave --data and --split out")
+    run = open_run(model, SearchOptions(), device=device)
+    translator, total, pieces, count = run.translator, 0.0, 0, 0
+    if input is not None and target_file is not None:
+        pairs: Any = read_pairs(input, target_file, translator)
+    else:
+        split = split or "test"
+        corpus = corpus_to_measure(run.config.data, data, split=split)
+        pairs = (pair for pair in lookup(corpus.splits, split, key="--split"))
+        note(f"scoring {len(corpus.splits[split])} pairs of {corpus.name}, split {split}")
+    with closing(pairs), open_output(None) as write:
+        for found in score_pairs(translator.model, translator.tokenizer, pairs):
+            for line in _lines(found, tokens=tokens, as_json=as_json):
+                write(line)
+            total, pieces, count = total + found.log_probability, pieces + len(found.pieces), count + 1
+        if count:
+            together = escaped_json({"pairs": count} | numbers(total, pieces))
+            write(together if as_json else f"total\t{columns(total, pieces)}")
+
+
+def _lines(found: "PairScore", *, tokens: bool, as_json: bool) -> Iterator[str]:
+    log_p, by_token = found.log_probability, list(zip(found.pieces, found.log_probabilities, strict=True))
+    if as_json:
+        each = [{"piece": piece, "log_probability": number} for piece, number in by_token]
+        yield escaped_json(numbers(log_p, len(by_token)) | ({"pieces": each} if tokens else {}))
+        return
+    yield columns(log_p, len(by_token))
+    if tokens:
+        yield from (f"  {number:9.4f}  {escape_controls(piece)}" for piece, number in by_token)
+
+
+def numbers(log_probability: float, tokens: int) -> dict[str, float]:
+    """The object of `--json`."""
+    from transformer_mt.translation.scoring import perplexity
+
+    return {"log_probability": log_probability, "tokens": tokens, "perplexity": perplexity(log_probability, tokens)}
+
+
+def columns(log_probability: float, tokens: int) -> str:
+    """The line of a terminal."""
+    found = numbers(log_probability, tokens)
+    return f"{log_probability:.4f}\t{tokens}\t{found['perplexity']:.4f}"

@@ -1,0 +1,195 @@
+"""A run as a folder that CTranslate2 reads, and the proof that both programs translate alike."""
+
+import json
+import os
+import time
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.conversion.ctranslate2 import model_files
+from transformer_mt.conversion.package import import_ctranslate2, require_quantization
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.errors import InputError, MachineError
+from transformer_mt.evaluation import score_texts
+from transformer_mt.files import make_directory, remove, require_directory, write_atomically, write_errors
+from transformer_mt.runs.directory import TOKENIZER, Run
+from transformer_mt.translation.ctranslate2 import CTranslate2Engine
+from transformer_mt.translation.engines import Opened, open_engine
+from transformer_mt.translation.translator import Translation, Translator
+
+PARITY, SCRIPT = "parity.json", "translate.py"
+FILES = frozenset(("config.json", "model.bin", "shared_vocabulary.json", TOKENIZER, SCRIPT, PARITY))
+# Validation pairs that are translated; the share of sentences that must be the same in float32.
+MOST_PAIRS, SAME = 500, 0.995
+# Characters that hardly any vocabulary has, and the longest sentence that is made, in subwords.
+STRANGE = "Ωмир 日本語 🙂 ﷽ \u0000\ufffd"
+LONGEST = 1_024
+USE = '''\
+"""Translates sentences: python translate.py "Ein Satz." "Noch einer." (pip install ctranslate2 sentencepiece)"""
+import sys, ctranslate2, sentencepiece
+folder = __file__.removesuffix("translate.py") or "."
+pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}tokenizer.model")
+read, write = pieces.encode(sys.argv[1:], out_type=str), pieces.decode
+for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=4, max_decoding_length=LONGEST):
+    print(write(found.hypotheses[0]))
+'''
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A sentence of two translations, and by how much ln p of ours is above that of the other; near 0, a tie."""
+
+    source: str
+    ours: str
+    theirs: str
+    gap: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How two programs compare in a search: ours first, then CTranslate2.
+
+    `largest_gap` is the largest difference of ln p among translations that are the same. BLEU is None without pairs.
+    """
+
+    beam: int
+    sentences: int
+    same: int
+    largest_gap: float
+    bleu: tuple[float, float] | None
+    sentences_per_second: tuple[float, float]
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parity:
+    """The comparison: validation sentences, ones of several lengths, an empty one, and unknown characters."""
+
+    quantization: str | None
+    pairs: int
+    greedy: Search
+    beam: Search
+
+
+def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None, overwrite: bool) -> Parity:
+    """Write a run, or its checkpoint, for CTranslate2 into a new folder, once both programs translate alike.
+
+    Raises `InputError` for a model that CTranslate2 cannot compute and for a folder that is there, unless `overwrite`
+    and it holds an export; `MachineError` where float32 translates less than `SAME` of the sentences as we do.
+    """
+    require_quantization(quantization)
+    import_ctranslate2()
+    _require_free(folder, overwrite=overwrite)
+    opened = open_engine(run, engine="torch", device="cpu", quantization=None)
+    config, tokenizer = opened.config, opened.tokenizer
+    tokens = tokenizer.pieces(range(tokenizer.size))
+    model = Translator.of(opened).model
+    files = model_files(model, config.model, tokens, quantization=quantization)
+    engine = CTranslate2Engine(
+        files, tokens=tokens, max_length=config.model.max_length, device="cpu", quantization=quantization
+    )
+    parity = compare(opened, Opened(config, tokenizer, engine), pairs, quantization=quantization)
+    greedy = parity.greedy
+    if quantization is None and greedy.same < SAME * greedy.sentences:
+        first = greedy.differences[0]
+        shown = f"{first.source!r} is {first.ours!r} here and {first.theirs!r} there"
+        problem = f"only {greedy.same} of {greedy.sentences} sentences are translated as here, first: {shown}"
+        raise MachineError(f"{folder}: not written, since {problem}; please report it")
+    longest = min(config.search.max_length, config.model.max_length) - 1
+    files |= {TOKENIZER: tokenizer.serialized, SCRIPT: USE.replace("LONGEST", str(longest)).encode()}
+    files |= {PARITY: f"{json.dumps(asdict(parity), ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")}
+    with write_errors(folder):
+        if os.path.lexists(folder):
+            remove(folder)
+        make_directory(folder)
+    for name, content in files.items():  # the report last: where it stands, the rest does too
+        write_atomically(folder / name, content)
+    return parity
+
+
+def _require_free(folder: Path, *, overwrite: bool) -> None:
+    if not os.path.lexists(folder):
+        return
+    if not overwrite:
+        raise InputError(f"{folder}: is there already; give another name, or --overwrite")
+    require_directory(folder)
+    if others := sorted(set(os.listdir(folder)) - FILES):
+        raise InputError(f"{folder}: {others[0]} is no part of an export, and would be deleted; give another folder")
+
+
+def compare(ours: Opened, theirs: Opened, pairs: Pairs, *, quantization: str | None) -> Parity:
+    """Translate the same sentences in both programs, greedily and with a beam of 4."""
+    limit, tokenizer = ours.engine.max_length, ours.tokenizer
+    kept = [pair for pair in pairs if len(tokenizer.encode(pair.source)) < limit][:MOST_PAIRS]
+    sources = [pair.source for pair in kept]
+    made = [text for text in (*_of_lengths(sources, ours), "", STRANGE) if len(tokenizer.encode(text)) < limit]
+    references = [pair.translations for pair in kept]
+    translators = Translator.of(ours), Translator.of(theirs)
+    greedy, beam = (_search(translators, [*sources, *made], references, width) for width in (1, 4))
+    return Parity(quantization=quantization, pairs=len(kept), greedy=greedy, beam=beam)
+
+
+def _search(
+    translators: tuple[Translator, Translator],
+    sources: Sequence[str],
+    references: Sequence[Sequence[str]],
+    beam: int,
+) -> Search:
+    search = translators[0].search.model_copy(update={"beam": beam, "n_best": 1, "sample": False})
+    (ours, own), (theirs, other) = (_translated(translator, sources, search) for translator in translators)
+    differences, gaps = [], [0.0]
+    for source, a, b in zip(sources, ours, theirs, strict=True):
+        gap = a.log_probability - b.log_probability
+        if a.text == b.text:
+            gaps.append(abs(gap))
+        else:
+            differences.append(Difference(source, a.text, b.text, gap))
+    texts = [[one.text for one in found[: len(references)]] for found in (ours, theirs)]
+    bleu = (score_texts(texts[0], references).bleu, score_texts(texts[1], references).bleu) if references else None
+    return Search(
+        beam=beam,
+        sentences=len(sources),
+        same=len(sources) - len(differences),
+        largest_gap=max(gaps),
+        bleu=bleu,
+        sentences_per_second=(own, other),
+        differences=tuple(differences),
+    )
+
+
+def _translated(
+    translator: Translator, sources: Sequence[str], search: SearchConfig
+) -> tuple[list[Translation], float]:
+    """The translations, and sentences a second."""
+    start = time.perf_counter()
+    found = [ranked[0] for ranked in translator.translate(sources, search)]
+    return found, len(sources) / max(time.perf_counter() - start, 1e-9)
+
+
+def _of_lengths(sources: Sequence[str], opened: Opened) -> Iterator[str]:
+    """Texts of a quarter, a half, three quarters and all of the subwords that the model takes, as near as words fit."""
+    words = " ".join(sources).split() or STRANGE.split()
+    words *= 1 + LONGEST // len(words)
+    limit = min(opened.engine.max_length, LONGEST)
+
+    def subwords(number: int) -> int:
+        return len(opened.tokenizer.encode(" ".join(words[: number + 1])))
+
+    for count in (limit // 4, limit // 2, 3 * limit // 4, limit):
+        yield " ".join(words[: bisect_left(range(len(words)), count, key=subwords)])
+
+
+def parity_lines(parity: Parity) -> Iterator[str]:
+    """The comparison as text."""
+    for name, found in (("greedy", parity.greedy), (f"beam {parity.beam.beam}", parity.beam)):
+        share = 100 * found.same / found.sentences
+        yield f"{name:<8} {found.same} of {found.sentences} sentences the same ({share:.1f} %)"
+        yield f"         ln p at most {found.largest_gap:.1e} apart where they are"
+        if found.bleu:
+            ours, theirs = found.bleu
+            yield f"         BLEU {ours:.2f} here, {theirs:.2f} there ({theirs - ours:+.2f}), {parity.pairs} pairs"
+        own, other = found.sentences_per_second
+        yield f"         {own:.1f} sentences a second here, {other:.1f} there"

@@ -1,0 +1,21 @@
+"""The memory that is free, and a refusal of what needs more."""
+
+import re
+from pathlib import Path
+
+from transformer_mt.errors import InputError
+
+
+def free_memory() -> int | None:
+    """Free bytes of the machine, without a GPU's; None where the system does not say."""
+    try:
+        available = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
+    except OSError:
+        return None
+    return 1024 * int(available[1]) if available else None
+
+
+def require(needed: int, free: int | None, *, what: str, remedy: str) -> None:
+    """Raise `InputError` where `needed` bytes, a lower bound, are more than are free."""
+    if free is not None and needed > free:
+        raise InputError(f"{what}: needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free; {remedy}")

@@ -1,0 +1,119 @@
+// View 7: how a run learned: its curves, and a sentence at the checkpoints that are kept.
+
+import { element, foreign, shape } from "./dom.js";
+import { drawHead, drawHeads, headToShow } from "./heads.js";
+import { comparison } from "./translation.js";
+
+// The curves of each panel, with what each is called in it.
+const PANELS = {
+  "Loss, nats a target token": { validation_loss: "on validation", training_loss: "in training (dashed)" },
+  "Learning rate": { learning_rate: "" },
+  "BLEU on validation": { bleu: "" },
+};
+// The columns of the table, by the same names.
+const COLUMNS = {
+  training_loss: "training loss",
+  validation_loss: "validation loss",
+  learning_rate: "learning rate",
+  bleu: "BLEU",
+};
+// A panel and the place of its curves, in units of the drawing.
+const SIZE = { width: 320, height: 190, left: 46, right: 310, top: 10, bottom: 164 };
+const MOST_ROWS = 60;
+
+/** The curves of an answer of `curves` in panels, and their numbers as a table. */
+export function drawCurves({ runs: [curves] }) {
+  const panels = Object.entries(PANELS).map(([title, names]) => {
+    const shown = Object.entries(names).filter(([name]) => curves[name].length > 0);
+    const lines = shown.map(([name, called]) => ({ name, called, points: curves[name] }));
+    return lines.length > 0 && drawPanel(title, lines);
+  });
+  return [element("div", { class: "panels" }, panels), asTable(curves)];
+}
+
+function drawPanel(title, curves) {
+  const [across, up] = [0, 1].map((axis) => extent(curves.flatMap(({ points }) => points.map((point) => point[axis]))));
+  const x = (step) => SIZE.left + ((step - across[0]) / (across[1] - across[0])) * (SIZE.right - SIZE.left);
+  const y = (value) => SIZE.bottom - ((value - up[0]) / (up[1] - up[0])) * (SIZE.bottom - SIZE.top);
+  const text = (number, at) => shape("text", at, short(number));
+  const drawing = shape(
+    "svg",
+    { class: "panel", viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, "aria-hidden": "true" },
+    ticks(...up, 5).map((value) => [
+      shape("path", { class: "grid", d: `M${SIZE.left} ${y(value)}H${SIZE.right}` }),
+      text(value, { class: "upward", x: SIZE.left - 5, y: y(value) }),
+    ]),
+    ticks(...across, 4).map((step) => text(step, { class: "across", x: x(step), y: SIZE.bottom + 16 })),
+    curves.map(({ name, points }) => {
+      const path = points.map(([step, value]) => `${x(step).toFixed(1)} ${y(value).toFixed(1)}`).join("L");
+      return shape("path", { class: `curve ${name}`, d: `M${path}h0` });
+    }),
+  );
+  const said = curves.map(({ called, points }) => {
+    const [[first, start], [last, end]] = [points[0], points.at(-1)];
+    return element("li", {}, `${called} ${short(start)} at step ${short(first)}, ${short(end)} at step ${short(last)}`);
+  });
+  return element("figure", {}, element("figcaption", {}, title), drawing, element("ul", {}, said));
+}
+
+/** The ends of an axis, which are apart even where all numbers are the same. */
+function extent(numbers) {
+  const [low, high] = [numbers.reduce((a, b) => Math.min(a, b)), numbers.reduce((a, b) => Math.max(a, b))];
+  return high > low ? [low, high] : [low - Math.abs(low) / 2, high + (Math.abs(high) / 2 || 1)];
+}
+
+/** At most this many round numbers from one to another: multiples of 1, 2 or 5 times a power of ten. */
+function ticks(low, high, most) {
+  const power = 10 ** Math.floor(Math.log10((high - low) / most));
+  for (const step of [1, 2, 5, 10, 20].map((factor) => factor * power)) {
+    const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+    if (last - first < most) {
+      return Array.from({ length: last - first + 1 }, (_, place) => (first + place) * step);
+    }
+  }
+  return [];
+}
+
+function short(number) {
+  return Number(number.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
+}
+
+/** Every curve at the steps of validation; of many steps some, the last among them. */
+function asTable(curves) {
+  const measured = curves.validation_loss.length > 0 ? curves.validation_loss : curves.training_loss;
+  const apart = Math.ceil(measured.length / MOST_ROWS);
+  const steps = measured.map(([step]) => step).filter((_, place) => (measured.length - 1 - place) % apart === 0);
+  const columns = Object.entries(COLUMNS).map(([name, heading]) => [heading, new Map(curves[name])]);
+  const rows = steps.map((step) => {
+    const cells = columns.map(([, values]) => element("td", {}, values.has(step) ? short(values.get(step)) : "–"));
+    return element("tr", {}, element("th", { scope: "row" }, short(step)), cells);
+  });
+  const heads = ["step", ...columns.map(([heading]) => heading)].map((one) => element("th", { scope: "col" }, one));
+  const body = [element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)];
+  const table = element("table", { class: "numbers", "aria-label": "The curves in numbers" }, body);
+  return element("details", {}, element("summary", { "data-place": "numbers" }, "As a table"), table);
+}
+
+/** The sentence at a checkpoint, from an answer of `history`: its translation then, and where the heads looked. */
+export function drawHistory(frame, translation, run, head, { pick }) {
+  const loss = frame.loss === null ? "" : `, loss on validation ${short(frame.loss)}`;
+  const attention = { ...frame, method: "weights" };
+  const chosen = headToShow(attention, run, head);
+  const said = comparison(frame.translation, translation, run.target_language);
+  return [
+    element("h3", {}, `After step ${short(frame.step)}`, loss),
+    element("p", { class: "then" }, "It translated: ",
+      frame.translation === translation ? [foreign(translation, run.target_language), ", as now."] : said),
+    element("p", { class: "quiet" }, "Where each head looked then, while it read today's translation."),
+    drawHeads(attention, run, chosen, [], null, { pick }),
+    drawHead(attention, run, chosen, [], null),
+  ];
+}
+
+/** What stands in place of the checkpoints where there are none to go back to. */
+export function drawTooFew({ checkpoints }) {
+  const how = "tmt train --set training.keep_checkpoints=weights --set training.validate_every=100";
+  return checkpoints.length < 2 &&
+    element("p", {}, "This run keeps too few checkpoints to go back to. What keeps the weights of every validation: ",
+      element("code", {}, how));
+}

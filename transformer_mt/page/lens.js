@@ -1,0 +1,57 @@
+// View 6: when the model knows each piece, layer by layer.
+
+import { decimal, element, foreign, probability } from "./dom.js";
+import { roving } from "./keyboard.js";
+import { LEGEND, level } from "./shades.js";
+import { wordsOfPieces } from "./words.js";
+
+/** A row for each piece, a column for each layer's guess, from an answer of `lens`; then words by what decided them. */
+export function drawLens({ layers, positions, words }, run) {
+  const language = run.target_language;
+  const numbers = Array.from({ length: layers }, (_, layer) => layer + 1);
+  const more = element("p", { class: "guesses" }, "Go to a guess to see the next likely ones.");
+  const cells = new Map();
+  const owners = wordsOfPieces(words.map(({ word }) => word), positions.map(({ piece }) => piece));
+  const rows = positions.map((position, place) => {
+    const row = position.layers.map((guessed, layer) => {
+      const cell = guess(position, guessed, layer + 1, language, `cell ${place} ${layer}`);
+      cells.set(cell, () => guesses(position, guessed, layer + 1, language));
+      return cell;
+    });
+    const word = owners[place] !== owners[place - 1] && words[owners[place]]?.word;
+    return element("tr", {}, element("td", { class: "quiet" }, word && foreign(word, language)),
+      element("th", { scope: "row" }, foreign(position.piece, language)), row);
+  });
+  const heads = ["word", "writes", ...numbers.map((layer) => `layer ${layer}`)];
+  const caption = "What the model would say if it ended after that layer, with the probability. ✓: this is what is "
+    + `written, here and after all later layers; the layer that decides it has a frame; ${LEGEND}.`;
+  const table = element("table", { class: "matrix lens" }, element("caption", {}, caption),
+    element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
+    element("tbody", {}, rows));
+  for (const kind of ["focusin", "mouseover"]) {
+    table.addEventListener(kind, ({ target }) => more.replaceChildren(...(cells.get(target.closest("td"))?.() ?? [])));
+  }
+  return [element("div", { class: "scrolls" }, roving(table, ".guess")), more, decided(words, numbers, language)];
+}
+
+function guess({ decided }, { guesses: [[piece, likely]] }, layer, language, place) {
+  const mark = decided !== null && layer >= decided && "✓ ";
+  const kind = `guess shade-${level(likely)}${layer === decided ? " decided" : ""}`;
+  return element("td", { class: kind, "data-place": place }, mark, foreign(piece, language), ` ${decimal(likely)}`);
+}
+
+function guesses({ piece }, { guesses: likeliest, probability: own }, layer, language) {
+  const said = likeliest.flatMap(([other, likely]) => [foreign(other, language), ` ${probability(likely)}, `]);
+  const written = ["…; what is written, ", foreign(piece, language), `, has ${probability(own)}.`];
+  return [`After layer ${layer}: `, ...said, ...written];
+}
+
+/** The words that each layer decides, and those that the model would not write. */
+function decided(words, numbers, language) {
+  const items = [...numbers, null].map((layer) => {
+    const found = words.filter((word) => word.decided === layer).map(({ word }) => word);
+    const where = layer === null ? "Not what the model would write" : `Decided from layer ${layer} on`;
+    return found.length > 0 && element("li", {}, `${where}: `, foreign(found.join(" "), language));
+  });
+  return element("ul", {}, items);
+}

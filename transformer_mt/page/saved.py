@@ -1,0 +1,61 @@
+"""The page of one sentence pair in one file: the same modules, joined, with answers in place of a server."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from transformer_mt.views.text import escaped_json
+
+_START, _SERVER, _SAVED = "app.js", "server.js", "saved.js"
+_IMPORT = re.compile(r'^import \{ [\w, ]+ \} from "\./(\w+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+
+def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
+    """The page with each `answer`, its `route` and what has to be `asked` for it.
+
+    Its policy allows its own style and script, by their sums, and no request to anywhere.
+    """
+    style, script = _file("page.css"), "".join(_joined(_START, set()))
+    icon = base64.b64encode(_file("icon.svg").encode()).decode()
+    data = escaped_json(answers, compact=True).replace("<", "\\u003c")  # no text ends the element that holds it
+    policy = (
+        '<meta http-equiv="Content-Security-Policy" content="'
+        f"default-src 'none'; script-src {_sum(script)}; style-src {_sum(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'\">"
+    )
+    page = _file("index.html")
+    for before, after in {
+        '<meta charset="utf-8">': f'<meta charset="utf-8">\n    {policy}',
+        "/page/icon.svg": f"data:image/svg+xml;base64,{icon}",
+        '<link rel="stylesheet" href="/page/page.css">': f"<style>{style}</style>",
+        '<script type="module" src="/page/app.js"></script>': (
+            f'<script type="application/json" id="saved">{data}</script>\n<script type="module">{script}</script>'
+        ),
+    }.items():
+        assert page.count(before) == 1, before
+        page = page.replace(before, after)
+    return page.encode()
+
+
+def _joined(name: str, seen: set[str]) -> Iterator[str]:
+    """A module after those that it imports, without the lines for that; each once."""
+    name = _SAVED if name == _SERVER else name
+    if name not in seen:
+        seen.add(name)
+        text = _file(name)
+        for other in _IMPORT.findall(text):
+            yield from _joined(other, seen)
+        yield _EXPORT.sub("", _IMPORT.sub("", text))
+
+
+def _sum(text: str) -> str:
+    """The source of a policy for an element with this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")

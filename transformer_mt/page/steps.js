@@ -1,0 +1,237 @@
+// View 5: how one number is computed, step by step, and what another temperature would make of it.
+
+import { bar } from "./choices.js";
+import { column, element, foreign, logarithm, replace, visible } from "./dom.js";
+import { STACKS } from "./heads.js";
+import { smallMatrix } from "./matrix.js";
+import { scaleOf } from "./shades.js";
+
+// The stages that are open from the beginning have one of these steps.
+const OPEN = ["scores", "weights", "head"];
+const TEXTS = { target: "Translation", source: "Sentence" };
+
+/** The head and the row of an answer of `explain`, in words; then its stages, as `tmt explain` prints them. */
+export function drawSteps(answer, run) {
+  const { stack, layer, head, row, read, piece, choice } = answer;
+  const title = `${STACKS[stack]}, layer ${layer}, head ${head}, row i = ${row}`;
+  const does = stack === "encoder" ? [] : [" and writes ", foreign(piece, run.target_language)];
+  const [all, without] = choice ? [choice.log_probability, choice.without[`${stack}.${layer}.${head}`]] : [];
+  return [
+    element("h3", {}, title, ", which reads ", foreign(read), does),
+    choice &&
+      element("p", {}, "Of ", `${Object.keys(choice.without).length} heads this one matters most: ln p of `,
+        foreign(choice.of), ` is ${logarithm(all)} with all heads and ${logarithm(without)} without it.`),
+    answer.in_words.map((sentence) => element("p", {}, foreign(sentence))),
+    element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage has the name of the class "
+      + "that computes it. Of a vector its length ‖·‖, some entries and all as shades stand here, blue above zero."),
+    answer.stages.map((stage, number) => drawStage(stage, number, answer, run)),
+  ];
+}
+
+function drawStage({ title, steps }, number, answer, run) {
+  const [name, ...sentence] = title.split(": ");
+  const has = (wanted) => steps.some((step) => step.name === wanted);
+  return element(
+    "details",
+    { class: "stage", open: OPEN.some(has) },
+    element("summary", { "data-place": `stage ${number}` }, element("strong", {}, `${number + 1}. ${name}`), " ",
+      element("span", { class: "quiet" }, foreign(sentence.join(": ")))),
+    grouped(steps).map((group) => [
+      drawGroup(group, answer, run),
+      group.some((step) => step.name === "head") && whatIf(answer, run),
+    ]),
+  );
+}
+
+/** Single numbers of keys, or of heads, that follow each other share a table. */
+function grouped(steps) {
+  const groups = [];
+  for (const step of steps) {
+    const last = groups.at(-1)?.[0];
+    if (last && last.over === step.over && step.over !== "row" && !isVector(last) && !isVector(step)) {
+      groups.at(-1).push(step);
+    } else {
+      groups.push([step]);
+    }
+  }
+  return groups;
+}
+
+function isVector({ over, values }) {
+  return Array.isArray(over === "row" ? values : values[0]);
+}
+
+function drawGroup(steps, answer, run) {
+  const [first] = steps;
+  const { over, symbol, values } = first;
+  if (over === "row") {
+    return [formula(first), isVector(first) && vectorLines(symbol, [values], [""])];
+  }
+  const columns = isVector(first)
+    ? { [`‖${symbol}‖`]: column(values.map(length)), [symbol]: entries(values), "as shades": strips(values) }
+    : Object.fromEntries(steps.map((step) => [step.symbol, printed(step.values)]));
+  const name = steps.map(({ words }) => words).join("; ");
+  return [steps.map(formula), table(name, { ...labels(over, answer, run), ...columns })];
+}
+
+function formula({ words, symbol, formula: how, over, values }) {
+  const value = over === "row" && !Array.isArray(values) ? ` = ${column([values])[0]}` : "";
+  const equation = [symbol, how].filter(Boolean).join(" = ");
+  return element("p", {}, `${words[0].toUpperCase()}${words.slice(1)}: `, element("code", {}, equation, value));
+}
+
+/** The first columns of a table: the number j of each column and its piece, or the number of each head. */
+function labels(over, { stack, columns, heads }, run) {
+  const language = stack === "decoder" ? run.target_language : run.source_language;
+  const pieces = columns.map((piece) => foreign(piece, language));
+  return over === "heads" ? { r: heads } : { j: [...columns.keys()], column: pieces };
+}
+
+/** A table of columns by their headings; the first one heads the rows. */
+function table(name, columns) {
+  const [labels, ...others] = Object.values(columns);
+  const heads = Object.keys(columns).map((heading) => element("th", { scope: "col" }, heading));
+  const rows = labels.map((label, number) => {
+    const cells = others.map((cells) => element("td", {}, cells[number]));
+    return element("tr", {}, element("th", { scope: "row" }, label), cells);
+  });
+  const body = [element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)];
+  return element("table", { class: "numbers", "aria-label": name }, body);
+}
+
+function printed(values) {
+  const names = { true: "yes", false: "·" };
+  return values.some((value) => value % 1) ? column(values) : values.map((value) => names[value] ?? value);
+}
+
+/** Vectors with what each is called, its length, and its entries. */
+function vectorLines(symbol, vectors, names) {
+  const [all, shades, lengths] = [entries(vectors), strips(vectors), column(vectors.map(length))];
+  return names.map((name, place) =>
+    element("p", { class: "vector" }, `${name}‖${symbol}‖ = ${lengths[place]}`, all[place], shades[place]));
+}
+
+/** The entries of vectors, of many the first four and the last. */
+function entries(vectors) {
+  const isLong = vectors[0].length > 6;
+  const numbers = column(vectors.flatMap((values) => (isLong ? [...values.slice(0, 4), values.at(-1)] : values)));
+  const size = numbers.length / vectors.length;
+  return vectors.map((_, place) => {
+    const own = numbers.slice(place * size, (place + 1) * size);
+    return element("span", { class: "entries" }, `[${(isLong ? own.toSpliced(4, 0, "…") : own).join(" ")}]`);
+  });
+}
+
+/** Vectors as a row of shaded squares each, all by one scale. */
+function strips(vectors) {
+  const scale = scaleOf([vectors]);
+  return vectors.map((values) => smallMatrix([values], scale));
+}
+
+function length(values) {
+  return Math.hypot(...values);
+}
+
+// What another temperature would make of it
+
+/** A slider that computes softmax, weights and the head's sum anew; where no softmax makes the weights, why not. */
+function whatIf(answer, run) {
+  const found = softmaxOf(answer.stages.flatMap(({ steps }) => steps));
+  if (!found.isSoftmax) {
+    return element("p", {}, "These weights are no softmax of scores: there is no temperature to change.");
+  }
+  const shown = element("div");
+  const said = element("output", { for: "temperature" });
+  const draw = (slider) => {
+    const temperature = 10 ** slider.valueAsNumber;
+    said.textContent = `T = ${temperature.toFixed(2)}${temperature === 1 ? ", as in the model" : ""}`;
+    slider.setAttribute("aria-valuetext", said.textContent);
+    replace(shown, imagined(found, temperature, answer, run));
+  };
+  const slider = element("input", {
+    type: "range", id: "temperature", min: -1, max: 1, step: 0.05, value: 0, "data-place": "temperature",
+    oninput: ({ target }) => draw(target),
+  });
+  draw(slider);
+  const label = element("label", { for: "temperature" }, "Temperature");
+  return element("section", { class: "what-if", "aria-label": "What if" }, element("h4", {}, "What if?"),
+    element("p", {}, "The scores are divided by T before the softmax: below 1 the largest weight grows, above 1 all "
+      + "become alike. Only with T = 1 these are the model's own numbers."),
+    element("p", { class: "controls" }, label, slider, said), shown);
+}
+
+/** Scores, mask, weights, and the vectors that they weigh; `isSoftmax` where these are the weights of those scores. */
+function softmaxOf(steps) {
+  const of = (name) => steps.findLast((step) => step.name === name);
+  const scores = (of("scores_with_position") ?? of("scores")).values;
+  const mask = of("mask")?.values ?? scores.map(() => true);
+  const weights = of("weights");
+  const shifts = of("position_values")?.values;
+  const vectors = of("values").values.map((one, j) => (shifts ? one.map((number, d) => number + shifts[j][d]) : one));
+  const again = softened(scores, mask, 1);
+  const isSoftmax = weights.formula.startsWith("exp(") &&
+    weights.values.every((weight, j) => Math.abs(weight - again[j]) < 1e-3);
+  return { scores, mask, weights: weights.values, vectors, head: of("head").values, isSoftmax };
+}
+
+/** softmax(scores / temperature) over the columns that the mask leaves; zeros where it leaves none. */
+function softened(scores, mask, temperature) {
+  const most = Math.max(...scores.filter((_, j) => mask[j]));
+  const powers = scores.map((score, j) => (mask[j] ? Math.exp((score - most) / temperature) : 0));
+  const total = powers.reduce((sum, power) => sum + power, 0) || 1;
+  return powers.map((power) => power / total);
+}
+
+/** Σ_j α_j v_j. */
+function weighedSum(weights, vectors) {
+  return vectors[0].map((_, d) => vectors.reduce((sum, one, j) => sum + weights[j] * one[d], 0));
+}
+
+function imagined({ scores, mask, weights, vectors, head }, temperature, answer, run) {
+  const others = softened(scores, mask, temperature);
+  const sum = weighedSum(others, vectors);
+  const columns = {
+    ...labels("keys", answer, run),
+    α_j: column(weights),
+    [`what if, T = ${temperature.toFixed(2)}`]: column(others),
+    "as bars, the model's above": weights.map((weight, j) => [bar(weight), bar(others[j], "imagined")]),
+  };
+  const apart = column([length(head.map((number, d) => number - sum[d]))])[0];
+  return [
+    table("Weights of the model, and what if", columns),
+    vectorLines("head", [head, sum], ["The model's ", "What if "]),
+    element("p", {}, `They are ${apart} apart: the length of their difference.`),
+  ];
+}
+
+// What can be chosen
+
+/** Options for the word: every piece that has a row, with `{ side, word, piece }` as its value. */
+export function rowOptions({ rows, stack, row }) {
+  const own = stack === "encoder" ? "source" : "target";
+  return Object.entries(rows).map(([side, words]) => {
+    let count = 0;
+    const texts = words.map(([word]) => word);
+    const options = words.flatMap(([word, pieces], number) =>
+      pieces.map((piece, place) => {
+        const name = texts.indexOf(word) === number ? word : String(number + 1);
+        const value = JSON.stringify({ side, word: name, piece: place + 1 });
+        const label = pieces.length > 1 ? `${word}: ${piece}` : word;
+        return element("option", { value, selected: side === own && (count += 1) === row + 1 }, visible(label));
+      }),
+    );
+    return element("optgroup", { label: TEXTS[side] }, options);
+  });
+}
+
+/** Options for the head: none, so that the one that matters most is taken, and every head of the model. */
+export function headOptions({ stack, layer, head, choice }, run) {
+  const own = `${stack}.${layer}.${head}`;
+  const groups = Object.entries(run.stacks).map(([name, layers]) => {
+    const heads = layers.flatMap((numbers, place) => numbers.map((number) => `${name}.${place + 1}.${number}`));
+    const options = heads.map((one) => element("option", { value: one, selected: !choice && one === own }, one));
+    return element("optgroup", { label: STACKS[name] }, options);
+  });
+  const most = choice ? `the one that matters most: ${own}` : "the one that matters most";
+  return [element("option", { value: "" }, most), groups];
+}

@@ -1,0 +1,165 @@
+"""The answers that a page of one sentence pair has in place of a server."""
+
+import math
+from collections.abc import Iterator
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+from transformer_mt.errors import InputError
+from transformer_mt.runs.checkpoints import newest_progress
+from transformer_mt.runs.directory import Run
+from transformer_mt.serve.answers import ANSWERS, Answer, translation_of
+from transformer_mt.serve.questions import Translate, by_keys
+from transformer_mt.serve.runs import Runs, ServedRun
+from transformer_mt.views.data import to_json
+from transformer_mt.views.maps import PairTokens, Tokens, tokenize_pair
+from transformer_mt.views.matrix import Scale
+from transformer_mt.views.sentence import LoadedSentence
+
+# Alternatives of each piece, as the page asks for them.
+OTHERS = 9
+# Decimals of a number, and digits of the largest one of a step. The page shows four of either at most.
+_DECIMALS, _DIGITS = 5, 6
+
+Matrix = list[list[Any]]
+
+
+def saved_answers(sentence: LoadedSentence, *, is_given: bool, method: str, words: bool) -> list[dict[str, Any]]:
+    """What the page asks about a pair: for each answer its `route`, and what has to be `asked` for it.
+
+    The page begins with this method, over words or pieces. A target that was given is a translation whose pieces were
+    all chosen. Numbers are shortened so that the digits that the page shows stay those of `--json`.
+    """
+    run, off = sentence.run, [str(head) for head in sentence.without]
+    runs = Runs(lambda: [run.path], device="cpu", opened=lambda model: None)
+    (listed,) = runs.describe()
+    for key in ("bytes", "seconds_since", "init_from"):  # of the moment, or of this machine's folders
+        listed.pop(key, None)
+    step = newest_progress(Run(run.path)).best_step if run.checkpoint is None else run.checkpoint
+    served, identity = ServedRun(run, step, ()), {"run": listed["run"], "step": step}
+    tokens = tokenize_pair(sentence.tokenizer, sentence.source, sentence.target, limit=sentence.model.max_length)
+    search = run.translator.search.model_copy(update={"max_length": sentence.model.max_length} if is_given else {})
+    prefix = list(tokens.written.pieces) if is_given else []
+
+    listed |= {"example": sentence.source, "search": to_json(search.model_dump())}
+    listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
+    asked = Translate(
+        run=listed["run"],
+        source=sentence.source,
+        search={key: value for key, value in search if value != getattr(run.config.search, key)},
+        prefix=prefix,
+        without=off,
+        alternatives=OTHERS,
+        trace=not search.sample,
+        align=listed["has_links"],
+    )
+    translated = cut(translation_of(served, asked, sentence.source))
+    saved = [
+        {"route": "runs", "asked": {}, "answer": {"runs": [listed]}},
+        {"route": "translate", "asked": {"prefix": prefix, "without": off}, "answer": identity | translated},
+    ]
+
+    def ask(route: str, **asked: Any) -> Answer:
+        kind, compute = ANSWERS[route]
+        try:
+            return compute(
+                runs, served, kind(run=listed["run"], source=sentence.source, target=sentence.target, **asked)
+            )
+        except InputError as error:
+            return {"error": by_keys(str(error))}
+
+    for name in listed["methods"]:
+        choices = [{"method": name, "words": over_words, "without": off} for over_words in (False, True)]
+        over_pieces, over_words = [ask("attend", **choice) for choice in choices]
+        for choice, answer in zip(choices, packed(over_pieces, over_words, tokens), strict=True):
+            saved.append({"route": "attend", "asked": choice, "answer": answer})
+    explanation = ask("explain")
+    for stage in explanation.get("stages", ()):
+        stage["steps"] = [step | _in_whole_numbers(step["values"]) for step in stage["steps"]]
+    for route, answer in (("losses", ask("losses")), ("explain", explanation), ("lens", cut(ask("lens")))):
+        saved.append({"route": route, "asked": {}, "answer": answer})
+    return saved
+
+
+def cut(value: Any) -> Any:
+    """The value with numbers cut off after `_DECIMALS`, and a 5 for the rest: rounded to fewer they are the same."""
+    if isinstance(value, dict):
+        return {key: cut(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [cut(entry) for entry in value]
+    if not isinstance(value, float) or round(value, _DECIMALS) == value:
+        return value
+    return float(f"{Decimal(value).quantize(Decimal(1).scaleb(-_DECIMALS), ROUND_DOWN)}5")
+
+
+def whole(value: Any, decimals: int, unit: float = 1.0) -> Any:
+    """Numbers in a unit as whole ones, cut off after these decimals: rounded to fewer they are the same."""
+    if isinstance(value, list):
+        return [whole(entry, decimals, unit) for entry in value]
+    return None if value is None else int(Decimal(value / unit).scaleb(decimals))
+
+
+def _in_whole_numbers(values: Any) -> dict[str, Any]:
+    """The `values` of a step, and their `decimals`; numbers that are whole, and true and false, as they are."""
+    numbers = list(_leaves(values))
+    if not any(isinstance(number, float) for number in numbers):
+        return {"values": values}
+    decimals = _DIGITS - 1 - math.floor(math.log10(max(map(abs, numbers)) or 1.0))
+    return {"values": whole(values, decimals), "decimals": decimals}
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    if isinstance(values, list):
+        yield from (leaf for value in values for leaf in _leaves(value))
+    else:
+        yield values
+
+
+def packed(over_pieces: Answer, over_words: Answer, tokens: PairTokens) -> tuple[Answer, Answer]:
+    """Answers of `attend` whose weights are whole numbers: thousandths of the `units` of their heads.
+
+    Masked cells at the end of a row are left out. Over words so are the cells between two words of one piece each, if
+    all of the stack are as between these pieces: then `pieces` has for each row and for each column the number of the
+    piece, null for a word of several.
+    """
+    answers = []
+    for answer in (over_pieces, over_words):
+        stacks = {name: maps | _in_thousandths(maps["weights"]) for name, maps in answer["stacks"].items()}
+        answers.append(answer | {"stacks": stacks})
+    pieces, words = (answer["stacks"] for answer in answers)
+    for name, maps in words.items():
+        rows, columns = map(_single_pieces, tokens.sides(name))
+        pairs = [(own, of) for own, of in zip(_matrices(maps), _matrices(pieces[name]), strict=True)]
+        single = [
+            (i, j, r, c) for i, r in enumerate(rows) for j, c in enumerate(columns) if r is not None and c is not None
+        ]
+        same_units = maps["units"] == pieces[name]["units"]
+        if same_units and all(own[i][j] == of[r][c] for own, of in pairs for i, j, r, c in single):
+            maps["pieces"] = rows, columns
+            for own, _ in pairs:
+                own[:] = [
+                    [cell for cell, c in zip(row, columns, strict=True) if None in (r, c)]
+                    for row, r in zip(own, rows, strict=True)
+                ]
+    for maps in (*pieces.values(), *words.values()):
+        for row in (row for matrix in _matrices(maps) for row in matrix):
+            while row and row[-1] is None:
+                row.pop()
+    return answers[0], answers[1]
+
+
+def _in_thousandths(weights: list[list[Matrix | None]]) -> dict[str, Any]:
+    """The weights of a stack, those of each head in thousandths of the unit in which they are printed."""
+    units = [[Scale.of([matrix] if matrix else []).unit for matrix in layer] for layer in weights]
+    pairs = (zip(*layer, strict=True) for layer in zip(weights, units, strict=True))
+    return {"weights": [[whole(matrix, 3, unit) for matrix, unit in layer] for layer in pairs], "units": units}
+
+
+def _matrices(maps: dict[str, Any]) -> Iterator[Matrix]:
+    return (matrix for layer in maps["weights"] for matrix in layer if matrix is not None)
+
+
+def _single_pieces(side: Tokens) -> list[int | None]:
+    """For each word its piece; None for one of several."""
+    owners = side.word_of_piece
+    return [owners.index(word) if owners.count(word) == 1 else None for word in range(len(side.words))]

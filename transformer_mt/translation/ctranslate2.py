@@ -1,0 +1,208 @@
+"""CTranslate2 as an engine: the same weights, searched by a program made for speed. torch is not imported.
+
+Where it differs from our own search:
+
+- Greedy search is the same but for rounding. A beam keeps its width while hypotheses end, and stops once as many have
+  ended as it is wide; ours narrows, and goes on while another could win.
+- Directly after a prefix, a beam ends a hypothesis only where that is the likeliest.
+- Draws are others, and depend on the sentences of the batch. Of `top_p` and `temperature`, the temperature comes last.
+- It shows neither the beam nor the model: no trace, no views.
+
+Scores and log-probabilities are those of our formulas.
+"""
+
+import logging
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.conversion.package import import_ctranslate2
+from transformer_mt.errors import NOT_FINITE, InputError, MachineError
+from transformer_mt.memory import free_memory
+from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
+from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Limits, Prefix, length_penalty
+
+_LOG = logging.getLogger(__name__)
+
+# A source sentence and its longest translation, both in tokens and with `EOS`.
+Task = tuple[Sequence[int], int]
+# The tokens of a hypothesis, and its log-probability where it is known already.
+Found = tuple[tuple[int, ...], float | None]
+
+
+class CTranslate2Engine(Engine):
+    """A model that `conversion` made, with its vocabulary, on the device `auto`, `cpu`, `cuda` or `cuda:N`."""
+
+    name = "ctranslate2"
+
+    def __init__(
+        self, files: Mapping[str, bytes], *, tokens: Sequence[str], max_length: int, device: str,
+        quantization: str | None,
+    ) -> None:  # fmt: skip
+        place, colon, index = device.partition(":")
+        if place not in ("auto", "cpu", "cuda") or (colon and not index.isdecimal()):
+            raise InputError(f"--device {device}: CTranslate2 has auto, cpu and cuda; choose one of these")
+        self.max_length, self._tokens = max_length, tokens
+        self._ids = {token: index for index, token in enumerate(tokens)}
+        self._files, self._place = files, {"device": place, "device_index": int(index or 0)}
+        self._translator = self._open()
+        if quantization and not (computed := self._translator.compute_type).startswith(quantization):
+            _LOG.warning(
+                "tmt: %s: this processor has no fast arithmetic for it; it computes in %s", quantization, computed
+            )
+
+    def _open(self) -> Any:
+        try:
+            return import_ctranslate2().Translator("model", files=dict(self._files), **self._place)
+        except (RuntimeError, ValueError) as error:
+            raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
+
+    @override
+    def free_memory(self) -> int | None:
+        return free_memory()
+
+    @override
+    def search(
+        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
+        seeds: Sequence[int],
+    ) -> list[list[Hypothesis]]:  # fmt: skip
+        tasks = list(zip(sources, limits, strict=True))
+        if search.sample:
+            found = self._drawn(tasks, search, count=count, prefix=prefix, seed=seeds[0])
+        else:
+            found = self._searched(tasks, beam=max(search.beam, count), prefix=prefix, alpha=search.length_penalty)
+        ranked = []
+        for hypotheses in self._completed(tasks, found):
+            own = [
+                Hypothesis(tokens, known, known / length_penalty(len(tokens) + 1, search.length_penalty))
+                for tokens, known in hypotheses
+            ]
+            if not own or not all(math.isfinite(one.log_probability) for one in own):
+                raise MachineError(NOT_FINITE)
+            ranked.append(own if search.sample else sorted(own, key=lambda one: -one.score)[:count])
+        return ranked
+
+    def _searched(self, tasks: Sequence[Task], *, beam: int, prefix: Prefix, alpha: float) -> list[list[Found]]:
+        """The hypotheses of a beam search, or of a greedy one, for each task."""
+        options: dict[str, Any] = {"beam_size": beam, "num_hypotheses": beam}
+        # Where more hypotheses end than the beam is wide, those stay whose log-probability is highest by length^x; our
+        # ((5 + length) / 6)^α is nearest to x = α / 2. At 0, a beam would end with its likeliest hypothesis.
+        options["length_penalty"] = max(alpha / 2, 1e-3) if beam > 1 else 0.0
+        found: list[list[Found]] = [[(prefix, None)] for _ in tasks]
+        waiting = [row for row, (_, limit) in enumerate(tasks) if limit > len(prefix) + 1]
+        # All together at first, although CTranslate2 knows one limit for all and counts the symbols among the tokens
+        # that may come; where that made a difference, again without symbols and each with its own limit.
+        again = []
+        for row, own in zip(waiting, self._translated([tasks[row] for row in waiting], prefix, options), strict=True):
+            found[row] = own
+            if any(len(tokens) >= tasks[row][1] or _has_symbols(tokens) for tokens, _ in own):
+                again.append(row)
+        options |= {"suppress_sequences": [[self._tokens[symbol]] for symbol in NEVER_GENERATED]}
+        for _, rows in groupby(sorted(again, key=lambda row: tasks[row][1]), key=lambda row: tasks[row][1]):
+            chosen = list(rows)
+            for row, own in zip(chosen, self._translated([tasks[row] for row in chosen], prefix, options), strict=True):
+                # Its probabilities are now of what is left without the symbols.
+                found[row] = [(tokens, None) for tokens, _ in own if not _has_symbols(tokens)]
+        return found
+
+    def _translated(self, tasks: Sequence[Task], prefix: Prefix, options: Mapping[str, Any]) -> Iterator[list[Found]]:
+        """The hypotheses of each task; the log-probability of one that was cut, or has a prefix, is not known."""
+        if not tasks:
+            return
+        penalty = options["length_penalty"]
+        for result in self._call(self._translator, [source for source, _ in tasks], prefix, tasks, options):
+            own: list[Found] = []
+            for tokens, score in zip(result.hypotheses, result.scores, strict=True):
+                ids = tuple(self._ids[token] for token in tokens)
+                known = score * len(ids) ** penalty
+                own.append((ids[:-1], None if prefix else known) if ids[-1] == EOS else (ids, None))
+            yield own
+
+    def _drawn(
+        self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix, seed: int
+    ) -> list[list[Found]]:
+        """Samples of each task, in the order drawn: every one is a sentence of its own there."""
+        options = {
+            "beam_size": 1,
+            "sampling_topk": min(search.top_k, len(self._tokens)),
+            "sampling_topp": search.top_p,
+            "sampling_temperature": search.temperature,
+            "suppress_sequences": [[self._tokens[symbol]] for symbol in NEVER_GENERATED],
+        }
+        import_ctranslate2().set_random_seed(seed % 2**31)
+        drawing = self._open()  # the seed is that of new threads
+        found: list[list[Found]] = []
+        sources = [source for source, _ in tasks for _ in range(count)]
+        results = self._call(drawing, sources, prefix, tasks, options)
+        for first, (_, limit) in zip(range(0, len(results), count), tasks, strict=True):
+            samples = [self._to_ids(result.hypotheses[0]) for result in results[first : first + count]]
+            found.append([(tokens[: limit - 1], None) for tokens in samples])
+        return found
+
+    def _call(
+        self, translator: Any, sources: Sequence[Sequence[int]], prefix: Prefix, tasks: Sequence[Task],
+        options: Mapping[str, Any],
+    ) -> list[Any]:  # fmt: skip
+        """CTranslate2's own results; a hypothesis without an end symbol has reached the longest limit."""
+        return translator.translate_batch(
+            [self._to_tokens(source[:-1]) for source in sources],
+            target_prefix=[self._to_tokens(prefix)] * len(sources) if prefix else None,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=max(max(limit for _, limit in tasks) - 1, 1),
+            return_end_token=True,
+            return_scores=True,
+            **options,
+        )
+
+    def _completed(
+        self, tasks: Sequence[Task], found: Iterable[Sequence[Found]]
+    ) -> list[list[tuple[tuple[int, ...], float]]]:
+        """The hypotheses, each once, with all their log-probabilities, the end symbol's among them."""
+        rows = [dict(own) for own in found]
+        unknown = [(row, tokens) for row, own in enumerate(rows) for tokens, known in own.items() if known is None]
+        if unknown:
+            sources = [self._to_tokens(tasks[row][0][:-1]) for row, _ in unknown]
+            targets = [self._to_tokens(tokens) for _, tokens in unknown]
+            scored = self._translator.score_batch(sources, targets, max_input_length=0, max_batch_size=len(tasks))
+            for (row, tokens), result in zip(unknown, scored, strict=True):
+                rows[row][tokens] = sum(result.log_probs)
+        return [[(tokens, known) for tokens, known in own.items() if known is not None] for own in rows]
+
+    @override
+    def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
+        """From the logits of a greedy search that the target is forced upon."""
+        (result,) = self._translator.translate_batch(
+            [self._to_tokens(source[:-1])],
+            target_prefix=[self._to_tokens(target[:-1])],
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=len(target),
+            beam_size=1,
+            return_logits_vocab=True,
+        )
+        found = []
+        for token, step in zip(target, result.logits[0], strict=True):
+            logits = np.asarray(step, dtype=np.float64).ravel()
+            powers = np.exp(logits - logits.max())
+            probabilities = powers / powers.sum()
+            order = [other for other in (-probabilities).argsort().tolist() if other not in (*NEVER_GENERATED, token)]
+            others = order[:count]
+            found.append(Likeliest(float(probabilities[token]), others, probabilities[others].tolist()))
+        return found
+
+    def _to_tokens(self, ids: Iterable[int]) -> list[str]:
+        return [self._tokens[index] for index in ids]
+
+    def _to_ids(self, tokens: Iterable[str]) -> tuple[int, ...]:
+        """Without the end symbol."""
+        return tuple(index for token in tokens if (index := self._ids[token]) != EOS)
+
+
+def _has_symbols(tokens: Sequence[int]) -> bool:
+    return not set(NEVER_GENERATED).isdisjoint(tokens)

@@ -1,0 +1,74 @@
+"""An engine finds translations: subword ids in, hypotheses out. Our own search is one, another program's is another."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from transformer_mt.config.sections import SearchConfig
+
+if TYPE_CHECKING:
+    from transformer_mt.models.seq2seq import Seq2Seq
+
+Prefix = tuple[int, ...]
+# The maximum length of each sentence's translation, `EOS` included.
+Limits = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A finished translation: its tokens without `BOS` and `EOS`, ln p including `EOS`, and the score that ranks it."""
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6)^α, where the length counts `EOS` (Wu et al. 2016, eq. 14).
+
+    A score is a log-probability divided by this; at α = 0 the probability alone ranks, which favours short hypotheses.
+    """
+    return float(((5 + length) / 6) ** alpha)
+
+
+class Likeliest(NamedTuple):
+    """The probability of a token; the ids of the likeliest others at its position and their probabilities, in order."""
+
+    chosen: float
+    ids: list[int]
+    probabilities: list[float]
+
+
+class Engine(ABC):
+    """A trained model and the search for its translations.
+
+    The model reads, and writes, at most `max_length` tokens, `EOS` included.
+    """
+
+    name: ClassVar[str]
+    max_length: int
+
+    @abstractmethod
+    def search(
+        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
+        seeds: Sequence[int],
+    ) -> list[list[Hypothesis]]:  # fmt: skip
+        """The `count` best hypotheses, or samples, of each source sentence, `EOS` included, best first.
+
+        All begin with the prefix. The beam is at least `count` wide. Each sentence has its seed for draws. Raises
+        `MachineError` for a model whose numbers are not finite.
+        """
+
+    @abstractmethod
+    def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
+        """At each position of the target, `EOS` included, the probabilities of the model under teacher forcing."""
+
+    @abstractmethod
+    def free_memory(self) -> int | None:
+        """Bytes that are free where it computes; None where the system does not say."""
+
+    @property
+    def model(self) -> "Seq2Seq | None":
+        """The model itself, to look into; None where it is another program's."""
+        return None

@@ -1,0 +1,80 @@
+"""The probability of given translations, token by token."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer_mt.batching.batches import Batch, fixed_batches
+from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.tokenizer.symbols import EOS, PAD
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+# Pairs that are read ahead, to be sorted by length, and tokens of a batch, at least one longest sentence's.
+_READ_AHEAD, _BATCH_TOKENS = 1_000, 4_096
+_ANY = 2**31  # tokens: none is left out in silence
+
+
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """A translation's subwords and `</s>`, and ln p of each, given the source and all before it."""
+
+    pieces: tuple[str, ...]
+    log_probabilities: tuple[float, ...]
+
+    @property
+    def log_probability(self) -> float:
+        """ln p of the translation, the end included."""
+        return math.fsum(self.log_probabilities)
+
+
+def perplexity(log_probability: float, tokens: int) -> float:
+    """exp(−ln p / N), N the number of tokens with the end symbols; infinite where that is no number of Python."""
+    mean = -log_probability / tokens
+    return math.exp(mean) if mean < math.log(1e308) else math.inf
+
+
+def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePair]) -> Iterator[PairScore]:
+    """The score of each target given its source, in the order of the pairs, which are read as they are needed.
+
+    Raises `InputError` for a pair that is too long for the model, which it names by its number from 1.
+    """
+    remaining, first = iter(pairs), 1
+    while chunk := list(islice(remaining, _READ_AHEAD)):
+        encoded = encode_pairs(chunk, tokenizer, max_length=_ANY)
+        for number, lengths in enumerate(zip(encoded.source_lengths, encoded.target_lengths, strict=True), start=first):
+            if (longest := int(max(lengths))) > model.max_length:
+                raise InputError(
+                    f"pair {number}: {longest} tokens, the model takes at most {model.max_length}; split it"
+                )
+        yield from _scores(model, tokenizer, encoded)
+        first += len(chunk)
+
+
+def _scores(model: Seq2Seq, tokenizer: Tokenizer, encoded: EncodedPairs) -> list[PairScore]:
+    found: dict[int, PairScore] = {}
+    most = max(_BATCH_TOKENS, model.max_length)
+    with evaluating(model):
+        for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=most):
+            batch = encoded.batch(rows).to(next(model.parameters()).device)
+            log_p = label_log_probabilities(model, batch).tolist()
+            for row, labels, numbers in zip(rows.tolist(), batch.labels.tolist(), log_p, strict=True):
+                count = labels.index(EOS) + 1
+                found[row] = PairScore(tuple(tokenizer.pieces(labels[:count])), tuple(numbers[:count]))
+    return [found[row] for row in range(len(found))]
+
+
+def label_log_probabilities(model: Seq2Seq, batch: Batch) -> Float[Tensor, "B T"]:
+    """ln p of each label of a batch, zero for padding."""
+    logits = require_finite(model(batch.source, batch.decoder_input))
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    losses = F.cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD, reduction="none")
+    return -losses.view_as(batch.labels)

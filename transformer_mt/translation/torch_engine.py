@@ -1,0 +1,76 @@
+"""Our own search as an engine: any `Seq2Seq`, on any device."""
+
+from collections.abc import Sequence
+
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.device import compute_in, free_memory_of
+from transformer_mt.errors import NOT_FINITE, MachineError
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.tokenizer.symbols import BOS, NEVER_GENERATED, PAD
+from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Limits, Prefix
+from transformer_mt.translation.search import beam_search, sample
+
+
+class TorchEngine(Engine):
+    """A model that stands on `device` already and computes in `precision`."""
+
+    name = "torch"
+
+    def __init__(self, model: Seq2Seq, *, device: torch.device, precision: torch.dtype = torch.float32) -> None:
+        self._model, self.device, self.precision = model, device, precision
+        self.max_length = model.max_length
+
+    @property
+    @override
+    def model(self) -> Seq2Seq:
+        return self._model
+
+    @override
+    def free_memory(self) -> int | None:
+        return free_memory_of(self.device)
+
+    @override
+    def search(
+        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
+        seeds: Sequence[int],
+    ) -> list[list[Hypothesis]]:  # fmt: skip
+        beam = max(search.beam, count)
+        rows = [torch.tensor(tokens) for tokens in sources]
+        source = pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
+        alpha, model = search.length_penalty, self._model
+        with evaluating(model), compute_in(self.precision, self.device):
+            if not search.sample:
+                found = beam_search(model, source, beam=beam, alpha=alpha, limits=limits, n_best=count, prefix=prefix)
+            else:
+                found = sample(
+                    model,
+                    source,
+                    temperature=search.temperature,
+                    top_k=search.top_k,
+                    top_p=search.top_p,
+                    alpha=alpha,
+                    limits=limits,
+                    num_samples=count,
+                    # Its own random numbers for every sentence, however the sentences are batched.
+                    generators=[torch.Generator().manual_seed(seed) for seed in seeds],
+                    prefix=prefix,
+                )
+        if not all(found):  # where nothing is more probable than anything else, nothing can be found
+            raise MachineError(NOT_FINITE)
+        return found
+
+    @override
+    def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
+        with evaluating(self._model), compute_in(self.precision, self.device):
+            read = torch.tensor([[*source]], device=self.device)
+            logits = self._model(read, torch.tensor([[BOS, *target[:-1]]], device=self.device))[0]
+            probabilities = logits.float().softmax(dim=-1).cpu()
+        column = torch.tensor(target)[:, None]
+        chosen = probabilities.gather(1, column)[:, 0].tolist()
+        others = probabilities.index_fill(1, torch.tensor(NEVER_GENERATED), -1.0).scatter(1, column, -1.0)
+        best, ids = others.topk(min(count, others.shape[1] - len(NEVER_GENERATED) - 1))
+        return list(map(Likeliest, chosen, ids.tolist(), best.tolist()))
