@@ -1,7 +1,9 @@
-"""Take the README's picture from the real page.
+"""Take the README's picture, `scripts/page.png`, from the real page.
 
-tmt train
-python scripts/picture.py --model runs/builtin
+    tmt train
+    python scripts/picture.py --model runs/builtin
+
+It needs a Chromium and the extra browser.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What differs on Windows and macOS, as far as it can be pretended elsewhere; mypy checks `--platform win32` too."""
+"""Differences of Windows and macOS, as far as they can be pretended elsewhere; mypy checks `--platform win32` too."""
 
 import gc
 import io

@@ -89,4 +89,5 @@ def _require(value: Any, hint: Any, place: str) -> None:
         _require(key, kinds[kind][0], f"{place}: its key {key!r}")
     items = value.items() if kind is Mapping else enumerate(value) if isinstance(value, list | tuple) else ()
     for key, item in items:
-        _require(item, kinds[kind][key if kind is tuple else -1], f"{place}[{key!r}]")
+        if type(item) is not (own := kinds[kind][key if kind is tuple else -1]):  # as most are
+            _require(item, own, f"{place}[{key!r}]")

@@ -17,6 +17,7 @@ from transformer_mt.evaluation import score_texts
 from transformer_mt.files import make_directory, remove, require_directory, write_atomically, write_errors
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.translation.ctranslate2 import CTranslate2Engine
+from transformer_mt.translation.engine import OWN
 from transformer_mt.translation.engines import Opened, open_engine
 from transformer_mt.translation.translator import Translation, Translator
 
@@ -50,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """How two programs compare in a search: ours first, then CTranslate2.
+    """The comparison of two programs in a search: ours first, then CTranslate2.
 
     `largest_gap` is the largest difference of ln p among translations that are the same. BLEU is None without pairs.
     """
@@ -83,7 +84,7 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     require_quantization(quantization)
     import_ctranslate2()
     _require_free(folder, overwrite=overwrite)
-    opened = open_engine(run, engine="torch", device="cpu", quantization=None)
+    opened = open_engine(run, engine=OWN, device="cpu", quantization=None)
     config, tokenizer = opened.config, opened.tokenizer
     tokens = tokenizer.pieces(range(tokenizer.size))
     model = Translator.of(opened).model

@@ -160,7 +160,7 @@ class Changing:
         self.tags[name] += 1
 
     def pass_by(self, seconds: int) -> list[tuple[str, str | None]]:
-        """What is asked while this many seconds go by."""
+        """The requests of this many seconds."""
         self.asked.clear()
         pass_by(self.opened, seconds)
         return list(self.asked)

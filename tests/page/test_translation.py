@@ -145,6 +145,7 @@ def test_while_others_are_first_the_page_says_so_and_asks_again(opened: LoadedPa
     opened.page.route("**/v1/translate", refuse_once)
     opened.find("#source").fill("Der Vogel wartet.")
     expect(opened.find("#source-problem")).to_contain_text("16 others wait")
+    expect(opened.find("#translation")).to_have_attribute("aria-busy", "true")
     expect(opened.find("#translation .above")).to_contain_text("Vogel")
     expect(opened.find("#source-problem")).to_be_empty()
 

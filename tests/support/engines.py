@@ -1,4 +1,4 @@
-"""The same model in both engines."""
+"""One model in both engines."""
 
 import torch
 

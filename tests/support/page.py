@@ -85,11 +85,12 @@ class LoadedPage:
         return self.page.locator(selector)
 
     def type(self, sentence: str) -> None:
-        """Write a sentence in place of the one there, key by key, and wait for its translation."""
+        """Write a sentence in place of the one there, key by key, and wait until its translation is drawn."""
         field = self.find("#source")
         field.fill("")
         with self.page.expect_response(lambda got: got.request.post_data_json.get("source") == sentence):
             field.press_sequentially(sentence, delay=5)
+        expect(self.find("#translation")).to_have_attribute("aria-busy", "false")
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -103,7 +104,7 @@ class LoadedPage:
 
 
 def violations(opened: LoadedPage) -> list[str]:
-    """What axe-core finds wrong with the page as it is."""
+    """The violations that axe-core finds on the page as it is."""
     from axe_playwright_python.sync_playwright import Axe
 
     return [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(opened.page).response["violations"]]

@@ -14,6 +14,7 @@ from transformer_mt.config.sections import Config, DataConfig, SearchConfig, Tra
 from transformer_mt.config.toml import load_config
 from transformer_mt.conversion.package import QUANTIZATIONS
 from transformer_mt.errors import InputError
+from transformer_mt.translation.engine import OWN
 
 RUNS = Path("runs")
 
@@ -55,7 +56,7 @@ Quantization = Annotated[
     Option(metavar="NAME", help=f"Of CTranslate2's weights: {', '.join(QUANTIZATIONS)}.", show_default=False),
 ]
 
-DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, "torch"
+DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, OWN
 
 
 def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] | None) -> Config:

@@ -119,7 +119,7 @@ def _load_file(file: DataFile) -> Any:
 
 
 def _separator(path: Path) -> str:
-    """What stands between the columns of a CSV file by its first line: a comma, or a semicolon, as German Excel has."""
+    """The separator of a CSV file's columns by its first line: a comma, or a semicolon, as a German Excel writes."""
     with path.open("rb") as lines:
         heading = lines.readline(LONGEST_LINE).decode(errors="replace")
     return max(",;", key=lambda separator: len(next(csv.reader([heading], delimiter=separator), [])))

@@ -16,7 +16,7 @@ const SPEAKING = 1000;
 // Between two looks at the curves of a run that trains, and at the list of runs.
 const MEASURING = 2000;
 const LISTING = 10000;
-// Alternatives of each piece.
+// Alternatives of each piece, as in serve/questions.py.
 const OTHERS = 9;
 const NO_KEY = 401;
 
@@ -196,6 +196,7 @@ function render() {
     document.getElementById(tab.dataset.place).hidden = !is;
   }
   document.getElementById("source").setAttribute("aria-invalid", String(Boolean(state.problems.translation)));
+  document.getElementById("translation").setAttribute("aria-busy", String(Boolean(underWay.translation)));
   document.getElementById("ask-losses").setAttribute("aria-pressed", String(state.allLosses));
   document.getElementById("method").value = state.method;
   document.getElementById("unit").value = state.words ? "words" : "pieces";

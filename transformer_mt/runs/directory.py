@@ -115,7 +115,7 @@ class Run:
         return run
 
     def anew(self) -> "Run":
-        """The same run as its files are now: those that were read are forgotten."""
+        """Read the files of this run again: a copy that has none of them in memory."""
         return Run(self.path, self.step)
 
     def exists(self) -> bool:

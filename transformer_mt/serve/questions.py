@@ -1,6 +1,7 @@
 """The requests: JSON objects with exact keys, and the line that says what is wrong with one."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +14,8 @@ from transformer_mt.serve.guard import Refusal
 
 # Bytes of a body: a model takes some hundred subwords.
 LARGEST = 65_536
+# Alternatives of each piece, as the page asks for them.
+OTHERS = 9
 
 
 class Question(BaseModel):
@@ -33,6 +36,14 @@ class Translate(Question):
     alternatives: Annotated[int, Field(ge=0, le=20)] = 0
     trace: bool = False
     align: bool = False
+
+
+def first_question(listed: Mapping[str, Any], source: str, **more: Any) -> Translate:
+    """What the page asks first about a run that is listed: `translation` of the `QUESTIONS` in its `app.js`."""
+    has_beam = not listed["search"]["sample"]
+    return Translate(
+        run=listed["run"], source=source, alternatives=OTHERS, trace=has_beam, align=listed["has_links"], **more
+    )
 
 
 class Pair(Question):

@@ -9,15 +9,13 @@ from transformer_mt.errors import InputError
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.serve.answers import ANSWERS, Answer, translation_of
-from transformer_mt.serve.questions import Translate, by_keys
+from transformer_mt.serve.questions import by_keys, first_question
 from transformer_mt.serve.runs import Runs, ServedRun
 from transformer_mt.views.data import to_json
 from transformer_mt.views.maps import PairTokens, Tokens, tokenize_pair
 from transformer_mt.views.matrix import Scale
 from transformer_mt.views.sentence import LoadedSentence
 
-# Alternatives of each piece, as the page asks for them.
-OTHERS = 9
 # Decimals of a number, and digits of the largest one of a step. The page shows four of either at most.
 _DECIMALS, _DIGITS = 5, 6
 
@@ -43,16 +41,8 @@ def saved_answers(sentence: LoadedSentence, *, is_given: bool, method: str, word
 
     listed |= {"example": sentence.source, "search": to_json(search.model_dump())}
     listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
-    asked = Translate(
-        run=listed["run"],
-        source=sentence.source,
-        search={key: value for key, value in search if value != getattr(run.config.search, key)},
-        prefix=prefix,
-        without=off,
-        alternatives=OTHERS,
-        trace=not search.sample,
-        align=listed["has_links"],
-    )
+    changed = {key: value for key, value in search if value != getattr(run.config.search, key)}
+    asked = first_question(listed, sentence.source, search=changed, prefix=prefix, without=off)
     translated = cut(translation_of(served, asked, sentence.source))
     saved = [
         {"route": "runs", "asked": {}, "answer": {"runs": [listed]}},

@@ -16,7 +16,7 @@ from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.serve.answers import translation_of
 from transformer_mt.serve.guard import Refusal
 from transformer_mt.serve.protocol import PunctualProtocol
-from transformer_mt.serve.questions import Translate
+from transformer_mt.serve.questions import first_question
 from transformer_mt.serve.routes import Routes
 from transformer_mt.serve.runs import Runs
 from transformer_mt.serve.worker import Worker
@@ -89,10 +89,8 @@ class PageServer:
             if "stacks" not in listed:
                 continue
             try:
-                served, search = self._runs.open(listed["run"]), listed["search"]
-                asked = {"alternatives": 1, "trace": not search["sample"], "align": listed["has_links"]}  # as the page
                 text = listed["example"] or "."
-                translation_of(served, Translate(run=listed["run"], source=text, **asked), text)
+                translation_of(self._runs.open(listed["run"]), first_question(listed, text), text)
             except (TmtError, Refusal) as problem:
                 problems.append(str(problem))
             else:

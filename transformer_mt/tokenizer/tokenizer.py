@@ -104,6 +104,8 @@ class Tokenizer:
         """
         texts = [_encodable(text) for text in sentences]
         if sampling is None:
+            if len(texts) == 1:  # for a list sentencepiece would start threads
+                return [self._processor.Encode(texts[0], out_type=int)]
             return self._processor.Encode(texts, out_type=int)
         draw = random.Random(sampling.seed)
         sample = self._sample_unigram if self._merges is None else self._sample_bpe

@@ -5,6 +5,7 @@ sampling      temperature, top-k, top-p and the draw
 sentences     where the sentences of a line end
 engine        the interface of whatever finds translations, token ids in, hypotheses out
 torch_engine  our own search as an engine
+ctranslate2   CTranslate2 as an engine
 engines       the engines by name
 translator    sentences in, translations out
 scoring       ln p of given translations, token by token

@@ -13,6 +13,8 @@ Scores and log-probabilities are those of our formulas.
 
 import logging
 import math
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -28,6 +30,9 @@ from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Limits, Prefix, length_penalty
 
 _LOG = logging.getLogger(__name__)
+
+# Each has a batch of its own in memory.
+MOST_WORKERS = 16
 
 # A source sentence and its longest translation, both in tokens and with `EOS`.
 Task = tuple[Sequence[int], int]
@@ -50,15 +55,19 @@ class CTranslate2Engine(Engine):
         self.max_length, self._tokens = max_length, tokens
         self._ids = {token: index for index, token in enumerate(tokens)}
         self._files, self._place = files, {"device": place, "device_index": int(index or 0)}
-        self._translator = self._open()
+        on_cpu = place == "cpu" or (place == "auto" and not import_ctranslate2().get_cuda_device_count())
+        self.batches = _processors() if on_cpu else 1
+        self._translator = self._open(self.batches)
         if quantization and not (computed := self._translator.compute_type).startswith(quantization):
             _LOG.warning(
                 "tmt: %s: this processor has no fast arithmetic for it; it computes in %s", quantization, computed
             )
 
-    def _open(self) -> Any:
+    def _open(self, workers: int) -> Any:
+        """A translator of this many batches at once, each on one thread: several would wait for each other."""
+        threads = {"inter_threads": workers, "intra_threads": 1}
         try:
-            return import_ctranslate2().Translator("model", files=dict(self._files), **self._place)
+            return import_ctranslate2().Translator("model", files=dict(self._files), **self._place, **threads)
         except (RuntimeError, ValueError) as error:
             raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
 
@@ -135,7 +144,7 @@ class CTranslate2Engine(Engine):
             "suppress_sequences": [[self._tokens[symbol]] for symbol in NEVER_GENERATED],
         }
         import_ctranslate2().set_random_seed(seed % 2**31)
-        drawing = self._open()  # the seed is that of new threads
+        drawing = self._open(1)  # the seed is that of a new thread
         found: list[list[Found]] = []
         sources = [source for source, _ in tasks for _ in range(count)]
         results = self._call(drawing, sources, prefix, tasks, options)
@@ -155,6 +164,7 @@ class CTranslate2Engine(Engine):
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=max(max(limit for _, limit in tasks) - 1, 1),
+            max_batch_size=self._share(len(sources)),
             return_end_token=True,
             return_scores=True,
             **options,
@@ -169,7 +179,9 @@ class CTranslate2Engine(Engine):
         if unknown:
             sources = [self._to_tokens(tasks[row][0][:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
-            scored = self._translator.score_batch(sources, targets, max_input_length=0, max_batch_size=len(tasks))
+            scored = self._translator.score_batch(
+                sources, targets, max_input_length=0, max_batch_size=self._share(len(sources))
+            )
             for (row, tokens), result in zip(unknown, scored, strict=True):
                 rows[row][tokens] = sum(result.log_probs)
         return [[(tokens, known) for tokens, known in own.items() if known is not None] for own in rows]
@@ -196,12 +208,23 @@ class CTranslate2Engine(Engine):
             found.append(Likeliest(float(probabilities[token]), others, probabilities[others].tolist()))
         return found
 
+    def _share(self, count: int) -> int:
+        """The sentences of this many that each worker translates."""
+        return -(-count // self.batches)
+
     def _to_tokens(self, ids: Iterable[int]) -> list[str]:
         return [self._tokens[index] for index in ids]
 
     def _to_ids(self, tokens: Iterable[str]) -> tuple[int, ...]:
         """Without the end symbol."""
         return tuple(index for token in tokens if (index := self._ids[token]) != EOS)
+
+
+def _processors() -> int:
+    """The processors of this process, or as many as `OMP_NUM_THREADS` says; at most `MOST_WORKERS`."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    own = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(int(told) if told.isdecimal() and int(told) else own, MOST_WORKERS)
 
 
 def _has_symbols(tokens: Sequence[int]) -> bool:

@@ -10,6 +10,8 @@ from transformer_mt.config.sections import SearchConfig
 if TYPE_CHECKING:
     from transformer_mt.models.seq2seq import Seq2Seq
 
+OWN = "torch"  # the name of our own engine
+
 Prefix = tuple[int, ...]
 # The maximum length of each sentence's translation, `EOS` included.
 Limits = Sequence[int]
@@ -43,11 +45,12 @@ class Likeliest(NamedTuple):
 class Engine(ABC):
     """A trained model and the search for its translations.
 
-    The model reads, and writes, at most `max_length` tokens, `EOS` included.
+    The model reads, and writes, at most `max_length` tokens, `EOS` included. It takes `batches` batches at once.
     """
 
     name: ClassVar[str]
     max_length: int
+    batches = 1
 
     @abstractmethod
     def search(

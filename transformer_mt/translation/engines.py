@@ -8,9 +8,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.engine import Engine
-
-OWN = "torch"
+from transformer_mt.translation.engine import OWN, Engine
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from transformer_mt.config.sections import Config
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.runs.directory import Run
-from transformer_mt.translation.engines import OWN, open_engine
+from transformer_mt.translation.engine import OWN
+from transformer_mt.translation.engines import open_engine
 from transformer_mt.translation.translator import Translator
 
 

@@ -11,14 +11,14 @@ from transformer_mt.device import compute_in, free_memory_of
 from transformer_mt.errors import NOT_FINITE, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer.symbols import BOS, NEVER_GENERATED, PAD
-from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Limits, Prefix
+from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Likeliest, Limits, Prefix
 from transformer_mt.translation.search import beam_search, sample
 
 
 class TorchEngine(Engine):
     """A model that stands on `device` already and computes in `precision`."""
 
-    name = "torch"
+    name = OWN
 
     def __init__(self, model: Seq2Seq, *, device: torch.device, precision: torch.dtype = torch.float32) -> None:
         self._model, self.device, self.precision = model, device, precision

@@ -15,8 +15,8 @@ from transformer_mt.progress import advance
 from transformer_mt.runs.directory import find_run
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.engine import Engine, Hypothesis, Prefix
-from transformer_mt.translation.engines import OWN, Opened, open_engine
+from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Prefix
+from transformer_mt.translation.engines import Opened, open_engine
 from transformer_mt.translation.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -197,11 +197,12 @@ class Translator:
         waiting = [key for key, own in encoded.items() if len(own) > 1]
         waiting.sort(key=lambda key: len(encoded[key]), reverse=True)
         # The logits and log-probabilities of a batch alone.
-        needed = 8 * self.tokenizer.size * min(search.batch_size, len(waiting)) * max(search.beam, search.n_best)
+        size = search.batch_size * self.engine.batches
+        needed = 8 * self.tokenizer.size * min(size, len(waiting)) * max(search.beam, search.n_best)
         free = self.engine.free_memory()
         require(needed, free, what="search.beam, n_best and batch_size", remedy="lower them")
-        for first in range(0, len(waiting), search.batch_size):
-            batch = {key: encoded[key] for key in waiting[first : first + search.batch_size]}
+        for first in range(0, len(waiting), size):
+            batch = {key: encoded[key] for key in waiting[first : first + size]}
             translations |= self._translate_batch(batch, search, forced)
             advance(len(batch))
         lines = groupby(translations, key=lambda key: key[0])
@@ -210,7 +211,7 @@ class Translator:
     def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
         """The tokens of a prefix, and whether the translation ends with it."""
         if isinstance(prefix, str):
-            return tuple(self.tokenizer.encode(prefix)), False
+            return tuple(self.tokenizer.encode(prefix) if prefix else ()), False
         ids = self.tokenizer.ids(prefix)
         ends = ids[-1:] == [EOS]
         for piece, index in zip(prefix, ids[:-1] if ends else ids, strict=False):
