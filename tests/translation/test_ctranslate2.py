@@ -9,7 +9,7 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives
-from transformer_mt.translation.ctranslate2 import CTranslate2Engine
+from transformer_mt.translation.ctranslate2 import CTranslate2Engine, _processors
 from transformer_mt.translation.engine import length_penalty
 from transformer_mt.translation.translator import Translation, Translator
 
@@ -219,3 +219,60 @@ def test_a_device_that_ctranslate2_has_not_is_named(tokenizer: Tokenizer) -> Non
 def test_the_model_is_not_to_be_looked_into(other: Translator) -> None:
     with pytest.raises(InputError, match=r"^--engine: ctranslate2 shows nothing of the model; leave it out$"):
         _ = other.model
+
+
+@pytest.mark.parametrize("search", [SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)], ids=str)
+def test_several_workers_find_what_one_does(
+    own: Translator, monkeypatch: pytest.MonkeyPatch, search: SearchConfig
+) -> None:
+    found = []
+    for processors in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", processors)
+        engine = in_ctranslate2(own, LENGTH)
+        assert engine.engine.batches == int(processors)
+        found.append(engine.translate(SENTENCES * 3, search.model_copy(update={"batch_size": 2})))
+    assert_same(*found)
+
+
+@pytest.mark.parametrize(("told", "processors"), [("5", 5), ("4,2", 4), ("99", 16), ("0", 1), ("", 3), ("many", 3)])
+def test_the_workers_are_the_processors_unless_openmp_is_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, told: str, processors: int
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1, 2})
+    assert _processors() == processors
+
+
+def test_many_hypotheses_are_scored_in_batches_no_larger_than_those_of_the_search(
+    other: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    engine = other.engine
+
+    class Watched:
+        def __getattr__(self, name: str) -> object:
+            method = getattr(translator, name)
+            return lambda *rows, **options: (sizes.append(options["max_batch_size"]), method(*rows, **options))[1]
+
+    translator = engine._translator
+    monkeypatch.setattr(engine, "_translator", Watched())
+    monkeypatch.setattr(engine, "batches", 1)
+    other.translate(["help", "Can you?"], SearchConfig(beam=8, n_best=4), prefix="I")
+    assert len(sizes) > 1
+    assert max(sizes) <= 2
+
+
+@pytest.mark.parametrize("device", ["tpu", "cuda:", "cuda:x", "cuda:99999999999", "cpu:0"])
+def test_a_device_that_it_does_not_have_is_one_line(own: Translator, device: str) -> None:
+    with pytest.raises(InputError, match=f"^--device {device}: "):
+        CTranslate2Engine({}, tokens=(), max_length=9, device=device, quantization=None)
+
+
+def test_an_error_of_ctranslate2_is_one_line(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def translate_batch(self, *_: object, **__: object) -> None:
+            raise RuntimeError("out of memory\n")
+
+    monkeypatch.setattr(other.engine, "_translator", Broken())
+    with pytest.raises(MachineError, match=r"^ctranslate2: out of memory; "):
+        other.translate(["help"])

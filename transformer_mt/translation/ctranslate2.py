@@ -14,8 +14,10 @@ Scores and log-probabilities are those of our formulas.
 import logging
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
@@ -49,27 +51,25 @@ class CTranslate2Engine(Engine):
         self, files: Mapping[str, bytes], *, tokens: Sequence[str], max_length: int, device: str,
         quantization: str | None,
     ) -> None:  # fmt: skip
-        place, colon, index = device.partition(":")
-        if place not in ("auto", "cpu", "cuda") or (colon and not index.isdecimal()):
+        place, _, index = device.partition(":")
+        if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", device):
             raise InputError(f"--device {device}: CTranslate2 has auto, cpu and cuda; choose one of these")
         self.max_length, self._tokens = max_length, tokens
         self._ids = {token: index for index, token in enumerate(tokens)}
         self._files, self._place = files, {"device": place, "device_index": int(index or 0)}
         on_cpu = place == "cpu" or (place == "auto" and not import_ctranslate2().get_cuda_device_count())
         self.batches = _processors() if on_cpu else 1
-        self._translator = self._open(self.batches)
+        self._translator = self._open(workers=self.batches, threads=1)
         if quantization and not (computed := self._translator.compute_type).startswith(quantization):
             _LOG.warning(
                 "tmt: %s: this processor has no fast arithmetic for it; it computes in %s", quantization, computed
             )
 
-    def _open(self, workers: int) -> Any:
-        """A translator of this many batches at once, each on one thread: several would wait for each other."""
-        threads = {"inter_threads": workers, "intra_threads": 1}
-        try:
-            return import_ctranslate2().Translator("model", files=dict(self._files), **self._place, **threads)
-        except (RuntimeError, ValueError) as error:
-            raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
+    def _open(self, *, workers: int, threads: int) -> Any:
+        """A translator of `workers` batches at once. With more threads a batch, they mostly wait for one another."""
+        numbers = {"inter_threads": workers, "intra_threads": threads}
+        with _errors():
+            return import_ctranslate2().Translator("model", files=dict(self._files), **self._place, **numbers)
 
     @override
     def free_memory(self) -> int | None:
@@ -124,7 +124,8 @@ class CTranslate2Engine(Engine):
         if not tasks:
             return
         penalty = options["length_penalty"]
-        for result in self._call(self._translator, [source for source, _ in tasks], prefix, tasks, options):
+        sources, share = [source for source, _ in tasks], self._share(len(tasks))
+        for result in self._call(self._translator, sources, prefix, tasks, options, batch_size=share):
             own: list[Found] = []
             for tokens, score in zip(result.hypotheses, result.scores, strict=True):
                 ids = tuple(self._ids[token] for token in tokens)
@@ -144,10 +145,11 @@ class CTranslate2Engine(Engine):
             "suppress_sequences": [[self._tokens[symbol]] for symbol in NEVER_GENERATED],
         }
         import_ctranslate2().set_random_seed(seed % 2**31)
-        drawing = self._open(1)  # the seed is that of a new thread
+        drawing = self._open(workers=1, threads=self.batches)  # the seed is that of a new thread
         found: list[list[Found]] = []
         sources = [source for source, _ in tasks for _ in range(count)]
-        results = self._call(drawing, sources, prefix, tasks, options)
+        # One batch, so that draws do not depend on the number of processors.
+        results = self._call(drawing, sources, prefix, tasks, options, batch_size=len(sources))
         for first, (_, limit) in zip(range(0, len(results), count), tasks, strict=True):
             samples = [self._to_ids(result.hypotheses[0]) for result in results[first : first + count]]
             found.append([(tokens[: limit - 1], None) for tokens in samples])
@@ -155,20 +157,21 @@ class CTranslate2Engine(Engine):
 
     def _call(
         self, translator: Any, sources: Sequence[Sequence[int]], prefix: Prefix, tasks: Sequence[Task],
-        options: Mapping[str, Any],
+        options: Mapping[str, Any], *, batch_size: int,
     ) -> list[Any]:  # fmt: skip
         """CTranslate2's own results; a hypothesis without an end symbol has reached the longest limit."""
-        return translator.translate_batch(
-            [self._to_tokens(source[:-1]) for source in sources],
-            target_prefix=[self._to_tokens(prefix)] * len(sources) if prefix else None,
-            max_input_length=0,
-            min_decoding_length=0,
-            max_decoding_length=max(max(limit for _, limit in tasks) - 1, 1),
-            max_batch_size=self._share(len(sources)),
-            return_end_token=True,
-            return_scores=True,
-            **options,
-        )
+        with _errors():
+            return translator.translate_batch(
+                [self._to_tokens(source[:-1]) for source in sources],
+                target_prefix=[self._to_tokens(prefix)] * len(sources) if prefix else None,
+                max_input_length=0,
+                min_decoding_length=0,
+                max_decoding_length=max(max(limit for _, limit in tasks) - 1, 1),
+                max_batch_size=batch_size,
+                return_end_token=True,
+                return_scores=True,
+                **options,
+            )
 
     def _completed(
         self, tasks: Sequence[Task], found: Iterable[Sequence[Found]]
@@ -179,9 +182,11 @@ class CTranslate2Engine(Engine):
         if unknown:
             sources = [self._to_tokens(tasks[row][0][:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
-            scored = self._translator.score_batch(
-                sources, targets, max_input_length=0, max_batch_size=self._share(len(sources))
-            )
+            # There are more of them than tasks, but a batch must not be larger than one of the search.
+            with _errors():
+                scored = self._translator.score_batch(
+                    sources, targets, max_input_length=0, max_batch_size=self._share(len(tasks))
+                )
             for (row, tokens), result in zip(unknown, scored, strict=True):
                 rows[row][tokens] = sum(result.log_probs)
         return [[(tokens, known) for tokens, known in own.items() if known is not None] for own in rows]
@@ -189,18 +194,20 @@ class CTranslate2Engine(Engine):
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
         """From the logits of a greedy search that the target is forced upon."""
-        (result,) = self._translator.translate_batch(
-            [self._to_tokens(source[:-1])],
-            target_prefix=[self._to_tokens(target[:-1])],
-            max_input_length=0,
-            min_decoding_length=0,
-            max_decoding_length=len(target),
-            beam_size=1,
-            return_logits_vocab=True,
-        )
-        found = []
+        package, found = import_ctranslate2(), []
+        with _errors():
+            (result,) = self._translator.translate_batch(
+                [self._to_tokens(source[:-1])],
+                target_prefix=[self._to_tokens(target[:-1])],
+                max_input_length=0,
+                min_decoding_length=0,
+                max_decoding_length=len(target),
+                beam_size=1,
+                return_logits_vocab=True,
+            )
         for token, step in zip(target, result.logits[0], strict=True):
-            logits = np.asarray(step, dtype=np.float64).ravel()
+            readable = step.to_device(package.Device.cpu).to(package.DataType.float32)
+            logits = np.asarray(readable, dtype=np.float64).ravel()
             powers = np.exp(logits - logits.max())
             probabilities = powers / powers.sum()
             order = [other for other in (-probabilities).argsort().tolist() if other not in (*NEVER_GENERATED, token)]
@@ -209,7 +216,7 @@ class CTranslate2Engine(Engine):
         return found
 
     def _share(self, count: int) -> int:
-        """The sentences of this many that each worker translates."""
+        """The batch size that divides this many sentences among all workers."""
         return -(-count // self.batches)
 
     def _to_tokens(self, ids: Iterable[int]) -> list[str]:
@@ -220,11 +227,20 @@ class CTranslate2Engine(Engine):
         return tuple(index for token in tokens if (index := self._ids[token]) != EOS)
 
 
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Turn an error of CTranslate2 into one of the machine."""
+    try:
+        yield
+    except (RuntimeError, ValueError) as error:
+        raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
+
+
 def _processors() -> int:
     """The processors of this process, or as many as `OMP_NUM_THREADS` says; at most `MOST_WORKERS`."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
+    told = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))  # of 4,2 the 2 is for threads within threads
     own = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return min(int(told) if told.isdecimal() and int(told) else own, MOST_WORKERS)
+    return max(1, min(int(told[1]) if told else own, MOST_WORKERS))
 
 
 def _has_symbols(tokens: Sequence[int]) -> bool:

@@ -45,7 +45,8 @@ class Likeliest(NamedTuple):
 class Engine(ABC):
     """A trained model and the search for its translations.
 
-    The model reads, and writes, at most `max_length` tokens, `EOS` included. It takes `batches` batches at once.
+    The model reads, and writes, at most `max_length` tokens, `EOS` included. It translates up to `batches`
+    batches in parallel.
     """
 
     name: ClassVar[str]

@@ -149,12 +149,13 @@ class Translator:
         split: bool = False,
         is_waiting: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
-        """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time.
+        """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time,
+        as often as the engine takes batches in parallel.
 
         Fewer where `is_waiting` says that the next sentence is not there yet: those that came before it go first.
         """
         search = search or self.search
-        for chunk in _chunks(enumerate(sentences), BATCHES_READ * search.batch_size, is_waiting):
+        for chunk in _chunks(enumerate(sentences), BATCHES_READ * self.engine.batches * search.batch_size, is_waiting):
             yield from self._translate(chunk, search, prefix=prefix, place=place, split=split)
 
     @checked
@@ -196,8 +197,9 @@ class Translator:
         translations = {key: [EMPTY] for key in encoded}
         waiting = [key for key, own in encoded.items() if len(own) > 1]
         waiting.sort(key=lambda key: len(encoded[key]), reverse=True)
-        # The logits and log-probabilities of a batch alone.
-        size = search.batch_size * self.engine.batches
+        # What is drawn must not depend on the number of processors.
+        size = search.batch_size * (1 if search.sample else self.engine.batches)
+        # The logits and log-probabilities alone of the batches in parallel.
         needed = 8 * self.tokenizer.size * min(size, len(waiting)) * max(search.beam, search.n_best)
         free = self.engine.free_memory()
         require(needed, free, what="search.beam, n_best and batch_size", remedy="lower them")
