@@ -1,8 +1,10 @@
 import json
+import math
 import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,9 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.conversion.ctranslate2 import POSSIBLE
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.export import FILES, PARITY, SCRIPT, Parity, export_run, parity_lines
+from transformer_mt.export import FILES, PARITY, SCRIPT, Difference, Parity, Search, export_run, parity_lines
 from transformer_mt.runs.directory import TOKENIZER, Run
+from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.translator import Translator
 
 
@@ -143,6 +146,37 @@ def test_an_export_that_translates_otherwise_is_not_written(
     assert (first.source, first.ours) == (VALIDATION[0].source, own.text)
     assert first.ours != first.theirs
     assert parity.greedy.same + len(parity.greedy.differences) == parity.greedy.sentences
+    translator = Translator.load(run.path, device="cpu")
+    tokens = own.tokens[: _common(own.text, first.theirs, translator)]
+    alternatives = translator.engine.likeliest(
+        [*translator.tokenizer.encode(first.source), EOS],
+        [*translator.tokenizer.ids(own.tokens), EOS],
+        count=translator.tokenizer.size,
+    )[len(tokens)]
+    assert first.gap >= math.log(alternatives.chosen / alternatives.probabilities[0]) > 0.0
+
+
+def _common(ours: str, theirs: str, translator: Translator) -> int:
+    """The number of tokens before two texts part."""
+    one, other = (translator.tokenizer.encode(text) for text in (ours, theirs))
+    return next(place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+
+
+def test_a_choice_that_rounding_makes_is_no_difference(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = export._search
+
+    def parted(*arguments: object) -> Search:
+        found = search(*arguments)
+        return replace(found, same=1, differences=(Difference("a", "b", "c", gap),) * (found.sentences - 1))
+
+    monkeypatch.setattr(export, "_search", parted)
+    gap = 0.9 * export.TIE
+    export_run(run, tmp_path / "tied", VALIDATION, quantization=None, overwrite=False)
+    gap = -1.1 * export.TIE
+    with pytest.raises(MachineError, match="first: 'a' is 'b' here and 'c' there"):
+        export_run(run, tmp_path / "other", VALIDATION, quantization=None, overwrite=False)
 
 
 def test_a_directory_that_is_there_is_replaced_only_if_it_is_an_export_and_that_is_asked(

@@ -224,16 +224,19 @@ def score_lengths(hypotheses: Sequence[str], pairs: Pairs) -> Iterator[LengthSco
 
 
 def score_rarities(hypotheses: Sequence[str], pairs: Pairs, known: SeenWords) -> Iterator[RarityScores]:
-    """The scores of the hypotheses by how often training showed the rarest word of their source, the rarest first."""
-    rarest = [min(known.counts(pair.source).values(), default=RARITIES[-1]) for pair in pairs]
+    """The scores of the hypotheses by how often training showed the rarest word of their source, the rarest first.
+
+    Sentences without a word that is counted, as of numbers alone, are in no band.
+    """
+    rarest = [min(known.counts(pair.source).values(), default=-1) for pair in pairs]
     for band, same in _banded(hypotheses, pairs, [bisect_right(RARITIES, count) - 1 for count in rarest]):
         most = RARITIES[band + 1] - 1 if band + 1 < len(RARITIES) else None
         yield RarityScores(fewest=RARITIES[band], most=most, **same)
 
 
 def _banded(hypotheses: Sequence[str], pairs: Pairs, bands: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The scores of the sentences of each band, the lowest first."""
-    for band in sorted(set(bands)):
+    """The scores of the sentences of each band, the lowest first; -1 is none."""
+    for band in sorted(set(bands) - {-1}):
         rows = [row for row, own in enumerate(bands) if own == band]
         scores = score_texts([hypotheses[row] for row in rows], [pairs[row].translations for row in rows])
         yield band, {name: getattr(scores, name) for name in ("sentences", "bleu", "chrf", "exact")}

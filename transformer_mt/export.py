@@ -1,6 +1,7 @@
 """A run as a folder that CTranslate2 reads, and the proof that both programs translate alike."""
 
 import json
+import math
 import os
 import time
 from bisect import bisect_left
@@ -16,6 +17,7 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.evaluation import score_texts
 from transformer_mt.files import make_directory, remove, require_directory, write_atomically, write_errors
 from transformer_mt.runs.directory import TOKENIZER, Run
+from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.ctranslate2 import CTranslate2Engine
 from transformer_mt.translation.engine import OWN
 from transformer_mt.translation.engines import Opened, open_engine
@@ -23,25 +25,29 @@ from transformer_mt.translation.translator import Translation, Translator
 
 PARITY, SCRIPT = "parity.json", "translate.py"
 FILES = frozenset(("config.json", "model.bin", "shared_vocabulary.json", TOKENIZER, SCRIPT, PARITY))
-# Validation pairs that are translated; the share of sentences that must be the same in float32.
-MOST_PAIRS, SAME = 500, 0.995
+# Validation pairs that are translated; the share of sentences that must be the same in float32; and the difference of
+# ln p of two tokens up to which rounding may choose between them.
+MOST_PAIRS, SAME, TIE = 500, 0.995, 1e-4
 # Characters that hardly any vocabulary has, and the longest sentence that is made, in subwords.
 STRANGE = "Ωмир 日本語 🙂 ﷽ \u0000\ufffd"
 LONGEST = 1_024
 USE = '''\
 """Translates sentences: python translate.py "Ein Satz." "Noch einer." (pip install ctranslate2 sentencepiece)"""
 import sys, ctranslate2, sentencepiece
-folder = __file__.removesuffix("translate.py") or "."
+folder = __file__.removesuffix("translate.py")
 pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}tokenizer.model")
 read, write = pieces.encode(sys.argv[1:], out_type=str), pieces.decode
-for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=4, max_decoding_length=LONGEST):
+for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=BEAM, max_decoding_length=LONGEST):
     print(write(found.hypotheses[0]))
 '''
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A sentence of two translations, and by how much ln p of ours is above that of the other; near 0, a tie."""
+    """A sentence of two translations.
+
+    `gap` is by how much ln p of our token is above that of the other where the two part; near 0, a tie.
+    """
 
     source: str
     ours: str
@@ -94,13 +100,15 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     )
     parity = compare(opened, Opened(config, tokenizer, engine), pairs, quantization=quantization)
     greedy = parity.greedy
-    if quantization is None and greedy.same < SAME * greedy.sentences:
-        first = greedy.differences[0]
+    others = [one for one in greedy.differences if abs(one.gap) > TIE]
+    if quantization is None and len(others) > (1 - SAME) * greedy.sentences:
+        first = others[0]
         shown = f"{first.source!r} is {first.ours!r} here and {first.theirs!r} there"
         problem = f"only {greedy.same} of {greedy.sentences} sentences are translated as here, first: {shown}"
         raise MachineError(f"{folder}: not written, since {problem}; please report it")
     longest = min(config.search.max_length, config.model.max_length) - 1
-    files |= {TOKENIZER: tokenizer.serialized, SCRIPT: USE.replace("LONGEST", str(longest)).encode()}
+    script = USE.replace("LONGEST", str(longest)).replace("BEAM", str(config.search.beam))
+    files |= {TOKENIZER: tokenizer.serialized, SCRIPT: script.encode()}
     files |= {PARITY: f"{json.dumps(asdict(parity), ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")}
     with write_errors(folder):
         if os.path.lexists(folder):
@@ -143,11 +151,10 @@ def _search(
     (ours, own), (theirs, other) = (_translated(translator, sources, search) for translator in translators)
     differences, gaps = [], [0.0]
     for source, a, b in zip(sources, ours, theirs, strict=True):
-        gap = a.log_probability - b.log_probability
         if a.text == b.text:
-            gaps.append(abs(gap))
+            gaps.append(abs(a.log_probability - b.log_probability))
         else:
-            differences.append(Difference(source, a.text, b.text, gap))
+            differences.append(Difference(source, a.text, b.text, _gap(translators[0], source, a, b)))
     texts = [[one.text for one in found[: len(references)]] for found in (ours, theirs)]
     bleu = (score_texts(texts[0], references).bleu, score_texts(texts[1], references).bleu) if references else None
     return Search(
@@ -159,6 +166,16 @@ def _search(
         sentences_per_second=(own, other),
         differences=tuple(differences),
     )
+
+
+def _gap(translator: Translator, source: str, ours: Translation, theirs: Translation) -> float:
+    """ln p of our token less that of theirs, by our model, where two translations part."""
+    sources = [*translator.tokenizer.encode(source), EOS]
+    one, other = ([*translator.tokenizer.ids(found.tokens), EOS] for found in (ours, theirs))
+    place = next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    found = translator.engine.likeliest(sources, one, count=translator.tokenizer.size)[place]
+    probability = dict(zip(found.ids, found.probabilities, strict=True)).get(other[place], 0.0)
+    return math.log(found.chosen / max(probability, 1e-30)) if found.chosen else 0.0
 
 
 def _translated(

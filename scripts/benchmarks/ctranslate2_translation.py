@@ -24,9 +24,17 @@ def main() -> None:
 
     model, vocabulary, path, number_format, device, threads = sys.argv[1:]
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=vocabulary)
-    translator = ctranslate2.Translator(
-        model, device=device, compute_type=number_format, intra_threads=int(threads), inter_threads=1
-    )
+    # Batches are fastest with one on each processor, a sentence alone with all processors.
+    translators = {
+        alone: ctranslate2.Translator(
+            model,
+            device=device,
+            compute_type=number_format,
+            intra_threads=int(threads) if alone else 1,
+            inter_threads=1 if alone else int(threads),
+        )
+        for alone in (False, True)
+    }
     sentences = Path(path).read_text("utf-8").splitlines()
 
     def turn(*, beam: int, batch: int, every: int, shortest: int, longest: int) -> dict[str, Any]:
@@ -35,7 +43,7 @@ def main() -> None:
         pieces = tokenizer.encode(chosen, out_type=str)
         texts = []
         for call in [pieces] if batch > 1 else [[sentence] for sentence in pieces]:
-            found = translator.translate_batch(
+            found = translators[batch == 1].translate_batch(
                 call,
                 max_batch_size=batch,
                 beam_size=beam,

@@ -1,6 +1,7 @@
 """The time of `tmt translate` from cold, against importing torch, which it cannot do without but for CTranslate2."""
 
 import importlib.util
+import resource
 import subprocess
 import sys
 import time
@@ -28,24 +29,32 @@ def start_table(task: Task, *, rounds: int = 9) -> str:
     if importlib.util.find_spec("ctranslate2"):
         commands['tmt translate --engine ctranslate2 "…"'] = [*translate, "--engine", "ctranslate2"]
     found = in_turn([partial(seconds, command) for command in commands.values()], rounds=rounds, pause=0.1)
-    times = dict(zip(commands, found, strict=True))
+    times = {name: [wall for wall, _ in own] for name, own in zip(commands, found, strict=True)}
+    processor = {name: [spent for _, spent in own] for name, own in zip(commands, found, strict=True)}
     rows = []
     for name, own in times.items():
         beyond = [one - other for one, other in zip(own, times[IMPORT], strict=True)]
-        rows.append([name, Spread.of(own).shown(2), Spread.of(beyond).shown(2) if name != IMPORT else ""])
-    head = ["from cold", "seconds", "beyond importing torch"]
+        cells = [Spread.of(beyond).shown(2) if name != IMPORT else "", Spread.of(processor[name]).shown(2)]
+        rows.append([name, Spread.of(own).shown(2), *cells])
+    head = ["from cold", "seconds", "beyond importing torch", "of processor time"]
     text = f"{describe()}; {len(sentence.split())} words; median (quartiles) of {rounds}"
     return "\n\n".join((text, markdown(head, rows)))
 
 
-def seconds(arguments: Sequence[str]) -> float:
-    """From starting Python with these arguments until it has ended."""
+def seconds(arguments: Sequence[str]) -> tuple[float, float]:
+    """From starting Python with these arguments until it has ended, and of its processor time."""
     # Modules are kept compiled, as those of an installed package are.
     compiled = {name: value for name, value in environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
-    start = time.perf_counter()
+    start, before = time.perf_counter(), processor_time()
     process = subprocess.run([sys.executable, *arguments], capture_output=True, env=compiled, encoding="utf-8")
     elapsed = time.perf_counter() - start
     if process.returncode:
         last = process.stderr.strip().rpartition("\n")[2]
         raise MachineError(f"{' '.join(arguments[:3])}: ended with {process.returncode}: {last}")
-    return elapsed
+    return elapsed, processor_time() - before
+
+
+def processor_time() -> float:
+    """Seconds of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -193,19 +193,26 @@ def test_the_worst_translations_are_shown(trained: str, data: str, tmt: Tmt) -> 
 
 def test_sentences_are_scored_by_their_rarest_word(trained: str, tmt: Tmt) -> None:
     known, rare = PAIRS[0][0], "Der Bahnhofsvorsteher schläft."
-    Path("own.de").write_text(f"{known}\n{rare}\n{rare}\n", "utf-8")
-    Path("own.en").write_text("x\nx\nx\n", "utf-8")
+    Path("own.de").write_text(f"{known}\n{rare}\n{rare}\n12 + 3\n", "utf-8")
+    Path("own.en").write_text("x\nx\nx\nx\n", "utf-8")
     options = ("evaluate", "--model", trained, "--data", "own.de,own.en", "--beam", "1", "--by-rarity")
     bands = json.loads(tmt(*options, "--json").out)["by_rarity"]
     assert (bands[0]["fewest"], bands[0]["most"], bands[0]["sentences"]) == (0, 0, 2)
     assert sum(band["sentences"] for band in bands) == 3
-    heading, first, *_ = tmt(*options).lines[-1 - len(bands) :]
+    heading, first, *_, last = tmt(*options).lines[-2 - len(bands) :]
+    assert last == "no words to count             1"
     assert heading == "rarest word seen      sentences    BLEU    chrF     exact"
     assert first.startswith("never                         2 ")
+
+
+def test_a_mistake_in_the_last_set_is_found_before_anything_is_translated(trained: str, data: str, tmt: Tmt) -> None:
+    outcome = tmt("evaluate", "--model", trained, "--data", data, "--split", "test", "--split", "tset")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "translating" not in outcome.err
 
 
 def test_links_are_those_of_one_set(trained: str, tmt: Tmt) -> None:
     write_pairs()
     sets = ("--data", "own.de,own.en", "--data", "own.de,own.en", "--links", "own.links")
     outcome = tmt("evaluate", "--model", trained, *sets)
-    assert outcome.err == "tmt: error: --links: are those of one test set; give --data and --split once\n"
+    assert outcome.err == "tmt: error: --links: they belong to one test set; give --data and --split once\n"

@@ -75,3 +75,16 @@ def test_wrong_input_is_one_line(options: tuple[str, ...], message: str, trained
     outcome = tmt("score", "--model", trained, *(option.replace("DATA", data) for option in options))
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.splitlines()[-1].startswith(f"tmt: error: {message}")
+
+
+def test_json_has_no_infinite_number_and_no_pairs_are_a_mistake(
+    trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("transformer_mt.translation.scoring.perplexity", lambda *_: math.inf)
+        assert json.loads(tmt("score", "--model", trained, *FILES, "--json").lines[-1])["perplexity"] is None
+        assert tmt("score", "--model", trained, *FILES).lines[-1].endswith("\tinf")
+    for language in ("de", "en"):
+        Path(f"a.{language}").write_text("")
+    outcome = tmt("score", "--model", trained, *FILES)
+    assert (outcome.code, outcome.err) == (2, "tmt: error: a.de: no pairs to score; give at least one\n")

@@ -78,16 +78,18 @@ def evaluate(
         raise InputError(f"--links: {engine} shows no attention to link words by; leave it or --engine out")
     sets = [(source, name) for source in data or (None,) for name in split or ("test",)]
     if links is not None and len(sets) > 1:
-        raise InputError("--links: are those of one test set; give --data and --split once")
+        raise InputError("--links: they belong to one test set; give --data and --split once")
     paths = (model, *(against or ()))
     runs = [open_run(path, search, device=device, engine=engine, quantization=quantization) for path in paths]
     for other in runs[1:]:
         _require_same_direction(runs[0], other)
-    for number, (source, name) in enumerate(sets):
+    to_measure = []  # before anything is translated: a mistake in the last set is found at once
+    for source, name in sets:
         corpus = corpus_to_measure(runs[0].config.data, source, split=name)
         pairs = lookup(corpus.splits, name, key="--split")
-        pairs = pairs if links is None else with_links(pairs, links)
-        found = _measured(runs, corpus.name, name, pairs, by_length=by_length, by_rarity=by_rarity, worst=worst)
+        to_measure.append((corpus.name, name, pairs if links is None else with_links(pairs, links)))
+    for number, (corpus_name, name, pairs) in enumerate(to_measure):
+        found = _measured(runs, corpus_name, name, pairs, by_length=by_length, by_rarity=by_rarity, worst=worst)
         if as_json:
             result(escaped_json(found))
         else:
@@ -126,6 +128,8 @@ def _measured(
         known = run.known if by_rarity else None
         if by_rarity and known is None:
             note(f"{run.path}: does not know the words of its training; no scores by rarity")
+        elif known and not known.complete:
+            note(f"{run.path}: knows the commonest words of its training alone; never is rarely or never")
         with working("", total=len(pairs)):
             of_run, texts = measure(run.translator, pairs, alignment=alignment, by_length=by_length, known=known)
         scores.append(of_run)
@@ -194,6 +198,8 @@ def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
         yield f"references       {found['references']:6d}   {mean:.1f} a sentence; each counts"
     yield from _bands(found["by_length"], "words of the source", lambda band: f"{band['shortest']}–{band['longest']}")
     yield from _bands(found["by_rarity"], "rarest word seen", _times)
+    if found["by_rarity"] and (others := found["sentences"] - sum(band["sentences"] for band in found["by_rarity"])):
+        yield f"{'no words to count':<19}   {others:9d}"
     for other in found.get("against", ()):
         yield from ("", f"{other['run']}, against {found['run']}")
         for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):

@@ -35,9 +35,9 @@ def export(
       tmt export runs/builtin small --to ctranslate2 --quantization int8
       tmt export runs/news ct2 --to ctranslate2 --data val.de,val.en
 
-    Beside the model lie tokenizer.model, a script of five lines that translates, and parity.json: up to 500 validation
+    Beside the model lie tokenizer.model, a short script that translates, and parity.json: up to 500 validation
     sentences and made ones, translated by both programs, greedily and with a beam of 4. Nothing is written where fewer
-    than 99.5 % of the greedy ones are the same in float32. A beam is searched otherwise there.
+    than 99.5 % of the greedy ones are the same in float32, or part at a tie. A beam is searched otherwise there.
 
     The validation sentences are those of --data; without, those of the built-in corpus, if the run was trained on it,
     or the few that the run has kept.
@@ -45,16 +45,17 @@ def export(
     import json
     from dataclasses import asdict
 
-    from transformer_mt.export import export_run, parity_lines
+    from transformer_mt.export import MOST_PAIRS, export_run, parity_lines
     from transformer_mt.runs.directory import find_run
 
     lookup({"ctranslate2": None}, to, key="--to")
     found = find_run(run)
 
     pairs = _pairs(found, data, quiet=quiet)
+    count = min(len(pairs), MOST_PAIRS)
     if not quiet:
-        note(f"translating {len(pairs)} validation sentences in both programs")
-    with working("", total=4 * len(pairs)):  # by two programs with two beams
+        note(f"translating {count} validation sentences in both programs")
+    with working("", total=4 * count):  # by two programs with two beams
         parity = export_run(found, directory, pairs, quantization=quantization, overwrite=overwrite)
     result(*([json.dumps(asdict(parity))] if as_json else parity_lines(parity)))
     if not quiet:
@@ -69,7 +70,7 @@ def _pairs(run: "Run", data: str | None, *, quiet: bool) -> "Pairs":
     own = run.config().data
     if data is not None or own.corpus == BUILTIN:
         corpus = corpus_to_measure(own, data, split=SPLIT, quiet=quiet)
-        return lookup(corpus.splits, SPLIT, key="--data")[:500]
+        return lookup(corpus.splits, SPLIT, key="--data")
     shown: dict[str, SentencePair] = {}
     for record in run.metrics():
         for sample in record.get("samples", ()):

@@ -1,5 +1,6 @@
 """`tmt score`: the probability of given translations."""
 
+import math
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
@@ -69,9 +70,10 @@ def score(
             for line in _lines(found, tokens=tokens, as_json=as_json):
                 write(line)
             total, pieces, count = total + found.log_probability, pieces + len(found.pieces), count + 1
-        if count:
-            together = escaped_json({"pairs": count} | numbers(total, pieces))
-            write(together if as_json else f"total\t{columns(total, pieces)}")
+        if not count:
+            raise InputError(f"{input or corpus.name}: no pairs to score; give at least one")
+        together = escaped_json({"pairs": count} | numbers(total, pieces))
+        write(together if as_json else f"total\t{columns(total, pieces)}")
 
 
 def _lines(found: "PairScore", *, tokens: bool, as_json: bool) -> Iterator[str]:
@@ -85,14 +87,20 @@ def _lines(found: "PairScore", *, tokens: bool, as_json: bool) -> Iterator[str]:
         yield from (f"  {number:9.4f}  {escape_controls(piece)}" for piece, number in by_token)
 
 
-def numbers(log_probability: float, tokens: int) -> dict[str, float]:
-    """The object of `--json`."""
+def numbers(log_probability: float, tokens: int) -> dict[str, float | None]:
+    """The object of `--json`, which has no infinite number."""
     from transformer_mt.translation.scoring import perplexity
 
-    return {"log_probability": log_probability, "tokens": tokens, "perplexity": perplexity(log_probability, tokens)}
+    found = perplexity(log_probability, tokens)
+    return {
+        "log_probability": log_probability,
+        "tokens": tokens,
+        "perplexity": found if math.isfinite(found) else None,
+    }
 
 
 def columns(log_probability: float, tokens: int) -> str:
     """The line of a terminal."""
-    found = numbers(log_probability, tokens)
-    return f"{log_probability:.4f}\t{tokens}\t{found['perplexity']:.4f}"
+    from transformer_mt.translation.scoring import perplexity
+
+    return f"{log_probability:.4f}\t{tokens}\t{perplexity(log_probability, tokens):.4f}"
