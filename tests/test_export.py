@@ -22,7 +22,7 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.export import FILES, PARITY, SCRIPT, Difference, Parity, Search, export_run, parity_lines
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.tokenizer.symbols import EOS
-from transformer_mt.translation.translator import Translator
+from transformer_mt.translation.translator import Translation, Translator
 
 
 @pytest.fixture(scope="module")
@@ -146,20 +146,21 @@ def test_an_export_that_translates_otherwise_is_not_written(
     assert (first.source, first.ours) == (VALIDATION[0].source, own.text)
     assert first.ours != first.theirs
     assert parity.greedy.same + len(parity.greedy.differences) == parity.greedy.sentences
-    translator = Translator.load(run.path, device="cpu")
-    tokens = own.tokens[: _common(own.text, first.theirs, translator)]
-    alternatives = translator.engine.likeliest(
-        [*translator.tokenizer.encode(first.source), EOS],
-        [*translator.tokenizer.ids(own.tokens), EOS],
-        count=translator.tokenizer.size,
-    )[len(tokens)]
-    assert first.gap >= math.log(alternatives.chosen / alternatives.probabilities[0]) > 0.0
 
 
-def _common(ours: str, theirs: str, translator: Translator) -> int:
-    """The number of tokens before two texts part."""
-    one, other = (translator.tokenizer.encode(text) for text in (ours, theirs))
-    return next(place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+def test_the_gap_is_that_of_the_tokens_where_two_translations_part(run: Run) -> None:
+    translator, source = Translator.load(run.path, device="cpu"), VALIDATION[0].source
+    tokens = translator.tokenizer.encode(VALIDATION[0].target)
+    first, second, *_ = translator.engine.likeliest(
+        [*translator.tokenizer.encode(source), EOS], [*tokens, EOS], count=translator.tokenizer.size
+    )
+    ours, after, before = (
+        Translation(name, 0.0, 0.0, tuple(translator.tokenizer.pieces(ids)))
+        for name, ids in (("ours", tokens), ("after", [tokens[0], second.ids[1], 7]), ("before", [first.ids[2]]))
+    )
+    for theirs, step, other in ((after, second, 1), (before, first, 2)):
+        expected = math.log(step.chosen / step.probabilities[other])
+        assert export._gap(translator, source, ours, theirs) == pytest.approx(expected)
 
 
 def test_a_choice_that_rounding_makes_is_no_difference(

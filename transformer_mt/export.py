@@ -175,7 +175,7 @@ def _gap(translator: Translator, source: str, ours: Translation, theirs: Transla
     place = next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     found = translator.engine.likeliest(sources, one, count=translator.tokenizer.size)[place]
     probability = dict(zip(found.ids, found.probabilities, strict=True)).get(other[place], 0.0)
-    return math.log(found.chosen / max(probability, 1e-30)) if found.chosen else 0.0
+    return math.log(max(found.chosen, 1e-30) / max(probability, 1e-30))
 
 
 def _translated(

@@ -271,8 +271,8 @@ def test_a_device_that_it_does_not_have_is_one_line(own: Translator, device: str
 def test_an_error_of_ctranslate2_is_one_line(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         def translate_batch(self, *_: object, **__: object) -> None:
-            raise RuntimeError("out of memory\n")
+            raise RuntimeError("no such kernel\n")
 
     monkeypatch.setattr(other.engine, "_translator", Broken())
-    with pytest.raises(MachineError, match=r"^ctranslate2: out of memory; "):
+    with pytest.raises(MachineError, match=r"^ctranslate2: no such kernel; "):
         other.translate(["help"])

@@ -26,7 +26,7 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.conversion.package import import_ctranslate2
-from transformer_mt.errors import NOT_FINITE, InputError, MachineError
+from transformer_mt.errors import NOT_FINITE, InputError, MachineError, is_out_of_memory
 from transformer_mt.memory import free_memory
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Limits, Prefix, length_penalty
@@ -148,8 +148,8 @@ class CTranslate2Engine(Engine):
         drawing = self._open(workers=1, threads=self.batches)  # the seed is that of a new thread
         found: list[list[Found]] = []
         sources = [source for source, _ in tasks for _ in range(count)]
-        # One batch, so that draws do not depend on the number of processors.
-        results = self._call(drawing, sources, prefix, tasks, options, batch_size=len(sources))
+        # The size of a batch is no matter of the number of processors, so that draws are none either.
+        results = self._call(drawing, sources, prefix, tasks, options, batch_size=search.batch_size)
         for first, (_, limit) in zip(range(0, len(results), count), tasks, strict=True):
             samples = [self._to_ids(result.hypotheses[0]) for result in results[first : first + count]]
             found.append([(tokens[: limit - 1], None) for tokens in samples])
@@ -233,6 +233,8 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError) as error:
+        if is_out_of_memory(error):  # of which more is said elsewhere
+            raise
         raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
 
 

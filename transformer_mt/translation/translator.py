@@ -155,7 +155,7 @@ class Translator:
         Fewer where `is_waiting` says that the next sentence is not there yet: those that came before it go first.
         """
         search = search or self.search
-        for chunk in _chunks(enumerate(sentences), BATCHES_READ * self.engine.batches * search.batch_size, is_waiting):
+        for chunk in _chunks(enumerate(sentences), BATCHES_READ * self._at_once(search), is_waiting):
             yield from self._translate(chunk, search, prefix=prefix, place=place, split=split)
 
     @checked
@@ -197,8 +197,7 @@ class Translator:
         translations = {key: [EMPTY] for key in encoded}
         waiting = [key for key, own in encoded.items() if len(own) > 1]
         waiting.sort(key=lambda key: len(encoded[key]), reverse=True)
-        # What is drawn must not depend on the number of processors.
-        size = search.batch_size * (1 if search.sample else self.engine.batches)
+        size = self._at_once(search)
         # The logits and log-probabilities alone of the batches in parallel.
         needed = 8 * self.tokenizer.size * min(size, len(waiting)) * max(search.beam, search.n_best)
         free = self.engine.free_memory()
@@ -209,6 +208,10 @@ class Translator:
             advance(len(batch))
         lines = groupby(translations, key=lambda key: key[0])
         return [_joined([translations[key] for key in keys]) for _, keys in lines]
+
+    def _at_once(self, search: SearchConfig) -> int:
+        """The sentences of a call of the engine. Draws depend on it, so there it is the same on every machine."""
+        return search.batch_size * (1 if search.sample else self.engine.batches)
 
     def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
         """The tokens of a prefix, and whether the translation ends with it."""
