@@ -18,7 +18,7 @@ ROOMS = {
     "tokenizer": 470, "batching": 295, "device": 130, "distributed": 205, "attention": 1_310, "models": 1_180,
     "runs": 930, "conversion": 295, "translation": 1_345, "views": 3_395, "evaluation": 240, "training": 1_715,
     "experiments": 330, "export": 195,
-    "page": 70, "serve": 1_130, "cli": 2_740, "__main__": 10,
+    "page": 70, "serve": 1_135, "cli": 2_740, "__main__": 10,
 }
 # fmt: on
 
