@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ SIZES = {
     "training__validate_every": "50",
     "training__checkpoint_every": "50",
 }
+# Starts a browser with options of its command line.
+Launch = Callable[..., "Browser"]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -39,8 +41,8 @@ def served(home: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator["Browser"]:
-    """The system's browser; without one, or without Playwright, tests are skipped but for `TMT_BROWSER=required`."""
+def launch() -> Iterator[Launch]:
+    """Starts the system's browser; tests are skipped without one or Playwright, but for `TMT_BROWSER=required`."""
     path = os.environ.get("TMT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if path is None or expect is None:
         assert os.environ.get("TMT_BROWSER") != "required", "no Chromium, or no Playwright: install both"
@@ -50,9 +52,15 @@ def chromium() -> Iterator["Browser"]:
     expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=path, args=sandbox)
-        yield browser
-        browser.close()
+        yield lambda *options: playwright.chromium.launch(executable_path=path, args=[*sandbox, *options])
+
+
+@pytest.fixture(scope="session")
+def chromium(launch: Launch) -> Iterator["Browser"]:
+    """The browser without options."""
+    browser = launch()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

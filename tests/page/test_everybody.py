@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-# Of the colour of an element and that of the page behind it: WCAG 2.2, 1.4.3 and 1.4.11.
-CONTRAST = """([element, property]) => {
+# The ratio of two colours: WCAG 2.2, 1.4.3 and 1.4.11.
+RATIO = """(...colours) => {
   const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const luminance = (colour) => {
     probe.clearRect(0, 0, 1, 1);
@@ -25,10 +25,23 @@ CONTRAST = """([element, property]) => {
     });
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const background = getComputedStyle(document.body).backgroundColor;
-  const [one, other] = [getComputedStyle(element)[property], background].map(luminance).sort((a, b) => b - a);
+  const [one, other] = colours.map(luminance).sort((a, b) => b - a);
   return (one + 0.05) / (other + 0.05);
 }"""
+PAGE = "getComputedStyle(document.body).backgroundColor"
+# Of the colour of an element and that of the page behind it.
+CONTRAST = f"([element, property]) => ({RATIO})(getComputedStyle(element)[property], {PAGE})"
+# In a matrix, of the numbers on a shade, and of the shade and the page.
+SHADED = f"""(shade) => {{
+  const cell = document.querySelector(".matrix tbody td").cloneNode();
+  cell.className = shade;
+  document.querySelector(".matrix tbody tr").append(cell);
+  const {{ color, backgroundColor }} = getComputedStyle(cell);
+  const ratio = {RATIO};
+  const found = [ratio(color, backgroundColor), ratio(backgroundColor, {PAGE})];
+  cell.remove();
+  return found;
+}}"""
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -82,8 +95,12 @@ def test_what_is_drawn_can_be_told_from_the_page(shown: LoadedPage) -> None:
     assert contrast(".unseen bdi", "textDecorationColor") >= 3
     assert contrast(".tree .best", "borderTopColor") >= 3
     open_heads(shown)
-    for shade in (3, 4):
-        assert contrast(f".small .shade-{shade}", "fill") >= 3
+    for kind in ("shade", "negative"):
+        shades = [shown.page.evaluate(SHADED, f"{kind}-{number}") for number in range(1, 5)]
+        assert all(text >= 4.5 for text, _ in shades), "the numbers on each shade"
+        from_page = [drawn for _, drawn in shades]
+        assert from_page == sorted(from_page), "each shade is further from the page than the one before"
+        assert min(from_page[2:]) >= 3
     open_view(shown, "steps")
     assert contrast(".bar.imagined", "fill") >= 3
     assert contrast(".what-if", "borderTopColor") >= 3
@@ -93,6 +110,20 @@ def test_what_is_drawn_can_be_told_from_the_page(shown: LoadedPage) -> None:
     assert contrast(".panel text", "fill") >= 4.5
     for curve in (".validation_loss", ".training_loss"):
         assert contrast(curve, "stroke") >= 3
+
+
+def test_in_forced_colours_the_chosen_and_the_shaded_can_be_told(chromium: "Browser", served: Served) -> None:
+    with LoadedPage.opened(chromium, served.server.address, forced_colors="active") as opened:
+        opened.find("#tab-heads").click()
+        opened.find(".matrix").wait_for()
+        for selector, property in ((".word bdi", "color"), (".pick[aria-pressed=true]", "borderTopColor")):
+            element = opened.find(selector).first.element_handle()
+            assert opened.page.evaluate(CONTRAST, [element, property]) >= 4.5
+        small = opened.find(".pick .small").first
+        assert small.evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)"
+        drawn = small.locator("path").first.evaluate("(one) => getComputedStyle(one).fill")
+        assert drawn not in ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+        assert violations(opened) == []
 
 
 @pytest.mark.parametrize("width", [360, 1280, 1920])

@@ -83,15 +83,17 @@ def test_every_method_shows_its_numbers(heads: LoadedPage, served: Served, metho
     stacks = answer(served, method=method)["stacks"]
     matrix = stacks["cross"]["weights"][0][0]
     scale = Scale.of([matrix])
+    levels = printed([[level / scale.unit for level in Blocks(scale).levels]])[0]
     expected = printed([[None if n is None else n / scale.unit for n in row] for row in matrix])
-    expect(heads.find("caption")).to_contain_text(f"A number is {METHODS[method].meaning}; shades from")
+    shades = f"shades from {', '.join(levels[:3])} and {levels[3]}."
+    expect(heads.find("caption")).to_contain_text(f"A number is {METHODS[method].meaning}; {shades}")
     expect(heads.find("caption")).to_contain_text(f"in units of {scale.unit:g}" if scale.unit != 1 else "A number")
     expect(heads.find(".matrix tbody tr").first.locator("td")).to_have_text(expected[0])
     assert shown_numbers(heads) == expected
     linked = [n / scale.unit for row in matrix for n in row if n and Blocks(scale).level(n)]
     assert heads.find("#one-head .link-number").all_text_contents() == printed([linked])[0]
-    shades = [(link.get_attribute("class") or "")[-1] for link in heads.find("#one-head path.link").all()]
-    assert shades == [str(Blocks(scale).level(n * scale.unit)) for n in linked]
+    linked_shades = [(link.get_attribute("class") or "")[-1] for link in heads.find("#one-head path.link").all()]
+    assert linked_shades == [str(Blocks(scale).level(n * scale.unit)) for n in linked]
     if method in ("gradient", "erasure"):
         assert heads.find(".switch").count() == 0, "one matrix for the whole model is no head"
 
@@ -106,15 +108,50 @@ def test_a_head_that_is_switched_off_is_compared_with_the_usual(heads: LoadedPag
     for name in off:
         heads.find(f"[data-place='switch {name}']").click()
         expect(heads.find(f"[data-place='switch {name}']")).to_have_attribute("aria-pressed", "false")
-    expect(heads.find(".remarks")).to_contain_text(f"Without {', '.join(off)}. With all heads:")
-    expect(heads.find(".usual")).to_have_text(asked["usual"])
-    marked = heads.find(".usual mark").all_inner_texts()
-    assert marked
-    assert not set(marked) & set(asked["translation"].split())
+    expect(heads.find(".remarks")).to_contain_text(f"Without {', '.join(off)}: ")
+    texts = [asked["translation"], asked["usual"]]
+    expect(heads.find(".compared")).to_have_text(texts)
+    for shown, other in zip(heads.find(".compared").all(), reversed(texts), strict=True):
+        marked = shown.locator("mark").all_inner_texts()
+        assert set(marked) == {word for word in shown.inner_text().split() if word not in other.split()}
+    assert heads.find(".compared mark").count()
     expect(heads.find(f"[data-place='pick {off[0]}']")).to_have_text("off")
     heads.find("[data-place='all on']").click()
-    expect(heads.find(".usual")).to_have_count(0)
+    expect(heads.find(".compared")).to_have_count(0)
     expect(heads.find(".switch[aria-pressed=false]")).to_have_count(0)
+
+
+def test_a_head_that_is_chosen_and_off_stays_chosen(heads: LoadedPage) -> None:
+    for method in ("erasure", "weights"):  # the one matrix of a method stands for no head
+        heads.find("#method").select_option(method)
+        heads.find("[data-place^='pick cross']").first.click()
+    heads.find("[data-place='pick cross.2.1']").click()
+    heads.find("[data-place='switch cross.2.1']").click()
+    expect(heads.find("#one-head")).to_contain_text("cross.2.1 is switched off.")
+    expect(heads.find("#one-head")).to_contain_text("All other heads are on here.")
+    expect(heads.find("[data-place='pick cross.2.1']")).to_have_attribute("aria-pressed", "true")
+    for view in ("steps", "lens"):
+        heads.find(f"#tab-{view}").click()
+        expect(heads.find(f"#{view}")).to_contain_text("All heads are on here.")
+    heads.find("[data-place='all on']").click()
+    expect(heads.find("#lens .lens")).to_be_visible()
+    expect(heads.find("#lens")).not_to_contain_text("All heads are on here.")
+
+
+def test_the_first_head_to_show_is_one_with_a_matrix(opened: LoadedPage) -> None:
+    methods = {"weights": {"whole": False}, "erasure": {"whole": True}}
+    run = {"stacks": {"encoder": [[1, 2]], "cross": [[2]]}, "methods": methods}
+    weights = {"encoder": {"weights": [[[[1]], [[1]]]]}, "cross": {"weights": [[None, [[1]]]]}}
+    for method, chosen, shown in (
+        ("weights", None, "cross.1.2"),
+        ("weights", "cross.1.1", "cross.1.2"),  # pruned
+        ("weights", "cross", "cross.1.2"),
+        ("weights", "encoder.1.1", "encoder.1.1"),
+        ("erasure", "encoder.1.1", "encoder"),
+        ("erasure", "decoder.1.1", "cross"),
+    ):
+        attention = {"method": method, "stacks": weights}
+        assert opened.module("heads", "m.headToShow(...a)", attention, run, chosen) == shown
 
 
 def test_what_is_lost_without_each_head(heads: LoadedPage, served: Served) -> None:

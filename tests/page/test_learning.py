@@ -115,6 +115,16 @@ def test_the_sentence_at_each_checkpoint(learning: LoadedPage, served: Served) -
         assert learning.find("#checkpoint").get_attribute("aria-valuetext") == f"step {step}"
 
 
+def test_what_was_asked_about_a_translation_goes_with_it(learning: LoadedPage) -> None:
+    for route, field, value in (("history", "#checkpoint", "0"), ("translate", "#source", "Der Hund wartet.")):
+        learning.page.route(f"**/v1/{route}", lambda route: None)  # never answered
+        with learning.page.expect_request(f"**/v1/{route}"):
+            learning.find(field).fill(value)
+    learning.find("#source").fill("")
+    expect(learning.find("#translation")).to_be_empty()
+    expect(learning.find("#history")).to_be_empty()
+
+
 def test_a_run_with_one_checkpoint_says_how_to_keep_more(opened: LoadedPage) -> None:
     text = opened.module("learning", "m.drawTooFew({ checkpoints: [150] }).textContent")
     assert "training.keep_checkpoints=weights" in text
@@ -201,6 +211,34 @@ def test_what_has_trained_on_is_asked_anew(opened: LoadedPage, served: Served) -
     with opened.page.expect_request("**/v1/translate"):
         changing.pass_by(10)
     expect(opened.find("#about")).to_contain_text("step 151")
+
+
+def test_another_model_by_the_same_name_is_begun_anew(opened: LoadedPage, served: Served) -> None:
+    changing = Changing(opened, served)
+    opened.find("#tab-heads").click()
+    opened.find("#method").select_option("values")
+    opened.find("[data-place='switch cross.2.1']").click()
+    expect(opened.find(".remarks")).to_contain_text("Without cross.2.1")
+    stacks = changing.listed["runs"][0]["stacks"]
+    changing.listed["runs"][0] |= {"stacks": stacks | {"cross": [[1, 2]]}, "step": 151}
+    changing.change("runs")
+    changing.pass_by(10)
+    expect(opened.find(".remarks")).not_to_contain_text("Without")
+    expect(opened.find("#method")).to_have_value("weights")
+    expect(opened.find("[data-place='pick cross.1.1']")).to_be_visible()
+    expect(opened.find("[data-place='pick cross.2.1']")).to_have_count(0)
+
+
+def test_a_checkpoint_that_has_gone_is_left_for_the_newest(opened: LoadedPage, served: Served) -> None:
+    changing = Changing(opened, served)
+    opened.find("#tab-learning").click()
+    opened.find("#checkpoint").fill("2")
+    expect(opened.find("#history h3").first).to_contain_text("After step 150")
+    changing.listed["runs"][0]["checkpoints"].pop()
+    changing.change("runs")
+    changing.pass_by(10)
+    expect(opened.find("#history h3").first).to_contain_text("After step 100")
+    expect(opened.find("#checkpoint")).to_have_value("1")
 
 
 def test_nothing_is_asked_while_nothing_is_new(opened: LoadedPage, served: Served) -> None:

@@ -114,7 +114,10 @@ def test_the_translation_its_alternatives_and_the_beam_are_there(
 
 
 def test_what_needs_the_model_is_switched_off_and_says_so(saved: LoadedPage) -> None:
-    expect(saved.find("main > p").first).to_contain_text("What needs the model is switched off; tmt serve has it.")
+    expect(saved.find("main > p").first).to_contain_text(
+        "Controls that need the model are off; use tmt serve for them."
+    )
+    expect(saved.find("[role=tab][tabindex='0']")).to_have_attribute("id", "tab-heads")
     expect(saved.find("#source")).not_to_be_editable()
     expect(saved.find("#run")).to_be_disabled()
     saved.find("[data-place='switch cross.1.1']").focus()

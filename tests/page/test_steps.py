@@ -23,7 +23,7 @@ RUN = {"source_language": "de", "target_language": "en"}
 # The state of a drawing for a place of the slider: no slider is null.
 DRAWN = """((answer, run, place) => {
   const drawing = document.createElement("div");
-  drawing.append(...m.drawSteps(answer, run).flat(Infinity).filter((one) => one));
+  drawing.append(...m.drawSteps(answer, run, []).flat(Infinity).filter((one) => one));
   const stages = [...drawing.querySelectorAll(".stage > summary strong")].map((one) => one.textContent);
   const [panel, slider] = [drawing.querySelector(".what-if"), drawing.querySelector("#temperature")];
   const texts = (within, selector) => [...within.querySelectorAll(selector)].map((one) => one.textContent);
@@ -64,6 +64,7 @@ def test_the_stages_are_those_of_the_command(steps: LoadedPage, served: Served) 
     expect(steps.find("#all-steps h3")).to_contain_text(
         f"layer {found['layer']}, head {found['head']}, row i = {found['row']}, which reads {found['read']}"
     )
+    expect(steps.find("#all-steps h3 bdi").first).to_have_attribute("lang", "en")
     for sentence in found["in_words"]:
         expect(steps.find("#all-steps")).to_contain_text(sentence)
     expect(steps.find("#all-steps")).to_contain_text(f"Of {len(found['choice']['without'])} heads this one matters")

@@ -64,6 +64,8 @@ def test_links_are_lit_with_their_numbers_by_pointer_and_by_keyboard(opened: Loa
     opened.find("summary").click()
     text = opened.find(".as-text li").all_inner_texts()
     assert any(line.startswith(alignment["target_words"][target]) and number in line for line in text)
+    languages = [one.get_attribute("lang") for one in opened.find(".as-text li").first.locator("bdi").all()]
+    assert languages == ["en", "de"]
     described = opened.find("#translation .below .word").nth(target).get_attribute("aria-describedby")
     assert number in (opened.find(f"#{described}").text_content() or "")
 
@@ -72,6 +74,10 @@ def test_words_never_seen_are_marked_and_named(opened: LoadedPage) -> None:
     opened.type("Der Quaxl wartet.")
     expect(opened.find("#translation .unseen bdi")).to_have_text("Quaxl")
     expect(opened.find(".remarks .warning")).to_contain_text(["Quaxl"])
+    expect(opened.find(".remarks .warning bdi")).to_have_attribute("lang", "de")
+    opened.type("der quaxl wartet.")
+    read = opened.find(".remarks li").filter(has_text="Read with capitals")
+    expect(read.locator("bdi")).to_have_attribute("lang", "de")
 
 
 def test_doubtful_words_are_those_that_anything_else_is_likelier_than(opened: LoadedPage, served: Served) -> None:
@@ -121,7 +127,60 @@ def test_without_the_key_the_page_says_how_to_get_it(opened: LoadedPage) -> None
     opened.expected = {401}
     opened.page.evaluate("sessionStorage.clear()")
     opened.page.reload()
-    expect(opened.find("#problem")).to_contain_text("open the address again that tmt serve printed")
+    expect(opened.find("#problem")).to_contain_text("open the address that tmt serve printed again")
+
+
+def test_an_address_that_is_opened_in_an_open_page_renews_the_key(opened: LoadedPage, served: Served) -> None:
+    opened.expected = {401}
+    opened.page.evaluate("sessionStorage.setItem('tmt key', 'that of the server before')")
+    opened.find("#source").fill("Der Vogel wartet.")
+    expect(opened.find("#source-problem")).to_contain_text("no valid key")
+    opened.page.evaluate("document.body.dataset.opened = 'once'")
+    opened.page.goto(served.server.address)
+    expect(opened.find("#translation .above")).to_contain_text("Vogel")
+    expect(opened.find("#source-problem")).to_be_empty()
+    assert "key" not in opened.page.url
+    assert opened.find("body").get_attribute("data-opened") == "once", "the page was loaded anew"
+
+
+def test_what_failed_is_asked_again_when_the_server_answers_again(opened: LoadedPage) -> None:
+    opened.expected = {500}
+    opened.page.clock.install()
+    opened.page.reload()
+    opened.find(".linked").first.wait_for()
+    fault = {"status": 500, "content_type": "application/json", "body": '{"error": "a fault of tmt"}'}
+    opened.page.route("**/v1/translate", lambda route: route.fulfill(**fault), times=1)  # type: ignore[arg-type]
+    opened.find("#source").fill("Der Vogel wartet.")
+    opened.page.clock.run_for(100)
+    expect(opened.find("#source-problem")).to_have_text("a fault of tmt")
+    opened.page.clock.run_for(10_000)
+    expect(opened.find("#source-problem")).to_be_empty()
+    expect(opened.find("#translation .above")).to_contain_text("Vogel")
+
+
+def test_only_a_translation_that_stands_is_spoken(opened: LoadedPage) -> None:
+    opened.page.clock.install()
+    opened.page.reload()
+    opened.find(".linked").first.wait_for()
+    with opened.page.expect_response("**/v1/translate"):
+        opened.find("#source").fill("Der Vogel wartet.")
+        opened.page.clock.run_for(100)
+    expect(opened.find("#translation .above")).to_contain_text("Vogel")
+    opened.page.clock.run_for(900)
+    opened.page.route("**/v1/translate", lambda route: None)  # never answered
+    opened.find("#source").fill("Der Mann schläft.")
+    opened.page.clock.run_for(2_000)
+    expect(opened.find("#spoken")).to_be_empty()
+    opened.page.unroute("**/v1/translate")
+    with opened.page.expect_response("**/v1/translate"):
+        opened.find("#source").fill("Der Baum fällt.")
+        opened.page.clock.run_for(100)
+    expect(opened.find("#translation .above")).to_contain_text("Baum")
+    opened.page.clock.run_for(1_000)
+    expect(opened.find("#spoken")).not_to_be_empty()
+    opened.find("#source").fill("")
+    opened.page.clock.run_for(100)
+    expect(opened.find("#spoken")).to_be_empty()
 
 
 def test_a_server_that_is_gone_is_named(opened: LoadedPage) -> None:
@@ -145,6 +204,7 @@ def test_while_others_are_first_the_page_says_so_and_asks_again(opened: LoadedPa
     opened.page.route("**/v1/translate", refuse_once)
     opened.find("#source").fill("Der Vogel wartet.")
     expect(opened.find("#source-problem")).to_contain_text("16 others wait")
+    expect(opened.find("#source")).to_have_attribute("aria-invalid", "false")
     expect(opened.find("#translation")).to_have_attribute("aria-busy", "true")
     expect(opened.find("#translation .above")).to_contain_text("Vogel")
     expect(opened.find("#source-problem")).to_be_empty()

@@ -53,6 +53,18 @@ def test_a_directory_in_training_is_refused_until_its_process_is_killed(tmp_path
     release(tmp_path)
 
 
+def test_whether_it_is_held_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with holder(tmp_path):
+        waits: list[float] = []
+        monkeypatch.setattr("time.sleep", waits.append)
+        assert is_held(tmp_path)
+        assert not waits
+        with pytest.raises(InputError):
+            acquire(tmp_path)
+        assert waits
+    assert not is_held(tmp_path)
+
+
 def test_what_is_released_can_be_held_by_another(tmp_path: Path) -> None:
     assert not is_held(tmp_path)
     assert not (tmp_path / LOCK).exists()

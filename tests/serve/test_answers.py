@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.sentences import small_tokenizer
 from support.serving import Answer, Served, serving, write_run
@@ -12,7 +13,13 @@ from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some, with_sizes
 
 from transformer_mt.cli.main import run
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.models.head_mask import without_heads
+from transformer_mt.registry import HeadName
+from transformer_mt.runs.directory import Run
+from transformer_mt.translation.opened_run import OpenedRun
 from transformer_mt.translation.translator import DOUBTFUL
+from transformer_mt.views.align import align, heads_of
 from transformer_mt.views.methods import METHODS
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
@@ -170,6 +177,19 @@ def test_links_are_by_the_heads_that_are_on(served: Served) -> None:
     fewer = served.post("/v1/translate", run="one", source=SOURCE, align=True, without=every[:1]).json
     assert (fewer["alignment"] or {"heads": []})["heads"] == every[1:]
     assert served.post("/v1/translate", run="one", source=SOURCE, align=True, without=every).json["alignment"] is None
+
+
+def test_links_are_those_of_the_model_without_the_heads_that_are_off(served: Served, home: Path) -> None:
+    opened = OpenedRun.of(Run(home / "runs/one"), device="cpu")
+    model, tokenizer = opened.translator.model, opened.translator.tokenizer
+    off = ["encoder.1.1", "decoder.1.2"]
+    found = served.post("/v1/translate", run="one", source=SOURCE, align=True, without=off).json["alignment"]
+    pair = [SentencePair(SOURCE, found["target"])]
+    (whole,) = align(model, tokenizer, pair, heads_of(opened))
+    with without_heads(model, [HeadName.parse(head, key="without") for head in off]):
+        (expected,) = align(model, tokenizer, pair, heads_of(opened))
+    assert np.array(found["shares"]) == pytest.approx(expected.shares, abs=1e-4)
+    assert np.array(found["shares"]) != pytest.approx(whole.shares, abs=1e-4)
 
 
 def test_nothing_has_a_translation(served: Served) -> None:

@@ -79,6 +79,8 @@ def test_new_weights_are_used_at_once_and_say_their_step(own_runs: Path) -> None
         assert before["step"] == 60
         run = Run(path)
         run.save_model({name: 1.5 * tensor for name, tensor in weights_of(run.load().model).items()})
+        # As in training: weights first, then the checkpoint that says their step.
+        assert served.post("/v1/translate", run="one", **SENTENCE).json["step"] == 60
         progress = path / "checkpoints/step-60/progress.json"
         progress.write_text(json.dumps(json.loads(progress.read_text()) | {"best_step": 30}))
         after = served.post("/v1/translate", run="one", **SENTENCE).json

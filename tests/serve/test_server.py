@@ -63,6 +63,8 @@ def test_a_port_that_listens_is_taken(busy: int) -> None:
         (["--port", "{busy}"], 3, f"--port {{busy}}: cannot be opened ({IN_USE}); give another, or 0 for any"),
         (["--host", "192.0.2.1"], 2, "--host: '192.0.2.1' is no address of this machine; leave it out"),
         (["--host", "no host"], 2, "--host: 'no host' is no address of this machine; leave it out"),
+        (["--host", "127..1"], 2, "--host: '127..1' is no address of this machine; leave it out"),
+        (["--host", 64 * "a"], 2, f"--host: '{64 * 'a'}' is no address of this machine; leave it out"),
         (["nowhere"], 2, "nowhere: no such directory; give one that holds runs"),
         (["{empty}"], 2, "no trained model to serve; train one with: tmt train"),
         (["--model", "{empty}"], 2, f"{{empty}}: {NO_RUN}"),

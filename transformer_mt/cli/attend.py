@@ -43,7 +43,7 @@ class MatrixOptions:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The options that choose matrices, of those that were given."""
+        """The given options that choose matrices."""
         given = {"stack": self.stack, "layer": self.layer, "head": self.head}
         return {option: value for option, value in given.items() if value is not None}
 

@@ -21,7 +21,9 @@ def serve(
     port: Annotated[
         int | None, Option(metavar="N", min=0, max=65_535, help="0 is any free one. [the next free one from 8420]")
     ] = None,
-    host: Annotated[str, Option(metavar="ADDRESS", help="Where to listen; others can reach all but this one.")] = LOCAL,
+    host: Annotated[
+        str, Option(metavar="ADDRESS", help="Where to listen; other machines can reach any address but this one.")
+    ] = LOCAL,
     open: Annotated[bool, Option("--open", help="Start a browser with the page.")] = False,
     device: Device = DEFAULT_DEVICE,
     quiet: Quiet = False,

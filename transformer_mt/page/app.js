@@ -1,7 +1,7 @@
 // The page as a whole: one state, the questions that follow from it, and the pictures of state and answers.
 
 import { drawBeam, drawChoices } from "./choices.js";
-import { element, replace, visible } from "./dom.js";
+import { element, foreign, replace, visible } from "./dom.js";
 import { drawHead, drawHeads, headToShow } from "./heads.js";
 import { roving } from "./keyboard.js";
 import { drawCurves, drawHistory, drawTooFew } from "./learning.js";
@@ -18,7 +18,10 @@ const MEASURING = 2000;
 const LISTING = 10000;
 // Alternatives of each piece, as in serve/questions.py.
 const OTHERS = 9;
+// Where a run has others of these, choices made before are none of it.
+const OFFERED = ["stacks", "methods", "search", "source_language", "target_language"];
 const NO_KEY = 401;
+const WRONG = 422;
 
 /** All that the page knows: a person's choices, then the last answer to each question and what stands in its way. */
 const state = {
@@ -28,7 +31,7 @@ const state = {
   prefix: [],
   chosenBefore: [], // the prefixes that undo goes back to
   without: [],
-  beam: null, // that of the run
+  beam: null, // the number of hypotheses; null for that of the run
   place: null, // the piece whose alternatives are open
   view: "choices",
   head: null,
@@ -37,7 +40,7 @@ const state = {
   words: true,
   wantsLosses: false,
   allLosses: false,
-  checkpoint: null, // the place of one among those of the run; null for the newest
+  checkpoint: null, // its number among the checkpoints of the run, from 0; null for the newest
   translation: null,
   attention: null,
   losses: null,
@@ -95,12 +98,13 @@ function explained({ run, head, row, translation }) {
  * is empty while there is nothing of the first.
  */
 const PICTURES = [
-  ["problem", ({ problems }) => [problems.runs], visible],
-  ["source-problem", ({ problems }) => [problems.translation], visible],
-  ["heads-problem", ({ problems }) => [problems.attention ?? problems.losses], visible],
+  ["problem", ({ problems }) => [problems.runs], foreign],
+  ["source-problem", ({ problems }) => [!isOfSearch(problems) && problems.translation], foreign],
+  ["beam-problem", ({ problems }) => [problems.beam ?? (isOfSearch(problems) && problems.translation)], foreign],
+  ["heads-problem", ({ problems }) => [problems.attention ?? problems.losses], foreign],
   ["about", ({ run }) => [run], about],
   ["translation", ({ translation, run, place }) => [translation, run, place],
-    (translation, run, place) => drawTranslation(translation, run, place, { open, take, allOn })],
+    (translation, run, place) => drawTranslation(translation, run, place, { open: openWord, take, allOn })],
   ["pieces", ({ translation, run, place, prefix }) => [translation, run, place, prefix],
     (translation, run, place, prefix) => drawChoices(translation, run, place, { prefix, open, go, undo })],
   ["beam-tree", ({ translation, run }) => [translation, run],
@@ -112,13 +116,13 @@ const PICTURES = [
   ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses],
     (attention, run, head, without, losses) =>
       drawHead(attention, run, headToShow(attention, run, head), without, losses)],
-  ["steps-problem", ({ problems }) => [problems.explanation], visible],
+  ["steps-problem", ({ problems }) => [problems.explanation], foreign],
   ["explained-row", ({ explanation }) => [explanation], rowOptions],
   ["explained-head", ({ explanation, run }) => [explanation, run], headOptions],
-  ["all-steps", ({ explanation, run }) => [explanation, run], drawSteps],
-  ["lens-problem", ({ problems }) => [problems.lens], visible],
-  ["layers", ({ lens, run }) => [lens, run], drawLens],
-  ["learning-problem", ({ problems }) => [problems.curves ?? problems.history], visible],
+  ["all-steps", ({ explanation, run, without }) => [explanation, run, without], drawSteps],
+  ["lens-problem", ({ problems }) => [problems.lens], foreign],
+  ["layers", ({ lens, run, without }) => [lens, run, without], drawLens],
+  ["learning-problem", ({ problems }) => [problems.curves ?? problems.history], foreign],
   ["curves", ({ curves }) => [curves], drawCurves],
   ["too-few", ({ run }) => [run], drawTooFew],
   ["history", ({ history, translation, run, head }) => [history, translation, run, head],
@@ -126,6 +130,7 @@ const PICTURES = [
 ];
 
 const asked = {}; // the last question of each answer, as text
+const failed = new Set(); // the answers that did not come, though nothing is wrong with the question
 const underWay = {}; // for each answer, what stops its request
 const drawn = {};
 let speaking = null;
@@ -142,12 +147,16 @@ function pose(name, again = false) {
   const waits = name !== "translation" && underWay.translation;
   const question = waits ? null : QUESTIONS[name](state) || null;
   const text = question && JSON.stringify([question, state.run.step]);
-  if ((text === asked[name] && !again) || (waits && !underWay[name])) {
+  if (waits ? !underWay[name] : question && text === asked[name] && !again) {
     return;
   }
   underWay[name]?.abort();
   delete underWay[name];
+  failed.delete(name);
   asked[name] = text;
+  if (name === "translation") {
+    clearTimeout(speaking);
+  }
   if (question === null) {
     Object.assign(state, waits ? {} : { [name]: null, problems: { ...state.problems, [name]: undefined } });
     return;
@@ -157,17 +166,20 @@ function pose(name, again = false) {
   const settle = (answer, problem) => {
     if (underWay[name] === stop) {
       delete underWay[name];
-      change({ ...answer, problems: { ...state.problems, [name]: problem } });
+      change({ [name]: answer, problems: { ...state.problems, [name]: problem } });
+      if (answer && name === "translation") {
+        speak(answer);
+      }
     }
   };
   ask(...question, { signal: stop.signal, waits: (said) => underWay[name] === stop && remark(name, said) }).then(
-    (answer) => {
-      settle({ [name]: answer });
-      if (name === "translation") {
-        speak(answer);
+    settle,
+    (error) => {
+      if (underWay[name] === stop && error.status !== WRONG) {
+        failed.add(name);
       }
+      settle(null, refused(error));
     },
-    (error) => settle({ [name]: null }, refused(error)),
   );
 }
 
@@ -178,8 +190,13 @@ function remark(name, problem) {
 
 function refused(error) {
   return error.status === NO_KEY
-    ? "This page has no valid key: open the address again that tmt serve printed, with all that follows the #."
+    ? "This page has no valid key: open the address that tmt serve printed again, including everything after the #."
     : error.message;
+}
+
+/** True while the translation is refused for the search that was asked for, not for the sentence. */
+function isOfSearch({ translation }) {
+  return /^search\b/.test(translation);
 }
 
 function render() {
@@ -193,13 +210,21 @@ function render() {
   for (const tab of document.querySelectorAll("[role=tab]")) {
     const is = tab.dataset.place === state.view;
     tab.setAttribute("aria-selected", String(is));
+    tab.tabIndex = is ? 0 : -1;
     document.getElementById(tab.dataset.place).hidden = !is;
   }
-  document.getElementById("source").setAttribute("aria-invalid", String(Boolean(state.problems.translation)));
+  const isWrong = { source: /^source:/.test(state.problems.translation), beam: drawn["beam-problem"][0] };
+  for (const [id, is] of Object.entries(isWrong)) {
+    document.getElementById(id).setAttribute("aria-invalid", String(Boolean(is)));
+  }
   document.getElementById("translation").setAttribute("aria-busy", String(Boolean(underWay.translation)));
   document.getElementById("ask-losses").setAttribute("aria-pressed", String(state.allLosses));
   document.getElementById("method").value = state.method;
   document.getElementById("unit").value = state.words ? "words" : "pieces";
+  if (!state.translation) {
+    clearTimeout(speaking);
+    document.getElementById("spoken").textContent = "";
+  }
   showCheckpoint();
 }
 
@@ -216,7 +241,6 @@ function showCheckpoint() {
 
 /** Have the translation spoken once it has stood for a second. */
 function speak({ translation }) {
-  clearTimeout(speaking);
   speaking = setTimeout(() => {
     const spoken = document.getElementById("spoken");
     if (spoken.textContent === visible(translation)) {
@@ -263,6 +287,12 @@ function open(place, from = place) {
   focusOn(`piece ${from}`);
 }
 
+/** From a word of the translation, which stands above every view. */
+function openWord(place) {
+  change({ view: "choices" });
+  open(place);
+}
+
 function go(prefix, place = prefix.length - 1) {
   change({ prefix, chosenBefore: [...state.chosenBefore, state.prefix], place: null });
   focusOn(`piece ${place}`);
@@ -304,7 +334,7 @@ function focusOn(place) {
 function about(run) {
   const { source_language: from, target_language: to, corpus, state: how, step, score, score_name: name } = run;
   const best = score === null ? "" : `, ${name} ${score.toFixed(3)}`;
-  return visible(`${from} → ${to}, ${corpus}, ${how} at step ${step}${best}`);
+  return foreign(`${from} → ${to}, ${corpus}, ${how} at step ${step}${best}`);
 }
 
 function listen() {
@@ -320,7 +350,10 @@ function listen() {
   on("explained-row", "change", ({ target }) => pickRow(JSON.parse(target.value)));
   on("explained-head", "change", ({ target }) => pick(target.value || null));
   on("checkpoint", "input", ({ target }) => change({ checkpoint: target.valueAsNumber }));
-  on("beam", "change", ({ target }) => target.validity.valid && change({ beam: target.valueAsNumber }));
+  on("beam", "change", ({ target: { validity, valueAsNumber, max } }) => {
+    remark("beam", validity.valid ? undefined : `Give a whole number from 1 to ${max}.`);
+    change({ beam: validity.valid ? valueAsNumber : state.beam });
+  });
   on("ask-losses", "click", () => change({ wantsLosses: true, allLosses: !state.allLosses }));
   on("tabs", "click", ({ target }) => target.dataset.place && change({ view: target.dataset.place }));
   for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
@@ -339,6 +372,8 @@ async function list() {
     if (runs !== state.runs || state.problems.runs) {
       offer(runs);
     }
+    failed.forEach((name) => delete asked[name]);
+    change({});
   } catch (error) {
     remark("runs", refused(error));
   }
@@ -359,7 +394,12 @@ function offer(runs) {
   if (now) {
     select.value = now.run;
     const ageless = (run) => JSON.stringify({ ...run, bytes: 0, seconds_since: 0 });
-    change({ run: ageless(now) === ageless(state.run) ? state.run : now });
+    const offered = (run) => JSON.stringify(OFFERED.map((key) => run[key]));
+    if (offered(now) !== offered(state.run)) {
+      chooseRun(now.run); // another model by the same name
+    } else if (ageless(now) !== ageless(state.run)) {
+      change({ run: now, checkpoint: state.checkpoint < now.checkpoints.length ? state.checkpoint : null });
+    }
   } else if (first && !state.run) {
     chooseRun(first.run);
   }
@@ -376,7 +416,10 @@ function every(milliseconds, look) {
 }
 
 async function start() {
-  prepare();
+  prepare(() => {
+    Object.keys(asked).forEach((name) => delete asked[name]);
+    list();
+  });
   listen();
   await list();
   every(LISTING, list);

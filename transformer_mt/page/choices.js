@@ -1,6 +1,6 @@
 // View 2: what else might have been said at each piece, and the tree of the beam.
 
-import { decimal, element, foreign, logarithm, probability, shape } from "./dom.js";
+import { button, decimal, element, foreign, logarithm, probability, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { layCurves } from "./words.js";
 
@@ -12,28 +12,17 @@ import { layCurves } from "./words.js";
  */
 export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
   const line = (answer.alternatives ?? []).map((position, number) =>
-    element(
-      "button",
-      {
-        type: "button",
-        class: number < prefix.length ? "piece chosen" : "piece",
-        "data-place": `piece ${number}`,
-        "aria-expanded": String(number === place),
-        onclick: () => open(number === place ? null : number),
-      },
-      foreign(position.piece),
-      element("span", { class: "below-word" }, probability(position.probability)),
-    ),
-  );
+    button(`piece ${number}`, () => open(number === place ? null : number), {
+      class: number < prefix.length ? "piece chosen" : "piece", "aria-expanded": String(number === place),
+    }, foreign(position.piece), element("span", { class: "below-word" }, probability(position.probability))));
   const language = run.target_language;
   const pieces = element("div", { class: "pieces", role: "group", "aria-label": "Pieces", lang: language }, line);
-  const back = { type: "button", "data-place": "undo", "aria-disabled": String(!prefix.length), onclick: undo };
   const position = place === null ? null : answer.alternatives?.[place];
   return [
-    roving(pieces, ".piece", { line: true, current: line[place] }),
+    roving(pieces, ".piece", { line: true, current: line[place], leave: position && (() => open(null, place)) }),
     position && others(position, answer, place, { open, go }, language),
     element("p", { class: "actions" }, [
-      element("button", back, "Undo"),
+      button("undo", undo, { "aria-disabled": String(!prefix.length) }, "Undo"),
       prefix.length > 0 && [" continued from ", foreign(prefix.join(" "), language)],
       !prefix.length && " Press a piece to see what else was likely; choose one to go on from there.",
     ]),
@@ -43,28 +32,13 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
 function others(position, answer, place, { open, go }, language) {
   const choices = [[position.piece, position.probability], ...position.others];
   const before = answer.pieces.slice(0, place);
-  const items = choices.map(([piece, likely], number) =>
-    element(
-      "li",
-      {},
-      element(
-        "button",
-        {
-          type: "button",
-          class: "choice",
-          "data-place": `choice ${number}`,
-          "aria-current": number === 0 ? "true" : null,
-          onclick: () => go([...before, piece], place),
-        },
-        foreign(piece, language),
-        " ",
-        bar(likely),
-        " ",
-        element("span", { class: "number" }, likely < 0.01 ? likely.toFixed(4).replace("0.", ".") : decimal(likely)),
-      ),
-    ),
-  );
-  const list = element("ol", { class: "others", "aria-label": `Instead of ${position.piece}` }, items);
+  const items = choices.map(([piece, likely], number) => {
+    const shown = likely < 0.01 ? likely.toFixed(4).replace("0.", ".") : decimal(likely);
+    return element("li", {}, button(`choice ${number}`, () => go([...before, piece], place), {
+      class: "choice", "aria-current": number === 0 ? "true" : null,
+    }, foreign(piece, language), " ", bar(likely), " ", element("span", { class: "number" }, shown)));
+  });
+  const list = element("ol", { class: "others", "aria-label": `Instead of ${visible(position.piece)}` }, items);
   return roving(list, ".choice", { line: true, leave: () => open(null, place) });
 }
 
@@ -119,18 +93,17 @@ function nodeButton(trace, number, { place, of, depth, isBest, go }) {
   const { piece, log_probability: total, end, score } = trace.nodes[number];
   const said = end === "ended" ? `, ended with score ${logarithm(score)}` : end ? `, ${end}` : "";
   const attributes = {
-    type: "button",
     role: "treeitem",
     class: ["node", end, isBest && "best"].filter(Boolean).join(" "),
-    "data-place": `node ${number}`,
     "aria-level": depth,
     "aria-posinset": place + 1,
     "aria-setsize": of,
     "aria-selected": String(isBest),
     title: `ln p ${logarithm(total)}${said}`,
-    onclick: () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].piece)]),
   };
-  return element("button", attributes, foreign(piece), element("span", { class: "number" }, ` ${logarithm(total)}`));
+  const choose = () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].piece)]);
+  const sum = element("span", { class: "number" }, ` ${logarithm(total)}`);
+  return button(`node ${number}`, choose, attributes, foreign(piece), sum);
 }
 
 /** The numbers of the nodes that lead to one, itself the last. */

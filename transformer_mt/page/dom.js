@@ -11,6 +11,11 @@ export function element(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
 
+/** A button that calls `onclick` when it is pressed, at a place for `replace`. */
+export function button(place, onclick, attributes, ...children) {
+  return element("button", { type: "button", "data-place": place, onclick, ...attributes }, ...children);
+}
+
 /** An SVG element, in the same way. */
 export function shape(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);

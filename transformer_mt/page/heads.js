@@ -1,9 +1,9 @@
 // Views 3 and 4: where each head looks, and whether it matters.
 
-import { decimal, element, logarithm } from "./dom.js";
+import { button, decimal, element, logarithm } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix } from "./matrix.js";
-import { LEGEND, level, scaleOf } from "./shades.js";
+import { legend, level, scaleOf } from "./shades.js";
 import { linkedWords } from "./words.js";
 
 export const STACKS = {
@@ -47,45 +47,24 @@ export function drawHeads(attention, run, chosen, without, losses, { pick, flip 
 function headCell(name, matrix, scale, { off, loss, chosen, pick, flip }) {
   const picture = matrix ? smallMatrix(matrix, scale) : element("span", { class: "small empty" }, "off");
   const isSwitched = flip && name.includes(".");
-  return element(
-    "div",
-    { class: "head" },
-    element(
-      "button",
-      {
-        type: "button",
-        class: "pick",
-        "data-place": `pick ${name}`,
-        "aria-pressed": String(name === chosen),
-        "aria-label": `Look at ${name}`,
-        onclick: () => pick(name),
-      },
-      picture,
-    ),
-    isSwitched &&
-      element(
-        "button",
-        {
-          type: "button",
-          class: "switch",
-          "data-place": `switch ${name}`,
-          "aria-pressed": String(!off),
-          "aria-label": `Use ${name}`,
-          onclick: () => flip(name),
-        },
-        name.slice(name.indexOf(".") + 1),
-        off ? " off" : " on",
-      ),
-    loss !== null && element("span", { class: "loss" }, rounded(loss)),
-  );
+  return element("div", { class: "head" },
+    button(`pick ${name}`, () => pick(name), {
+      class: "pick", "aria-pressed": String(name === chosen), "aria-label": `Look at ${name}`,
+    }, picture),
+    isSwitched && button(`switch ${name}`, () => flip(name), {
+      class: "switch", "aria-pressed": String(!off), "aria-label": `Use ${name}`,
+    }, name.slice(name.indexOf(".") + 1), off ? " off" : " on"),
+    loss !== null && element("span", { class: "loss" }, rounded(loss)));
 }
 
 /** The chosen head: what is lost without it, its links, and its numbers as a table. */
 export function drawHead(attention, run, chosen, without, losses) {
   const found = matrixOf(attention, chosen);
+  const loss = losses?.without[chosen] !== undefined &&
+    element("p", {}, importance(chosen, losses), without.length > 0 && " All other heads are on here.");
   if (!found) {
-    const off = without.includes(chosen);
-    return element("p", {}, off ? `${chosen} is switched off.` : "Choose a head above to see its numbers.");
+    const isOff = without.includes(chosen);
+    return [element("p", {}, isOff ? `${chosen} is switched off.` : "Choose a head above to see its numbers."), loss];
   }
   const { maps, stack, numbers } = found;
   const languages = { encoder: [0, 0], decoder: [1, 1], cross: [0, 1] }[stack];
@@ -99,10 +78,11 @@ export function drawHead(attention, run, chosen, without, losses) {
     { words: words(maps.columns), language: above, name: "Columns: what it may look at" },
     { words: words(maps.rows), language: below, name: "Rows: from where it looks" },
   ];
-  const caption = `${STACKS[stack]}, ${chosen}. A number is ${run.methods[attention.method].meaning}; ${LEGEND}.`;
+  const { meaning } = run.methods[attention.method];
+  const caption = `${STACKS[stack]}, ${chosen}. A number is ${meaning}; ${legend(scale)}.`;
   return [
     element("h3", {}, chosen),
-    losses?.without[chosen] !== undefined && element("p", {}, importance(chosen, losses)),
+    loss,
     linkedWords({ lines, links, scale, name: `Where ${chosen} looks` }),
     matrixTable({
       numbers,
@@ -114,13 +94,23 @@ export function drawHead(attention, run, chosen, without, losses) {
   ];
 }
 
-/** The head to begin with: the chosen one if there is such a matrix, else the first of the cross-attention. */
-export function headToShow(attention, run, chosen) {
-  if (matrixOf(attention, chosen)) {
+/** The chosen head if the model has it, also while it is off; else the first of the cross-attention with a matrix. */
+export function headToShow({ method, stacks }, run, chosen) {
+  const [stack, layer, number] = (chosen ?? "").split(".");
+  const other = "cross" in stacks ? "cross" : Object.keys(stacks)[0];
+  if (run.methods[method].whole) {
+    return stack in stacks ? stack : other;
+  }
+  if (run.stacks[stack]?.[layer - 1]?.includes(Number(number))) {
     return chosen;
   }
-  const stack = "cross" in attention.stacks ? "cross" : Object.keys(attention.stacks)[0];
-  return stack && (run.methods[attention.method].whole ? stack : `${stack}.1.1`);
+  const named = (heads, i) => heads.map((matrix, j) => matrix && `${other}.${i + 1}.${j + 1}`);
+  return stacks[other]?.weights.flatMap(named).find(Boolean);
+}
+
+/** What is said of numbers that are computed with all heads, while some are off. */
+export function drawAllOn(without) {
+  return without.length > 0 && element("p", { class: "quiet" }, "All heads are on here.");
 }
 
 function importance(name, losses) {

@@ -2,6 +2,7 @@
 
 import { element, foreign, shape } from "./dom.js";
 import { drawHead, drawHeads, headToShow } from "./heads.js";
+import { table } from "./steps.js";
 import { comparison } from "./translation.js";
 
 // The curves of each panel, with what each is called in it.
@@ -83,15 +84,12 @@ function asTable(curves) {
   const measured = curves.validation_loss.length > 0 ? curves.validation_loss : curves.training_loss;
   const apart = Math.ceil(measured.length / MOST_ROWS);
   const steps = measured.map(([step]) => step).filter((_, place) => (measured.length - 1 - place) % apart === 0);
-  const columns = Object.entries(COLUMNS).map(([name, heading]) => [heading, new Map(curves[name])]);
-  const rows = steps.map((step) => {
-    const cells = columns.map(([, values]) => element("td", {}, values.has(step) ? short(values.get(step)) : "–"));
-    return element("tr", {}, element("th", { scope: "row" }, short(step)), cells);
+  const columns = Object.entries(COLUMNS).map(([name, heading]) => {
+    const values = new Map(curves[name]);
+    return [heading, steps.map((step) => (values.has(step) ? short(values.get(step)) : "–"))];
   });
-  const heads = ["step", ...columns.map(([heading]) => heading)].map((one) => element("th", { scope: "col" }, one));
-  const body = [element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)];
-  const table = element("table", { class: "numbers", "aria-label": "The curves in numbers" }, body);
-  return element("details", {}, element("summary", { "data-place": "numbers" }, "As a table"), table);
+  const numbers = table("The curves in numbers", { step: steps.map(short), ...Object.fromEntries(columns) });
+  return element("details", {}, element("summary", { "data-place": "numbers" }, "As a table"), numbers);
 }
 
 /** The sentence at a checkpoint, from an answer of `history`: its translation then, and where the heads looked. */
@@ -114,6 +112,6 @@ export function drawHistory(frame, translation, run, head, { pick }) {
 export function drawTooFew({ checkpoints }) {
   const how = "tmt train --set training.keep_checkpoints=weights --set training.validate_every=100";
   return checkpoints.length < 2 &&
-    element("p", {}, "This run keeps too few checkpoints to go back to. What keeps the weights of every validation: ",
+    element("p", {}, "This run keeps too few checkpoints to go back to. To keep the weights of every validation: ",
       element("code", {}, how));
 }

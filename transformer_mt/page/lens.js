@@ -1,12 +1,13 @@
 // View 6: when the model knows each piece, layer by layer.
 
 import { decimal, element, foreign, probability } from "./dom.js";
+import { drawAllOn } from "./heads.js";
 import { roving } from "./keyboard.js";
-import { LEGEND, level } from "./shades.js";
+import { legend, level } from "./shades.js";
 import { wordsOfPieces } from "./words.js";
 
 /** A row for each piece, a column for each layer's guess, from an answer of `lens`; then words by what decided them. */
-export function drawLens({ layers, positions, words }, run) {
+export function drawLens({ layers, positions, words }, run, without) {
   const language = run.target_language;
   const numbers = Array.from({ length: layers }, (_, layer) => layer + 1);
   const more = element("p", { class: "guesses" }, "Go to a guess to see the next likely ones.");
@@ -24,14 +25,15 @@ export function drawLens({ layers, positions, words }, run) {
   });
   const heads = ["word", "writes", ...numbers.map((layer) => `layer ${layer}`)];
   const caption = "What the model would say if it ended after that layer, with the probability. ✓: this is what is "
-    + `written, here and after all later layers; the layer that decides it has a frame; ${LEGEND}.`;
+    + `written, here and after all later layers; the layer that decides it has a frame; ${legend()}.`;
   const table = element("table", { class: "matrix lens" }, element("caption", {}, caption),
     element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
     element("tbody", {}, rows));
   for (const kind of ["focusin", "mouseover"]) {
     table.addEventListener(kind, ({ target }) => more.replaceChildren(...(cells.get(target.closest("td"))?.() ?? [])));
   }
-  return [element("div", { class: "scrolls" }, roving(table, ".guess")), more, decided(words, numbers, language)];
+  const scrolled = element("div", { class: "scrolls" }, roving(table, ".guess"));
+  return [drawAllOn(without), scrolled, more, decided(words, numbers, language)];
 }
 
 function guess({ decided }, { guesses: [[piece, likely]] }, layer, language, place) {

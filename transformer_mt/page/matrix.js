@@ -25,29 +25,18 @@ export function matrixTable({ numbers, rows, columns, scale, caption }) {
   const heads = columns.words.map((word) =>
     element("th", { scope: "col", lang: columns.language }, element("span", { class: "turned" }, foreign(word))),
   );
-  const body = numbers.map((row, down) =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "row", lang: rows.language }, foreign(rows.words[down])),
-      row.map((number, across) =>
-        element(
-          "td",
-          { class: number === null ? "masked" : shadeOf(number, scale), "data-place": `cell ${down} ${across}` },
-          number === null ? "·" : decimal(number / scale.unit),
-        ),
-      ),
-    ),
-  );
+  const body = numbers.map((row, down) => {
+    const cells = row.map((number, across) =>
+      element("td", {
+        class: number === null ? "masked" : shadeOf(number, scale), "data-place": `cell ${down} ${across}`,
+      }, number === null ? "·" : decimal(number / scale.unit)));
+    return element("tr", {},
+      element("th", { scope: "row", lang: rows.language }, foreign(rows.words[down])), cells);
+  });
   const unit = scale.unit === 1 ? "" : ` Numbers are in units of ${scale.unit}.`;
-  const table = element(
-    "table",
-    { class: "matrix" },
-    element("caption", {}, caption, unit),
-    element("thead", {}, element("tr", {}, element("td", {}), heads)),
-    element("tbody", {}, body),
-  );
-  return element("div", { class: "scrolls" }, roving(table, "tbody td"));
+  const drawn = element("table", { class: "matrix" }, element("caption", {}, caption, unit),
+    element("thead", {}, element("tr", {}, element("td", {}), heads)), element("tbody", {}, body));
+  return element("div", { class: "scrolls" }, roving(drawn, "tbody td"));
 }
 
 function shadeOf(number, scale) {

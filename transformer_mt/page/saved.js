@@ -3,7 +3,7 @@
 import { element } from "./dom.js";
 
 const SAVED = JSON.parse(document.getElementById("saved").textContent);
-const NOTE = "Saved with tmt attend --html. What needs the model is switched off; tmt serve has it.";
+const NOTE = "Saved with tmt attend --html. Controls that need the model are off; use tmt serve for them.";
 const NEEDS = "This needs the model: start tmt serve.";
 const WITH_MODEL = "#source, #run, #beam, #explained-row, #explained-head, #tab-learning, .switch, .choice, .node, "
   + "[data-place=undo], [data-place='all on'], .several button";

@@ -13,13 +13,23 @@ class Refusal extends Error {
   }
 }
 
+/**
+ * Take the key from the address, now and whenever an address with another one is opened in this tab: a server that was
+ * started again has a new one. `renewed` is called then.
+ */
+export function prepare(renewed) {
+  takeKey();
+  addEventListener("hashchange", () => takeKey() && renewed());
+}
+
 /** Move the key from the address, where a person could read it over a shoulder, to this tab's own store. */
-export function prepare() {
+function takeKey() {
   const found = new URLSearchParams(location.hash.slice(1)).get("key");
   if (found) {
     sessionStorage.setItem(STORED, found);
     history.replaceState(null, "", location.pathname);
   }
+  return found;
 }
 
 /**

@@ -1,11 +1,18 @@
 // The five shades of a number, which the terminal's matrices have, too.
 
+import { decimal } from "./dom.js";
+
 // Shades begin at these shares of the largest number: blank, and four more.
 const SHARES = [0.05, 0.25, 0.5, 0.75];
-export const LEGEND = "shades from .05, .25, .5 and .75";
 
 /** The scale of numbers that are shares of 1. */
 export const SHARES_OF_ONE = { largest: 1, unit: 1 };
+
+/** Where the shades begin, as numbers are printed. */
+export function legend({ largest, unit } = SHARES_OF_ONE) {
+  const [first, second, third, last] = SHARES.map((share) => decimal((share * largest) / unit));
+  return `shades from ${first}, ${second}, ${third} and ${last}`;
+}
 
 /** From 0, blank, to 4, full. */
 export function level(number, largest = 1) {

@@ -2,7 +2,7 @@
 
 import { bar } from "./choices.js";
 import { column, element, foreign, logarithm, replace, visible } from "./dom.js";
-import { STACKS } from "./heads.js";
+import { drawAllOn, STACKS } from "./heads.js";
 import { smallMatrix } from "./matrix.js";
 import { scaleOf } from "./shades.js";
 
@@ -11,19 +11,23 @@ const OPEN = ["scores", "weights", "head"];
 const TEXTS = { target: "Translation", source: "Sentence" };
 
 /** The head and the row of an answer of `explain`, in words; then its stages, as `tmt explain` prints them. */
-export function drawSteps(answer, run) {
+export function drawSteps(answer, run, without) {
   const { stack, layer, head, row, read, piece, choice } = answer;
   const title = `${STACKS[stack]}, layer ${layer}, head ${head}, row i = ${row}`;
   const does = stack === "encoder" ? [] : [" and writes ", foreign(piece, run.target_language)];
-  const [all, without] = choice ? [choice.log_probability, choice.without[`${stack}.${layer}.${head}`]] : [];
+  const [all, fewer] = choice ? [choice.log_probability, choice.without[`${stack}.${layer}.${head}`]] : [];
+  const language = stack === "encoder" ? run.source_language : run.target_language;
   return [
-    element("h3", {}, title, ", which reads ", foreign(read), does),
+    drawAllOn(without),
+    element("h3", {}, title, ", which reads ", foreign(read, language), does),
     choice &&
       element("p", {}, "Of ", `${Object.keys(choice.without).length} heads this one matters most: ln p of `,
-        foreign(choice.of), ` is ${logarithm(all)} with all heads and ${logarithm(without)} without it.`),
+        foreign(choice.of, run.target_language),
+        ` is ${logarithm(all)} with all heads and ${logarithm(fewer)} without it.`),
     answer.in_words.map((sentence) => element("p", {}, foreign(sentence))),
     element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage has the name of the class "
-      + "that computes it. Of a vector its length ‖·‖, some entries and all as shades stand here, blue above zero."),
+      + "that computes it. For each vector you see its length ‖·‖, some entries, and all entries as shades, "
+      + "blue above zero."),
     answer.stages.map((stage, number) => drawStage(stage, number, answer, run)),
   ];
 }
@@ -88,7 +92,7 @@ function labels(over, { stack, columns, heads }, run) {
 }
 
 /** A table of columns by their headings; the first one heads the rows. */
-function table(name, columns) {
+export function table(name, columns) {
   const [labels, ...others] = Object.values(columns);
   const heads = Object.keys(columns).map((heading) => element("th", { scope: "col" }, heading));
   const rows = labels.map((label, number) => {

@@ -1,6 +1,6 @@
 // View 1: the sentence and its translation, which word made which, what was never seen, and what is doubtful.
 
-import { element, foreign, logarithm, probability } from "./dom.js";
+import { button, element, foreign, logarithm, probability } from "./dom.js";
 import { linkedWords, linksAsText, wordsOfPieces } from "./words.js";
 
 // A word is doubtful when anything else together is likelier.
@@ -17,22 +17,13 @@ export function drawTranslation(answer, run, place, { open, take, allOn }) {
   return [
     answer.lines.length > 1 && severalSentences(answer.lines, languages[0], take),
     answer.alignment ? withLinks(answer, languages, place, open) : withoutLinks(answer, languages),
-    element("ul", { class: "remarks" }, remarks(answer, languages[1], allOn)),
+    element("ul", { class: "remarks" }, remarks(answer, languages, allOn)),
   ];
 }
 
 function severalSentences(lines, language, take) {
   const buttons = lines.map((line, number) =>
-    element(
-      "li",
-      {},
-      element(
-        "button",
-        { type: "button", "data-place": `line ${number}`, lang: language, onclick: () => take(line) },
-        foreign(line),
-      ),
-    ),
-  );
+    element("li", {}, button(`line ${number}`, () => take(line), { lang: language }, foreign(line))));
   const said = `These are ${lines.length} sentences; the model reads one at a time. Take one of them:`;
   return element("div", { class: "several" }, element("p", {}, said), element("ol", {}, buttons));
 }
@@ -74,33 +65,34 @@ function withoutLinks(answer, languages) {
   ];
 }
 
-function remarks(answer, language, allOn) {
+function remarks(answer, [source, target], allOn) {
   const unseen = answer.never_seen ?? [];
-  const usual = answer.usual !== undefined && comparison(answer.usual, answer.translation, language);
+  const { usual, translation } = answer;
+  const both = () => usual === translation ? "the same as with all heads." : [
+    comparison(translation, usual, target), " With all heads: ", comparison(usual, translation, target),
+  ];
   const total = `ln p ${logarithm(answer.log_probability)}, score ${logarithm(answer.score)}, step ${answer.step}`;
   return [
-    usual && element("li", {}, `Without ${answer.without.join(", ")}. With all heads: `, usual, " ",
-      element("button", { type: "button", "data-place": "all on", onclick: allOn }, "Switch all on")),
-    answer.doubtful && element("li", { class: "warning" }, "The model is unsure here, as of what it has not learned."),
+    usual !== undefined && element("li", {}, `Without ${answer.without.join(", ")}: `, both(), " ",
+      button("all on", allOn, {}, "Switch all on")),
+    answer.doubtful &&
+      element("li", { class: "warning" }, "The model is unsure here, as it is about anything it has not learned."),
     unseen.length > 0 && element("li", { class: "warning" }, "Never seen in training, so copied or guessed: ",
-      foreign(unseen.join(", "))),
-    answer.read !== answer.source && element("li", {}, "Read with capitals: ", foreign(answer.read)),
+      foreign(unseen.join(", "), source)),
+    answer.read !== answer.source && element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
     element("li", { class: "quiet" }, total),
   ];
 }
 
 /** A translation, with the words marked that the other one does not have there. */
-export function comparison(usual, other, language) {
-  if (usual === other) {
-    return "the same.";
-  }
-  const words = usual.split(" ");
+export function comparison(own, other, language) {
+  const words = own.split(" ");
   const kept = commonWords(words, other.split(" "));
   const marked = words.map((word, number) => [
     kept.has(number) ? foreign(word) : element("mark", {}, foreign(word)),
     number < words.length - 1 && " ",
   ]);
-  return element("span", { class: "usual", lang: language }, marked);
+  return element("span", { class: "compared", lang: language }, marked);
 }
 
 /** The numbers of the words of `one` in a longest common subsequence with `other`. */

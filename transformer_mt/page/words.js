@@ -1,6 +1,6 @@
 // Two lines of words, one above the other, with a curve for each link between them.
 
-import { decimal, element, foreign, shape } from "./dom.js";
+import { button, decimal, element, foreign, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 
@@ -65,21 +65,13 @@ function wordLine({ words, language, name }, side, { links, lines, scale, pictur
   const buttons = words.map((word, number) => {
     const id = `${picture}-${side}-${number}`;
     const said = [word.note, linkedTo(links, side, number, lines[1 - side].words, scale)].filter(Boolean).join("; ");
-    const button = element(
-      "button",
-      {
-        type: "button",
-        class: ["word", ...(word.marks ?? [])].join(" "),
-        "data-place": `${SIDES[side]} ${number}`,
-        "aria-describedby": said && id,
-        "aria-current": side === 1 && number === chosen ? "true" : null,
-        title: word.note,
-        onclick: () => choose(side, number),
-      },
-      foreign(word.text),
-      word.number && element("span", { class: "below-word", "aria-hidden": "true" }, word.number),
-    );
-    return [button, said && element("span", { id, hidden: true }, said), " "];
+    const shown = button(`${SIDES[side]} ${number}`, () => choose(side, number), {
+      class: ["word", ...(word.marks ?? [])].join(" "),
+      "aria-describedby": said && id,
+      "aria-current": side === 1 && number === chosen ? "true" : null,
+      title: word.note,
+    }, foreign(word.text), word.number && element("span", { class: "below-word", "aria-hidden": "true" }, word.number));
+    return [shown, said && element("span", { id, hidden: true }, said), " "];
   });
   const attributes = { class: `words ${SIDES[side]}`, lang: language, role: "group", "aria-label": name };
   const line = element("p", attributes, buttons);
@@ -89,7 +81,7 @@ function wordLine({ words, language, name }, side, { links, lines, scale, pictur
 /** The links of a word as text: `Kannst .90, du .07`. */
 function linkedTo(links, side, number, others, scale = SHARES_OF_ONE) {
   const own = links.filter(({ from, to }) => (side ? to : from) === number);
-  const said = ({ from, to, weight }) => `${others[side ? from : to].text} ${decimal(weight / scale.unit)}`;
+  const said = ({ from, to, weight }) => `${visible(others[side ? from : to].text)} ${decimal(weight / scale.unit)}`;
   return own.map(said).join(", ");
 }
 
@@ -98,7 +90,7 @@ export function linksAsText(lines, links) {
   const [above, below] = lines.map(({ words }) => words);
   const items = below.map((word, number) => {
     const said = linkedTo(links, 1, number, above);
-    return said && element("li", {}, foreign(word.text), ": ", foreign(said));
+    return said && element("li", {}, foreign(word.text, lines[1].language), ": ", foreign(said, lines[0].language));
   });
   const summary = element("summary", { "data-place": "as text" }, "Links as text");
   return element("details", { class: "as-text" }, summary, element("ul", {}, items));

@@ -14,17 +14,17 @@ LOCK = "training.lock"
 _held: dict[Path, FileLock] = {}
 
 
-def acquire(directory: Path) -> bool:
+def acquire(directory: Path, *, seconds: float = 0.1) -> bool:
     """Hold the lock until `release` or the end of the process; False where this process holds it already.
 
-    Raises `InputError` when another process holds it. Readers need no lock.
+    Raises `InputError` when another process still holds it after this time. Readers need no lock.
     """
     place, path = directory.resolve(), directory / LOCK
     if place in _held:
         return False
     if os.path.lexists(path):
         require_own(path, path.lstat())
-    lock = FileLock(path, timeout=0.1, mode=0o644)  # `is_held` of another process takes it for a moment
+    lock = FileLock(path, timeout=seconds, mode=0o644)  # `is_held` of another process takes it for a moment
     with write_errors(path):
         try:
             lock.acquire()
@@ -46,7 +46,7 @@ def is_held(directory: Path) -> bool:
     if not os.path.lexists(directory / LOCK):
         return False
     try:
-        is_free = acquire(directory)
+        is_free = acquire(directory, seconds=0.0)  # one attempt: a server asks this for every run
     except TmtError as error:
         return isinstance(error, InputError)
     if is_free:

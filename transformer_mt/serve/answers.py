@@ -10,6 +10,7 @@ from transformer_mt.config.search import changed_search
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.registry import STACKS, HeadName, lookup
+from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.serve.questions import Attend, Explain, History, Pair, Translate
 from transformer_mt.serve.runs import Runs, ServedRun
@@ -35,12 +36,14 @@ def translate(runs: Runs, served: ServedRun, asked: Translate) -> Answer:
 
 
 def translation_of(served: ServedRun, asked: Translate, text: str) -> Answer:
-    """That of a text, which is the source as it is read."""
+    """The answer of `translate` for a text, which is the source as the model reads it."""
     run, translator, heads = served.opened, served.opened.translator, _heads(asked.without)
     search = changed_search(run.config.search, asked.search)
     if asked.trace:
         require_beam(search)
     translator.require_fitting(text, "SENTENCE")
+
+    linking = heads_of(run) if asked.align else None  # as `tmt align` chooses them, with all heads on
 
     def translated() -> tuple[list[Translation], Any]:
         if asked.trace:
@@ -52,7 +55,8 @@ def translation_of(served: ServedRun, asked: Translate, text: str) -> Answer:
         others = None
         if asked.alternatives:
             others = [find_alternatives(translator, text, each, count=asked.alternatives) for each in ranked]
-    best = ranked[0]
+        best = ranked[0]
+        links = {"alignment": _alignment(run, text, best.text, linking, heads)} if linking else {}
     found = translation_object(
         asked.source,
         ranked,
@@ -67,14 +71,13 @@ def translation_of(served: ServedRun, asked: Translate, text: str) -> Answer:
     found["doubtful"] = best.is_doubtful and not (search.sample or asked.prefix)
     if heads:
         found |= {"without": asked.without, "usual": translated()[0][0].text}
-    if asked.align:
-        found["alignment"] = _alignment(run, text, best.text, heads)
-    return found
+    return found | links
 
 
-def _alignment(run: OpenedRun, source: str, target: str, off: Sequence[HeadName]) -> Answer | None:
-    """`tmt align --json`, by those of the heads that are on; None where none of them is."""
-    chosen = heads_of(run)
+def _alignment(
+    run: OpenedRun, source: str, target: str, chosen: AlignmentHeads, off: Sequence[HeadName]
+) -> Answer | None:
+    """`tmt align --json`, by the chosen heads that are not off; None where all are."""
     chosen = chosen.model_copy(update={"heads": tuple(head for head in chosen.heads if head not in off)})
     if not chosen.heads:
         return None

@@ -35,7 +35,7 @@ Moment = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True)
 class ServedRun:
-    """An opened run, the step of its weights, and the moment of its files."""
+    """An opened run, the step at which its weights were validated, and the moment when its files were read."""
 
     opened: OpenedRun
     step: int
@@ -87,9 +87,10 @@ class Runs:
         """The run with its newest weights."""
         moment = _moment(path := self.path(name))
         served = self._in_memory.pop(name, None)
-        if served is None or served.moment != moment:
-            with _unavailable():
-                served = ServedRun(self._load(Run(path)), newest_progress(Run(path)).best_step, moment)
+        with _unavailable():
+            opened = served.opened if served and served.moment == moment else self._load(Run(path))
+            # Read each time: training writes weights first, and their step with the checkpoint that follows.
+            served = ServedRun(opened, newest_progress(Run(path)).best_step, moment)
         self._in_memory[name] = served
         while len(self._in_memory) > IN_MEMORY:
             self._in_memory.popitem(last=False)

@@ -35,8 +35,8 @@ def listen(host: str, port: int | None) -> socket.socket:
         try:
             family, _, _, _, address = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
             return socket.create_server(address, family=family, backlog=128)
-        except OSError as error:
-            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        except (OSError, UnicodeError) as error:  # no name can be written so
+            if isinstance(error, UnicodeError | socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
                 raise InputError(f"--host: {host!r} is no address of this machine; leave it out") from None
             problem = error
     ports = "–".join(dict.fromkeys((str(tried[0]), str(tried[-1]))))

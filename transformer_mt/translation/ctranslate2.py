@@ -240,9 +240,13 @@ def _errors() -> Iterator[None]:
 
 def _processors() -> int:
     """The processors of this process, or as many as `OMP_NUM_THREADS` says; at most `MOST_WORKERS`."""
-    told = re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", ""))  # of 4,2 the 2 is for threads within threads
-    own = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return max(1, min(int(told[1]) if told else own, MOST_WORKERS))
+    if told := re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", "")):  # of 4,2 the 2 is for nested threads
+        own = int(told[1])
+    elif sys.platform == "linux":
+        own = len(os.sched_getaffinity(0))
+    else:
+        own = os.cpu_count() or 1
+    return max(1, min(own, MOST_WORKERS))
 
 
 def _has_symbols(tokens: Sequence[int]) -> bool:
