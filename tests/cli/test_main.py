@@ -94,6 +94,7 @@ def completed(line: str) -> list[str]:
 def test_a_shell_completes_commands_and_options() -> None:
     assert completed("tmt t") == ["train", "translate"]
     assert completed("tmt train --e") == ["--epochs"]
+    assert completed("tmt train --steps 1 --steps 2 --ep") == ["--epochs"]
     assert completed("tmt translate --to") == ["--top-k", "--top-p"]
 
 
