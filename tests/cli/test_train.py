@@ -56,6 +56,21 @@ def test_a_run_of_a_configuration_that_comes_with_the_package_has_its_name(data:
     assert Run(Path("runs/rotary")).config().model.attention.position == "rotary"  # type: ignore[union-attr]
 
 
+def test_every_epoch_has_its_line_and_its_number_is_the_same_everywhere(data: str, tmt: Tmt) -> None:
+    ends = settings(training__epochs="3", training__log_every="700", training__validate_every="700")
+    outcome = tmt("train", "--data", data, "--run-dir", "run", *ends)
+    assert outcome.code == 0, outcome.err
+    said = [
+        (int(step), int(epoch)) for step, epoch in re.findall(r"^tmt: step (\d+)  epoch (\d+)/3", outcome.err, re.M)
+    ]
+    windows = [line for line in metrics("run") if line["kind"] == "training"]
+    assert said == [(line["step"], line["epoch"]) for line in windows]
+    assert {epoch for _, epoch in said} == {1, 2, 3}
+    (last,) = (line for line in metrics("run") if line["kind"] == "validation")
+    listed = json.loads(tmt("runs", "run", "--json").out)
+    assert (last["step"], last["epoch"]) == (listed["step"], listed["epochs"]) == said[-1]
+
+
 @pytest.mark.slow
 def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data: str, tmt: Tmt) -> None:
     longer = settings(training__steps="9")

@@ -51,7 +51,9 @@ def train(
       tmt train --check
       tmt train --data train.de,train.en
       tmt train multi30k --data path/to/multi30k
-      tmt train --from runs/builtin --data my.de,my.en --epochs 10
+      tmt train --from runs/builtin --data own.de,own.en --epochs 30 \\
+        --learning-rate 0.002 --set model.dropout=0.2 \\
+        --set tokenizer.sampling=subword
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --resume runs/small
 

@@ -27,11 +27,8 @@ def split_sentences(text: str) -> list[str]:
         marks, closing, following = match.groups()
         asks = not closing and marks[-1] in "!?"
         before = text[max(start, match.start() - _LONGEST) : match.start()]
-        if (
-            before.strip()
-            and (asks or not following.islower())
-            and not (marks == "." and _is_no_end(before, following))
-        ):
+        is_end = marks != "." or not _is_no_end(before, following)
+        if before.strip() and (asks or not following.islower()) and is_end:
             sentences.append(text[start : match.end(2)].strip())
             start = match.end()
     return [*sentences, rest] if (rest := text[start:].strip()) else sentences
