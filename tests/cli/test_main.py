@@ -26,7 +26,7 @@ def test_help_opens_with_a_sentence_and_examples(command: str, tmt: Tmt) -> None
     usage, summary, examples, *_ = outcome.out.split("\n\n")
     assert usage.startswith(f"Usage: tmt {command} [OPTIONS]")
     assert summary.strip().endswith(".")
-    title, *lines = examples.splitlines()
+    title, *lines = examples.replace("\\\n", "").splitlines()
     assert title.strip() == "Examples:"
     assert len(lines) >= 3
     assert all(f"tmt {command}" in line for line in lines)
