@@ -20,6 +20,7 @@ from typing import Annotated
 
 import typer
 
+RECIPE = "--epochs 30 --learning-rate 0.002 --set model.dropout=0.2 --set tokenizer.sampling=subword"
 TRAIN, VALIDATION, TEST = 300, 40, 100
 THINGS = {
     "die Zwiebeln": "the onions", "den Knoblauch": "the garlic", "die Karotten": "the carrots", "den Teig": "the dough",
@@ -40,8 +41,6 @@ DEEDS = {
 
 def main(
     parent: Annotated[Path, typer.Option(help="The run to begin with.")] = Path("runs/builtin"),
-    epochs: Annotated[int, typer.Option(help="Passes over the 300 pairs.")] = 20,
-    rate: Annotated[float, typer.Option(help="The learning rate at the peak.")] = 2e-3,
     old: Annotated[float, typer.Option(help="Old pairs for each own one, in the mixture.")] = 5.0,
 ) -> None:
     """Print the table."""
@@ -55,7 +54,7 @@ def main(
             (f"{old:g} old ones for each", (f"data.mixture.old={{corpus={corpus}, weight={old}}}",)),
         ):
             run = folder / name.replace(" ", "-")
-            fine_tune(parent, folder / "kitchen", run, epochs=epochs, rate=rate, changes=changes)
+            fine_tune(parent, folder / "kitchen", run, changes=changes)
             rows.append((name, run))
         print(f"{'':24}{'domain BLEU':>14}{'exact, %':>10}{'old test BLEU':>16}{'exact, %':>10}")
         for name, run in rows:
@@ -95,14 +94,10 @@ def corpus_of(run: Path) -> str:
     return load_config(run / "config.toml").data.corpus
 
 
-def fine_tune(parent: Path, data: Path, run: Path, *, epochs: int, rate: float, changes: Sequence[str]) -> None:
+def fine_tune(parent: Path, data: Path, run: Path, *, changes: Sequence[str]) -> None:
     """Train the parent further in a directory of its own."""
-    changes = ("model.dropout=0.3", *changes)
-    tmt(
-        "train", "--from", str(parent), "--data", str(data), "--run-dir", str(run),
-        "--epochs", str(epochs), "--learning-rate", str(rate),
-        *(part for change in changes for part in ("--set", change)),
-    )  # fmt: skip
+    more = [part for change in changes for part in ("--set", change)]
+    tmt("train", "--from", str(parent), "--data", str(data), "--run-dir", str(run), *RECIPE.split(), *more)
 
 
 def scores(run: Path, *options: str) -> dict[str, float]:

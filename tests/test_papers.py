@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fine_tuning import RECIPE
 from typer.main import get_command
 
 from transformer_mt.cli.app import app
@@ -14,7 +15,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "transformer_mt"
 README = ROOT / "README.md"
 LOOKING_INSIDE = "transformer_mt/views/README.md"
-BESIDE_CODE = ("CONTRIBUTING.md", "configs/laboratory/README.md", "scripts/README.md", LOOKING_INSIDE)
+BESIDE_CODE = (
+    "CONTRIBUTING.md", "configs/README.md", "configs/laboratory/README.md", "scripts/README.md", LOOKING_INSIDE,
+)  # fmt: skip
 PAPERS = [README, *(ROOT / name for name in BESIDE_CODE)]
 
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
@@ -79,7 +82,8 @@ def test_every_name_is_in_the_file_that_is_said_to_have_it(paper: Path) -> None:
 
 @every_paper
 def test_every_configuration_key_exists(paper: Path) -> None:
-    known = [load_config(None, [f"model.kind={kind}"]).model_dump() for kind in ("transformer", "recurrent")]
+    changes = ("model.kind=transformer", "model.kind=recurrent", "data.mixture.old.corpus=builtin")
+    known = [load_config(None, [change]).model_dump() for change in changes]
     assert keys_in(text_of(paper)) <= set().union(*map(keys_of, known))
 
 
@@ -94,6 +98,13 @@ def test_every_configuration_that_training_is_shown_with_comes_with_the_package(
     shown = [name for page in pages for name in re.findall(r"^[# ]*tmt train (\w[\w/-]*)(?!\S)", text_of(page), re.M)]
     assert len(shown) > 10
     assert not {*shown} - {*named_configs()}
+
+
+@pytest.mark.parametrize("page", ["README.md", "configs/README.md", "transformer_mt/cli/train.py"])
+def test_fine_tuning_is_shown_as_it_is_measured(page: str) -> None:
+    text = re.sub(r"\s*\\+\n\s+", " ", (ROOT / page).read_text("utf-8"))
+    (shown,) = re.findall(r"^ *tmt train --from runs/builtin --data own.de,own.en (--epochs .*)$", text, re.M)
+    assert shown == RECIPE
 
 
 def test_every_option_of_the_readme_belongs_to_some_command() -> None:

@@ -124,7 +124,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def new_file(path: Path, mode: int = 0o644) -> BinaryIO:
-    """A file that was not there. Those of a run are for their owner alone to write, whatever the umask allows."""
+    """A file that was not there. Only its owner may write it, whatever the umask allows."""
     return open(path, "xb", opener=partial(os.open, mode=mode))
 
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
-from support.command_line import Tmt
+from support.command_line import Tmt, settings
 
 pytestmark = pytest.mark.slow
 
+FINE_TUNING = ("--epochs", "20", "--learning-rate", "0.002")
 OWN = [("Der Ärger wächst.", "The trouble grows."), ("Der Hund bellt.", "The dog barks.")] * 8
 
 
@@ -36,6 +37,18 @@ def test_the_same_command_continues_and_a_finished_run_stays(trained: str, own: 
     outcome = tmt(*command, "--steps", "4")
     assert outcome.code == 0, outcome.err
     assert "tmt: continuing runs/own from step 2\n" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "begun", [["schedule.name=linear"], ["schedule.name=cosine"], ["schedule.factor=0.5"], ["training.epochs=1"]]
+)
+def test_the_readmes_line_works_from_every_parent(begun: list[str], data: str, own: str, tmt: Tmt) -> None:
+    changes = [part for change in ("schedule.warmup=4", *begun) for part in ("--set", change)]
+    assert tmt("train", "--data", data, "--run-dir", "parent", *settings(), *changes).code == 0
+    outcome = tmt("train", "--from", "parent", "--data", own, *FINE_TUNING, "--set", "model.dropout=0.3")
+    assert outcome.code == 0, outcome.err
+    rates = [json.loads(line).get("learning_rate") for line in Path("runs/own/metrics.jsonl").read_text().splitlines()]
+    assert max(rate for rate in rates if rate) == 0.002
 
 
 def test_it_continues_when_the_parent_is_gone(trained: str, own: str, tmt: Tmt) -> None:

@@ -26,7 +26,7 @@ def test_help_opens_with_a_sentence_and_examples(command: str, tmt: Tmt) -> None
     usage, summary, examples, *_ = outcome.out.split("\n\n")
     assert usage.startswith(f"Usage: tmt {command} [OPTIONS]")
     assert summary.strip().endswith(".")
-    title, *lines = examples.splitlines()
+    title, *lines = examples.replace("\\\n", "").splitlines()
     assert title.strip() == "Examples:"
     assert len(lines) >= 3
     assert all(f"tmt {command}" in line for line in lines)
@@ -94,6 +94,7 @@ def completed(line: str) -> list[str]:
 def test_a_shell_completes_commands_and_options() -> None:
     assert completed("tmt t") == ["train", "translate"]
     assert completed("tmt train --e") == ["--epochs"]
+    assert completed("tmt train --steps 1 --steps 2 --ep") == ["--epochs"]
     assert completed("tmt translate --to") == ["--top-k", "--top-p"]
 
 

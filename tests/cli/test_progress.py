@@ -37,9 +37,16 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Works:
 def test_training_names_what_it_does_before_and_after_its_steps(data: str, tmt: Tmt, works: Works) -> None:
     trained = tmt("train", "--data", data, "--run-dir", "new", *settings())
     assert trained.code == 0
-    assert [*works] == [f"reading {data}", "learning a vocabulary of 310 subwords", "making subwords of the pairs"]
+    subwords = "making subwords of the pairs"
+    assert [*works] == [f"reading {data}", "learning a vocabulary of 310 subwords", subwords, "counting words"]
     lines = trained.err.splitlines()
     assert lines.index("tmt: finding the heads that link words") == len(lines) - 3  # the end and a hint follow
+
+
+def test_fine_tuning_names_what_it_does_before(trained: str, data: str, tmt: Tmt, works: Works) -> None:
+    assert tmt("train", "--from", trained, "--data", data, "--run-dir", "new", "--steps", "1").code == 0
+    looking = "looking for characters that the vocabulary lacks"
+    assert [*works] == [f"reading {data}", looking, "making subwords of the pairs", "counting words"]
 
 
 def test_data_names_what_it_does(data: str, tmt: Tmt, works: Works) -> None:

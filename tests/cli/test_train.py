@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from support.command_line import PROGRAM, Tmt, contents, settings
+from support.command_line import PROGRAM, Tmt, contents, settings, write_corpus
 
 from transformer_mt.cli.training_display import TrainLog
+from transformer_mt.config.toml import load_config
 from transformer_mt.runs.directory import Run
+from transformer_mt.training.session import open_training
 
 
 def metrics(run: str) -> list[dict[str, object]]:
@@ -54,6 +56,21 @@ def test_a_run_of_a_configuration_that_comes_with_the_package_has_its_name(data:
     assert Run(Path("runs/rotary")).config().model.attention.position == "rotary"  # type: ignore[union-attr]
 
 
+def test_every_epoch_has_its_line_and_its_number_is_the_same_everywhere(data: str, tmt: Tmt) -> None:
+    ends = settings(training__epochs="3", training__log_every="700", training__validate_every="700")
+    outcome = tmt("train", "--data", data, "--run-dir", "run", *ends)
+    assert outcome.code == 0, outcome.err
+    said = [
+        (int(step), int(epoch)) for step, epoch in re.findall(r"^tmt: step (\d+)  epoch (\d+)/3", outcome.err, re.M)
+    ]
+    windows = [line for line in metrics("run") if line["kind"] == "training"]
+    assert said == [(line["step"], line["epoch"]) for line in windows]
+    assert {epoch for _, epoch in said} == {1, 2, 3}
+    (last,) = (line for line in metrics("run") if line["kind"] == "validation")
+    listed = json.loads(tmt("runs", "run", "--json").out)
+    assert (last["step"], last["epoch"]) == (listed["step"], listed["epochs"]) == said[-1]
+
+
 @pytest.mark.slow
 def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data: str, tmt: Tmt) -> None:
     longer = settings(training__steps="9")
@@ -92,6 +109,24 @@ def test_resume_needs_no_other_option_and_remembers_the_end_that_was_set_last(
             2, f"tmt: error: --resume: continues {own_run} as it was started; give --steps, --epochs and --set alone\n"
         )  # fmt: skip
     assert tmt("train", "--resume", "none").err.startswith("tmt: error: none: not a run directory")
+
+
+@pytest.mark.slow
+def test_resume_takes_the_checkpoint_before_a_damaged_one(own_run: Path, tmt: Tmt) -> None:
+    (own_run / "checkpoints/step-6/progress.json").write_text("{")
+    outcome = tmt("train", "--resume", str(own_run))
+    assert outcome.code == 0, outcome.err
+    assert "step-6/progress.json: damaged" in outcome.err
+    assert f"tmt: continuing {own_run} from step " in outcome.err
+
+
+def test_a_run_that_was_begun_in_python_with_a_relative_path_is_resumed(tmt: Tmt) -> None:
+    write_corpus(Path("pairs"))
+    config = load_config(None, ["data.corpus=pairs", *settings(training__steps="1")[1::2]])
+    list(open_training(config, "python").train())
+    outcome = tmt("train", "--resume", "python", "--steps", "2")
+    assert outcome.code == 0, outcome.err
+    assert "tmt: continuing python from step 1\n" in outcome.err
 
 
 def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, data: str, tmt: Tmt) -> None:

@@ -133,6 +133,14 @@ def test_json_adds_to_the_objects_that_come_in(trained: str, tmt: Tmt) -> None:
     assert plain["log_probability"] <= 0
 
 
+def test_a_closed_stdin_is_one_line(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    for source in ([], ["--input", "-"]):
+        outcome = tmt("translate", "--model", trained, *source)
+        message = "tmt: error: stdin: is closed; give sentences, or a file with --input\n"
+        assert (outcome.code, outcome.err) == (2, message)
+
+
 def test_a_line_is_translated_sentence_by_sentence(trained: str, tmt: Tmt) -> None:
     line, call = f"{SOURCES[0]} {SOURCES[1]}", ("translate", "--model", trained)
     apart = tmt(*call, *SOURCES[:2]).lines
@@ -147,6 +155,14 @@ def test_a_line_is_translated_sentence_by_sentence(trained: str, tmt: Tmt) -> No
     assert tmt(*call, line, "--trace").out.startswith(whole)
     for options in (["--n-best", "2"], ["--alternatives"], ["--prefix", "The"]):
         assert "sentences" not in json.loads(tmt(*call, line, "--json", *options).out), options
+
+
+def test_a_line_without_capitals_has_all_its_sentences_in_json(trained: str, tmt: Tmt) -> None:
+    typed = f"{SOURCES[0]} {SOURCES[1]}".lower()
+    found = json.loads(tmt("translate", "--model", trained, typed, "--json").out)
+    assert found["source"] == typed
+    assert [part["source"] for part in found["sentences"]] == SOURCES[:2]
+    assert found["translation"] == " ".join(part["translation"] for part in found["sentences"])
 
 
 def test_the_n_best_are_different_and_numbered(trained: str, tmt: Tmt) -> None:

@@ -389,6 +389,8 @@ def test_a_section_that_only_its_module_registers_is_named_without_it() -> None:
 def test_a_section_of_another_field_or_with_a_taken_name_is_refused(field: str, section: type[Section]) -> None:
     with pytest.raises(TypeError, match=rf"^add_section: section {section.__name__}, named .* is none for {field}; "):
         add_section(field, section)
+    with pytest.raises(TypeError, match=r"^add_section: field 'shedule' has no sections to choose from; give one of "):
+        add_section("shedule", StepsConfig)
 
 
 @pytest.mark.parametrize(

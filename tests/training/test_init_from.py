@@ -1,4 +1,5 @@
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -73,28 +74,48 @@ def test_another_parent_is_another_run(parent: Path, tmp_path: Path) -> None:
         child(config.model_copy(update={"init_from": InitFromConfig(**other)}), tmp_path / "child")
 
 
-def test_a_run_that_was_stopped_before_its_first_checkpoint_still_begins_with_the_weights(
-    parent: Path, tmp_path: Path
-) -> None:
-    config = config_from(parent, "training.seed=7")
-    child(config, tmp_path / "child")
+def test_a_run_needs_its_parent_no_more_once_it_is_opened(parent: Path, tmp_path: Path) -> None:
+    shutil.copytree(parent, tmp_path / "parent")
+    config = config_from(tmp_path / "parent", "training.seed=7")
+    straight = child(config, tmp_path / "child").trainer
+    losses = [float(straight.step().loss) for _ in range(2)]
+    shutil.rmtree(tmp_path / "parent")
     weights = weights_of(Run(parent).load().model)
     session = child(config, tmp_path / "child")
+    assert session.notes[-1].endswith("from step 0")
     assert all(torch.equal(tensor, weights[name]) for name, tensor in weights_of(session.trainer.model).items())
+    assert [float(session.trainer.step().loss) for _ in range(2)] == losses
 
 
-def test_the_warm_up_of_a_fine_tuning_fits_its_steps(parent: Path, tmp_path: Path) -> None:
-    config = config_from(parent, "schedule.warmup=400", "training.steps=40")
+@pytest.mark.parametrize("end", ["training.steps=40", "training.epochs=10"])
+def test_the_warm_up_of_a_fine_tuning_fits_its_steps(end: str, parent: Path, tmp_path: Path) -> None:
+    config = config_from(parent, "schedule.warmup=400", end)
     session = child(config, tmp_path / "child")
-    said = "schedule.warmup: 4 instead of 400, for a training of 40 steps; its peak is the same"
+    steps = session.trainer.stream.steps_of(10) if config.training.epochs else 40
+    assert 30 <= steps <= 50
+    said = f"schedule.warmup: {steps // 10} instead of 400, for a training of {steps} steps; its peak is the same"
     assert session.notes[-1] == said
-    rate, usual = session.trainer.optimizer.schedule, build_schedule(config)
-    assert max(map(rate, range(1, 41))) == rate(4) == pytest.approx(usual(400))
-    session.trainer.save()
-    longer = config.model_copy(update={"training": config.training.model_copy(update={"steps": 80})})
+    rate, usual = session.trainer.optimizer.schedule, build_schedule(small_config("schedule.warmup=400"), 1700)
+    assert max(map(rate, range(1, steps + 1))) == rate(steps // 10) == pytest.approx(usual(400))
+    longer = config_from(parent, "schedule.warmup=400", end + "0")
     continued = child(longer, tmp_path / "child")
-    assert continued.trainer.optimizer.schedule(4) == rate(4)
+    assert [continued.trainer.optimizer.schedule(step) for step in range(1, 99)] == [*map(rate, range(1, 99))]
     assert said not in continued.notes
+    for other in (200, 800):  # also one that fits as well, or would
+        with pytest.raises(InputError, match=rf"schedule.warmup is 400 there, {other} now"):
+            child(config_from(parent, f"schedule.warmup={other}", end), tmp_path / "child")
+
+
+@pytest.mark.parametrize("name", ["linear", "cosine"])
+def test_the_fall_of_a_fine_tuning_by_epochs_ends_with_them(name: str, parent: Path, tmp_path: Path) -> None:
+    config = config_from(parent, f"schedule.name={name}", "schedule.warmup=400", "training.epochs=3")
+    trainer = child(config, tmp_path / "child").trainer
+    last = trainer.stream.steps_of(3)
+    rate = trainer.optimizer.schedule
+    assert rate(last) > rate(last + 1) == pytest.approx(0, abs=1e-9)
+    longer = config_from(parent, f"schedule.name={name}", "schedule.warmup=400", "training.epochs=4")
+    with pytest.raises(InputError, match=r"training\.epochs is 3 there, 4 now"):
+        child(longer, tmp_path / "child")
 
 
 def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
@@ -131,7 +152,7 @@ def test_another_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, ov
 def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path) -> None:
     config = config_from(parent)
     config = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "0" * 64})})
-    with pytest.raises(InputError, match=r"are no longer those of init_from.weights; give it with --from again$"):
+    with pytest.raises(InputError, match=r"are no longer those of init_from.weights; start anew with .*--overwrite$"):
         child(config, tmp_path / "child")
 
 

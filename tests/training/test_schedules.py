@@ -18,14 +18,9 @@ from transformer_mt.training.schedules import (
     inverse_sqrt,
     linear,
     noam,
-    with_warmup,
 )
 
 STEPS = 83
-FALLS = (
-    "schedule.name: {name} falls after the warm-up, step {warmup}; give more training.steps than that and no "
-    "training.epochs, or choose another schedule"
-)
 
 every_schedule = pytest.mark.parametrize("name", SCHEDULES)
 steps = st.integers(1, 10**6)
@@ -109,11 +104,12 @@ def test_only_schedules_that_end_with_training_ask_for_the_number_of_steps(name:
 
 
 @pytest.mark.parametrize("name", ["linear", "cosine"])
-def test_a_warmup_as_long_as_training_leaves_nothing_to_fall(name: str) -> None:
-    with pytest.raises(InputError) as caught:
-        build_schedule(configured(name, warmup=7, steps=7))
-    assert str(caught.value) == FALLS.format(name=name, warmup=7)
-    assert build_schedule(configured(name, warmup=6, steps=7))(7) > 0
+def test_a_fall_ends_with_the_steps_of_the_epochs_and_stays_at_its_end(name: str) -> None:
+    config = configured(name, warmup=5, epochs=3)
+    ends = build_schedule(config, 20)
+    assert [ends(step) for step in range(1, 21)] == rates(name, warmup=5, steps=20)
+    assert ends(20) > ends(21) == pytest.approx(0, abs=1e-9)
+    assert ends(35) == ends(21)
 
 
 @every_schedule
@@ -135,24 +131,22 @@ def test_noam_takes_a_factor_or_a_learning_rate() -> None:
 
 
 @every_schedule
-def test_with_epochs_a_schedule_that_falls_to_the_last_step_is_refused(name: str) -> None:
-    if not depends_on_steps(configured(name).schedule):
-        by_epochs = build_schedule(configured(name, epochs=3))
-        assert by_epochs(7) == build_schedule(configured(name))(7)
-        return
-    with pytest.raises(InputError) as caught:
-        build_schedule(configured(name, epochs=3))
-    assert str(caught.value) == FALLS.format(name=name, warmup=configured(name).schedule.warmup)
+@pytest.mark.parametrize("steps", [1, 2, 39, 40])
+def test_a_warm_up_that_does_not_fit_is_shorter_and_keeps_the_peak(name: str, steps: int) -> None:
+    given = configured(name, warmup=40, steps=100)
+    fitting, last = build_schedule(given, steps), max(1, steps // 10)
+    assert max(map(fitting, range(1, steps + 1))) == fitting(last) == pytest.approx(build_schedule(given)(40))
+    assert min(map(fitting, range(1, steps + 1))) > 0
 
 
-@every_schedule
-def test_another_warm_up_keeps_the_peak(name: str) -> None:
-    config = configured(name, warmup=40, steps=100)
-    changed = config.model_copy(update={"schedule": with_warmup(config, 8)})
-    before, after = build_schedule(config), build_schedule(changed)
-    assert changed.schedule.warmup == 8
-    assert after(8) == pytest.approx(before(40))
-    assert max(map(after, range(1, 100))) == after(8)
+def test_a_schedule_of_ones_own_keeps_all_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where its section has the factor of Noam's, and no learning rate that could take its place."""
+    monkeypatch.setitem(SCHEDULES, "noam", lambda step, *, factor, warmup: factor * min(1.0, step / warmup) ** 2)
+    monkeypatch.setitem(SCHEDULES, "constant", lambda step: 1 / step)
+    fitting = build_schedule(configured("noam", factor=0.5, warmup=400, steps=100))
+    assert fitting(5) == pytest.approx(0.5 / 4)
+    assert fitting(10) == fitting(90) == 0.5
+    assert build_schedule(configured("constant", warmup=400, steps=100))(50) == 1 / 50
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from transformer_mt.runs.data import ALIGNMENT
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
+from transformer_mt.training.sanity_check import check_training
 from transformer_mt.training.session import TrainingSession, open_training
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.align import link_counts
@@ -207,3 +208,5 @@ def test_a_name_that_no_table_knows_is_refused_before_the_corpus_is_read(
     monkeypatch.setattr("transformer_mt.training.session.load_corpus", None)
     with pytest.raises(InputError, match=re.escape(key)):
         open_training(load_config(None, [f"{key}=nobody"]), tmp_path / "run")
+    with pytest.raises(InputError, match=re.escape(key)):
+        next(check_training(load_config(None, [f"{key}=nobody"]), print))

@@ -22,6 +22,8 @@ from transformer_mt.translation.sentences import split_sentences
         ["Er wohnt in www.x.de und zahlt 3.50 Euro. und geht"],
         ["... Ja"],
         ["Ça va ?", "Oui."],
+        ["We meet on Oct. 5 at noon.", "Room no. 5 is free.", "Zimmer Nr. 7 auch."],
+        ["He said no.", "Five left."],
         ["Er ist 30. Sie auch."],
         ["Er ist 30!", "Wirklich...?", "ja, A!", "Das sind approx. Hundert."],
         ["Der Hund schläft"],

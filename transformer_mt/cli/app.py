@@ -53,9 +53,8 @@ class Command(TyperCommand):
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        given = [
-            parameter for parameter in self.make_parser(ctx).parse_args([*args])[2] if not is_repeatable(parameter)
-        ]
+        order = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args([*args])[2]  # a shell completes
+        given = [parameter for parameter in order if not is_repeatable(parameter)]
         for parameter in given:
             if given.count(parameter) > 1:
                 raise InputError(f"{parameter.opts[0]}: is given more than once; give it once")
@@ -76,7 +75,7 @@ _LOOKING = attend, align, explain, lens, heads, plot
 for command in (train, translate, *_LOOKING, evaluate, score, data, config, runs, export, serve):
     app.command(cls=Command)(command)
 
-# What a shell sets when it asks how a line goes on.
+# Set by shells for completion.
 COMPLETION = "_TMT_COMPLETE"
 
 

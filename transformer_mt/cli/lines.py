@@ -41,7 +41,7 @@ def read_lines(path: Path | None) -> Iterator[Line]:
     """The lines of a file, or of stdin for `-` and None; an `InputError` for one that is too long or not UTF-8."""
     if path is None or path == STDIN:
         # A file of its own: Python cannot end while a thread waits in that of `sys.stdin`.
-        name, file = "stdin", open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+        name, file = "stdin", open(_stdin(), "rb", closefd=False)  # noqa: SIM115
     else:
         name = str(path)
         try:
@@ -55,6 +55,12 @@ def read_lines(path: Path | None) -> Iterator[Line]:
                 yield place, line if isinstance(line, InputError) else line.decode().rstrip("\n").removesuffix("\r")
             except UnicodeDecodeError as error:
                 yield place, InputError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8")
+
+
+def _stdin() -> int:
+    if sys.stdin is None:  # a shell has closed it
+        raise InputError("stdin: is closed; give sentences, or a file with --input")
+    return sys.stdin.fileno()
 
 
 class _ArrivingLines(Iterator[Line]):
@@ -87,7 +93,7 @@ class _ArrivingLines(Iterator[Line]):
 def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool] | None]:
     """The lines of `read_lines`, and whether the next one is there, unless all are, as in a file."""
     lines = read_lines(path)
-    if os.path.isfile(sys.stdin.fileno() if path in (None, STDIN) else path):
+    if os.path.isfile(_stdin() if path is None or path == STDIN else path):
         return lines, None
     arriving = _ArrivingLines(lines)
     return arriving, arriving.is_waiting
@@ -156,9 +162,11 @@ def _json_object(line: str, *, place: str) -> dict[str, Any]:
 
 
 class Translated(NamedTuple):
-    """A record and its translations, best first; where asked for, the alternatives of each and the tree of the beam."""
+    """A record, its text as it was read, and the translations, best first; where asked for, the alternatives of each
+    and the tree of the beam."""
 
     record: Record
+    read: str
     ranked: list[Translation]
     alternatives: list[list[ChosenAmong]]
     trace: BeamTrace | None
@@ -198,7 +206,7 @@ class Output:
             count = ALTERNATIVES if self.alternatives else 0
             text = written(record.text)
             others = [find_alternatives(translator, text, one, count=count) if count else [] for one in ranked]
-            yield Translated(record, ranked, others, trace)
+            yield Translated(record, text, ranked, others, trace)
 
     def lines(self, one: Translated, *, number: int, never_seen: list[str] | None) -> Iterator[str]:
         """The lines for the `number`-th record, from 1: tab-separated columns, or an object with further keys."""
@@ -221,6 +229,7 @@ class Output:
         found = translation_object(
             record.text,
             one.ranked,
+            read=one.read,
             never_seen=never_seen,
             split=self.split,
             n_best=self.n_best,

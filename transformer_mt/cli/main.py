@@ -1,6 +1,6 @@
 """`tmt` from its first moment on: a signal ends it quietly, and every failure becomes one line and an exit code.
 
-What takes long to import, or may fail to, is imported where a failure is caught.
+Modules that are slow to import, or may fail to, are imported where a failure is caught.
 """
 
 import os

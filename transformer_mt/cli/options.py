@@ -63,15 +63,20 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
     """The configuration of a file, `--set` and `--data`, in this order. Paths of data become absolute."""
     from transformer_mt.corpus.source import absolute
 
-    for override in overrides or []:
-        _require_utf8(override, option="--set")
-    config = load_config(path, overrides or [])
+    config = changed_config(path, overrides or [])
     corpus = absolute(config.data.corpus if data is None else data)
     _require_utf8(corpus, option="--data")
     mixture = {
         name: mixed.model_copy(update={"corpus": absolute(mixed.corpus)}) for name, mixed in config.data.mixture.items()
     }
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
+
+
+def changed_config(path: Path | None, overrides: list[str]) -> Config:
+    """The configuration of a file and `--set`, its paths as they are written."""
+    for override in overrides:
+        _require_utf8(override, option="--set")
+    return load_config(path, overrides)
 
 
 def require_both(source: Path | None, target: Path | None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, changed_config, resolve_config
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.errors import InputError
 
@@ -51,7 +51,9 @@ def train(
       tmt train --check
       tmt train --data train.de,train.en
       tmt train multi30k --data path/to/multi30k
-      tmt train --from runs/builtin --data my.de,my.en --epochs 10
+      tmt train --from runs/builtin --data own.de,own.en --epochs 30 \\
+        --learning-rate 0.002 --set model.dropout=0.2 \\
+        --set tokenizer.sampling=subword
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --resume runs/small
 
@@ -92,13 +94,12 @@ def train(
 
 def _resumed(path: Path, overrides: list[str]) -> "Config":
     """The configuration of a run, with the end that was set last, changed as the options say."""
-    from transformer_mt.runs.checkpoints import newest_progress
+    from transformer_mt.runs.checkpoints import last_aims
     from transformer_mt.runs.directory import CONFIG, Run
 
-    run = Run.open(path)
-    last = newest_progress(run).aims(run.config().training)
+    last = last_aims(Run.open(path))
     ends = [f"training.steps={last.steps}", f"training.epochs={last.epochs}"]
-    return resolve_config(path / CONFIG, data=None, overrides=[*ends, *overrides])
+    return changed_config(path / CONFIG, [*ends, *overrides])
 
 
 def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -> "Config":
@@ -106,6 +107,7 @@ def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -
 
     A run that was begun so at `path` remembers it, and goes on where the parent is gone.
     """
+    from transformer_mt.config.sections import NoamConfig
     from transformer_mt.corpus.load import OF_ONE_CORPUS
     from transformer_mt.runs.directory import CONFIG, Run
     from transformer_mt.training.session import init_from_run
@@ -115,7 +117,11 @@ def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -
         parent, section = path, begun
     else:
         section = init_from_run(parent)
-    overrides = [*(f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()), *overrides]
+    inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
+    sets_peak = any(override.partition("=")[0].strip() == "schedule.learning_rate" for override in overrides)
+    if sets_peak and isinstance(Run(parent).config().schedule, NoamConfig):
+        inherited.append(f"schedule.factor={NoamConfig().factor}")  # the other way to set the peak
+    overrides = [*inherited, *overrides]
     resolved = resolve_config(parent / CONFIG, data=data, overrides=overrides)
     return resolved.model_copy(update={"init_from": section})
 

@@ -45,7 +45,7 @@ class TrainLog:
 
 @contextmanager
 def display(console: Console, log: TrainLog, trainer: Trainer) -> Iterator[Callable[[Report], None]]:
-    """A function that shows reports as lines, as further work is; on a terminal a progress bar stands below them."""
+    """A function that shows reports as lines, and other work too; on a terminal a progress bar stands below them."""
     bar = progress_bar(console, shown=console.is_terminal and log.is_main)
     task = bar.add_task("training", total=1.0)
 

@@ -62,7 +62,7 @@ def translate(
 
     One line comes out for each line that goes in, through a pipe as soon as that is there. A line of several sentences
     is translated sentence by sentence, but with --no-split, --n-best, --alternatives, --trace or --prefix as one. A
-    line without any capitals is given those of its words. With --n-best above 1 there are several, each after its
+    line typed without capitals gets them back. With --n-best above 1 there are several, each after its
     sentence's number and a tab. --json prints an object a line: source, translation, score, log_probability,
     never_seen, sentences, n_best. A line that is a JSON object itself is passed through with these added; its text is
     taken from the key source or the source language's (de).
@@ -94,7 +94,7 @@ def translate(
     translator, language = run.translator, run.config.data.source_language
     if trace:
         require_beam(translator.search)
-    is_prompt = not sentences and input is None and sys.stdin.isatty()
+    is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
     sources: Iterable[Iterable[Line]]
     is_waiting: Callable[[], bool] | None = None
     if is_prompt:

@@ -414,9 +414,11 @@ CHOSEN: dict[str, tuple[ChosenBy, dict[str, type[Section]]]] = {
 def add_section(field: str, section: type[Section]) -> None:
     """Let `field`, such as `schedule` or `objective`, be a section of one's own, chosen by the default of its name.
 
-    It derives from a section that the field can be, whose keys it has too. Raises `TypeError` for any other, and for
-    one whose name is taken.
+    It derives from a section that the field can be, whose keys it has too. Raises `TypeError` for any other, for
+    one whose name is taken, and for a field without such sections.
     """
+    if field not in CHOSEN:
+        raise TypeError(f"add_section: field {field!r} has no sections to choose from; give one of {', '.join(CHOSEN)}")
     choice, table = CHOSEN[field]
     name = section.model_fields[choice.key].default
     if not issubclass(section, tuple(table.values())) or table.keys() - choice.own.keys() >= {name}:

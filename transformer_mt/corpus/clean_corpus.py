@@ -182,8 +182,7 @@ class StreamedPairs(Sequence[SentencePair]):
     """The endless repetition of the usable pairs of a split, in blocks; with `cut`, without those for validation.
 
     Blocks asked for in order are read on; for any other, the pairs before it are read and passed over. As a sequence it
-    is as many pairs as a block has at most, drawn from ten times as many at its beginning, for those who want to look
-    at some of it.
+    is as many pairs as a block has at most, drawn from ten times as many at its beginning, to look at some of it.
     """
 
     def __init__(self, source: SplitSource, columns: ColumnChoice, config: DataConfig, *, cut: bool = False) -> None:

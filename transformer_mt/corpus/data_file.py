@@ -34,7 +34,7 @@ _FIRST_BYTES = {
     ".bz2": rb"BZh[1-9](1AY&SY|\x17rE8P)",
     ".zst": rb"\x28\xb5\x2f\xfd",
 }
-# Archives, and what compresses in a way that is not read.
+# Archives, and compression that is not read.
 _PACKED = re.compile(r".+?(\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|bz2|zst))", re.IGNORECASE)
 _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, wbits=31),

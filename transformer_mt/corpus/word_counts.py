@@ -67,7 +67,7 @@ class TrainingWords:
 class SeenWords:
     """The words of the sources of the training data, folded so that casing does not count; `complete` as above.
 
-    `capitals` has those that training hardly ever wrote in small letters, as it wrote them.
+    `capitals` has the words that training hardly ever wrote in small letters, as it wrote them.
     """
 
     folded: Mapping[str, int]

@@ -170,10 +170,22 @@ def _flat(state: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 def newest_progress(run: Run) -> Progress:
     """The numbers of the last checkpoint, whose other files are not read; those of a start without any."""
-    if not (steps := saved_steps(run.path / CHECKPOINTS)):
-        return Progress()
-    path = run.path / CHECKPOINTS / f"step-{steps[-1]}" / PROGRESS
-    return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=steps[-1], path=path)
+    steps = saved_steps(run.path / CHECKPOINTS)
+    return _read_progress(run, steps[-1]) if steps else Progress()
+
+
+def last_aims(run: Run) -> TrainingConfig:
+    """The run's section with the end that its last start set; damaged checkpoints are passed over."""
+    training = run.config().training
+    for step in reversed(saved_steps(run.path / CHECKPOINTS)):
+        with suppress(MachineError):
+            return _read_progress(run, step).aims(training)
+    return training
+
+
+def _read_progress(run: Run, step: int) -> Progress:
+    path = run.path / CHECKPOINTS / f"step-{step}" / PROGRESS
+    return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=step, path=path)
 
 
 def states_by_name(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -60,6 +60,7 @@ def translation_of(served: ServedRun, asked: Translate, text: str) -> Answer:
     found = translation_object(
         asked.source,
         ranked,
+        read=text,
         never_seen=run.never_seen(asked.source),
         split=False,
         n_best=search.n_best,

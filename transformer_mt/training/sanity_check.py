@@ -10,10 +10,11 @@ from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import Config
+from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.training.session import build_session, open_corpora
+from transformer_mt.training.session import build_session, open_corpora, require_names
 from transformer_mt.training.trainer import Trainer
 
 LEARNING_RATE, MOST_STEPS, PAIRS_LEARNED = 1e-3, 400, 16
@@ -22,6 +23,7 @@ TIMED_STEPS, PAIRS_SHOWN = 5, 3
 
 def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]:
     """Lines about the training to come; remarks go to `note`. Raises `MachineError` if one batch cannot be learned."""
+    require_names(config, Distributed())  # mistakes come before the corpus is read
     corpora, config = open_corpora(config)
     session = build_session(config, Run(Path("unwritten")), corpora)
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer

@@ -61,30 +61,24 @@ SCHEDULES: dict[str, Callable[..., float]] = {
 }
 
 
-def build_schedule(config: Config) -> Schedule:
-    """The schedule that the configuration names, for its model's width and its number of steps.
+def build_schedule(config: Config, steps: int | None = None) -> Schedule:
+    """The schedule that the configuration names, for a training of `steps` steps, or as many as it says.
 
-    Raises `InputError` for two peaks, and where the end of a fall is unknown or within the warm-up.
+    A warm-up that does not fit them is made shorter; its peak stays. Raises `InputError` for two peaks.
     """
-    chosen, steps = config.schedule, config.training.steps
+    chosen, steps = config.schedule, config.training.steps if steps is None else steps
     function = lookup(SCHEDULES, chosen.name, key="schedule.name")
     if isinstance(chosen, NoamConfig) and chosen.learning_rate and chosen.factor != NoamConfig().factor:
         raise InputError("schedule.learning_rate: schedule.factor sets another peak; leave one of them out")
-    if depends_on_steps(chosen) and (config.training.epochs or steps <= chosen.warmup):
-        remedy = "give more training.steps than that and no training.epochs, or choose another schedule"
-        raise InputError(f"schedule.name: {chosen.name} falls after the warm-up, step {chosen.warmup}; {remedy}")
     known = chosen.model_dump() | {"width": config.model.width, "steps": steps}
     wanted = inspect.signature(function).parameters
-    return partial(function, **{name: number for name, number in known.items() if name in wanted})
-
-
-def with_warmup(config: Config, warmup: int) -> ScheduleConfig:
-    """The configured schedule with another warm-up and the same peak."""
-    chosen = config.schedule
-    changes: dict[str, float] = {"warmup": warmup}
-    if isinstance(chosen, NoamConfig) and not chosen.learning_rate:  # whose peak is set by the warm-up
-        changes |= {"factor": NoamConfig().factor, "learning_rate": build_schedule(config)(chosen.warmup)}
-    return chosen.model_copy(update=changes)
+    configured = partial(function, **{name: number for name, number in known.items() if name in wanted})
+    warmup = fitting_warmup(config, steps)
+    if warmup == chosen.warmup or "warmup" not in wanted:
+        return configured
+    fitting = partial(configured, warmup=warmup)
+    scale = configured(chosen.warmup) / fitting(warmup)  # of Noam's, whose peak the warm-up sets
+    return lambda step: scale * fitting(step)
 
 
 def fitting_warmup(config: Config, steps: int) -> int:
@@ -102,5 +96,8 @@ def depends_on_steps(config: ScheduleConfig) -> bool:
 
 
 def _progress(step: int, *, warmup: int, steps: int) -> float:
-    """The fraction of the fall that lies behind: 0 until the end of the warm-up, just below 1 at the last step."""
-    return max(0.0, (step - warmup) / (steps - warmup + 1))
+    """The fraction of the fall that lies behind: 0 until the end of the warm-up, just below 1 at the last step.
+
+    It stays 1 after that: the steps of epochs are counted by the first, and further ones may have more.
+    """
+    return min(1.0, max(0, step - warmup) / max(1, steps - warmup + 1))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer_mt.batching.seeds import derive_seed
-from transformer_mt.config.sections import Config, InitFromConfig, Section
+from transformer_mt.config.sections import Config, InitFromConfig, TrainingConfig
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
@@ -40,7 +40,7 @@ from transformer_mt.training.data import (
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import OPTIMIZERS
 from transformer_mt.training.reports import VALIDATION_METRICS, FinishReport, Report
-from transformer_mt.training.schedules import build_schedule, depends_on_steps, fitting_warmup, with_warmup
+from transformer_mt.training.schedules import build_schedule, depends_on_steps, fitting_warmup
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
 from transformer_mt.views.align import choose_heads
@@ -109,21 +109,24 @@ def open_training(
     another configuration or other data.
     """
     distributed = distributed or Distributed()
-    _require_names(config, distributed)  # mistakes come before the corpus is read
+    require_names(config, distributed)  # mistakes come before the corpus is read
     run = Run(Path(path))
     on_main = distributed.broadcast_from_main
     with ExitStack() as unless_opened:
         exists = on_main(lambda: _lock(run, unless_opened))
         corpora, config = distributed.main_first(lambda: open_corpora(config, corpus))
-        continuing = exists and not overwrite
-        if continuing:
-            config = on_main(lambda: _as_begun(config, run.config()))
-        tokenizer = on_main(lambda: _require_same(run, config, corpora)) if continuing else None
-        session = build_session(config, run, corpora, tokenizer=tokenizer, distributed=distributed)
-        if not continuing:
-            on_main(lambda: _create(run, session.config, corpora, session.tokenizer, exists=exists))
+        begun = on_main(run.config) if exists and not overwrite else None
+        if begun is not None:
+            config = _as_begun(config, begun)
+        tokenizer = on_main(lambda: _require_same(run, config, corpora)) if begun else None
+        training = begun.training if begun else None
+        session = build_session(config, run, corpora, tokenizer=tokenizer, begun=training, distributed=distributed)
+        if begun is None:
+            on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
         on_main(run.remove_leftovers)
         notes = (*session.notes, *_resume_newest(session.trainer))
+        if config.init_from.run and not on_main(session.trainer.checkpoints.steps):
+            session.trainer.save()  # from now on the run needs its parent no more
         unless_opened.pop_all()
     return replace(session, notes=notes)
 
@@ -134,11 +137,13 @@ def build_session(
     corpora: TrainingCorpora,
     *,
     tokenizer: Tokenizer | None = None,
+    begun: TrainingConfig | None = None,
     distributed: Distributed | None = None,
 ) -> TrainingSession:
     """A session at its first step, whose weights depend on the configuration's seed alone; writes nothing.
 
-    Without a tokenizer, one is learned, or taken with the weights from the run that `init_from` names.
+    Without a tokenizer, one is learned, or taken with the weights from the run that `init_from` names. `begun` is the
+    section that a run to continue began with: its schedule stays the one for that many steps.
     """
     distributed = distributed or Distributed()
     notes, pretrained = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)], None
@@ -149,13 +154,14 @@ def build_session(
     if config.init_from.run and (is_new or not saved_steps(run.path / CHECKPOINTS)):
         pretrained = distributed.broadcast_from_main(lambda: _load_pretrained(config))
         tokenizer = pretrained.tokenizer
-        notes += _pretrained_notes(config, corpora.weighted, tokenizer)
+        with working("looking for characters that the vocabulary lacks"):
+            notes += _pretrained_notes(config, corpora.weighted, tokenizer)
     elif tokenizer is None:
         with working(f"learning a vocabulary of {config.tokenizer.vocabulary_size} subwords"):
             tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
         notes += [tokenizer.note] if tokenizer.note else []
     if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
-        notes.append("words: only those of the part of the stream that the vocabulary is learned from are remembered")
+        notes.append("words.tsv covers only the sampled part of the stream")
     is_alone, training = distributed.world_size == 1, config.training
     device = choose_device(training.device, local_rank=None if is_alone else distributed.local_rank)
     model = _initial_model(config, device, vocabulary_size=tokenizer.size)
@@ -168,37 +174,35 @@ def build_session(
         torch.manual_seed(derive_seed(training.seed, distributed.rank, 0))
     with working("making subwords of the pairs"):
         stream = BatchStream(corpora.weighted, tokenizer, config, distributed=distributed)
-    if is_new:
-        config, note = _fitted(config, stream.steps_of(training.epochs) if training.epochs else training.steps)
-        notes += note
+    begun = begun or training
+    steps = stream.steps_of(begun.epochs) if begun.epochs else begun.steps
+    configured, warmup = config.schedule.warmup, fitting_warmup(config, steps)
+    if is_new and warmup != configured:
+        remark = f"{warmup} instead of {configured}, for a training of {steps} steps; its peak is the same"
+        notes.append(f"schedule.warmup: {remark}")
     pairs = corpora.main.splits["validation"]
     validate = Validator(pairs, tokenizer, config, device=device, distributed=distributed)
     trainer = Trainer(
-        config, run, model=model, stream=stream, validate=validate, device=device, distributed=distributed
+        config,
+        run,
+        model=model,
+        stream=stream,
+        schedule=build_schedule(config, steps),
+        validate=validate,
+        device=device,
+        distributed=distributed,
     )
     return TrainingSession(config, trainer, corpora.main, tokenizer, tuple(notes))
 
 
-def _fitted(config: Config, steps: int) -> tuple[Config, list[str]]:
-    """The configuration with a warm-up that fits a training of `steps` steps, and a remark where that is another."""
-    configured, warmup = config.schedule.warmup, fitting_warmup(config, steps)
-    if warmup == configured:
-        return config, []
-    note = f"schedule.warmup: {warmup} instead of {configured}, for a training of {steps} steps; its peak is the same"
-    return config.model_copy(update={"schedule": with_warmup(config, warmup)}), [note]
-
-
 def _as_begun(config: Config, there: Config) -> Config:
-    """The configuration for a run to continue, with what its start settled: the warm-up, and where its parent lay."""
-    changes: dict[str, Section] = {}
-    if there.schedule == with_warmup(config, min(config.schedule.warmup, there.schedule.warmup)):
-        changes["schedule"] = there.schedule
-    if config.init_from.run == there.init_from.run or config.init_from.weights == there.init_from.weights:
-        changes["init_from"] = there.init_from  # a parent that has moved, or trained on
-    return config.model_copy(update=changes)
+    """The configuration for a run to continue, with the place and the weights of a parent that moved or trained on."""
+    parent, begun = config.init_from, there.init_from
+    same = parent.run == begun.run or parent.weights == begun.weights
+    return config.model_copy(update={"init_from": begun}) if same else config
 
 
-def _require_names(config: Config, distributed: Distributed) -> None:
+def require_names(config: Config, distributed: Distributed) -> None:
     """Raise `InputError` for a name that no table knows, and for values that do not go together."""
     build_schedule(config)
     build_objective(config.objective)
@@ -238,7 +242,9 @@ def _load_pretrained(config: Config) -> TrainedModel:
     place = config.init_from.run
     parent = Run.open(Path(place)).load()
     if digest(weights_of(parent.model)) != config.init_from.weights:
-        raise InputError(f"{place}: its weights are no longer those of init_from.weights; give it with --from again")
+        raise InputError(
+            f"{place}: its weights are no longer those of init_from.weights; start anew with --from and --overwrite"
+        )
     for key in ("kind", "vocabulary_size", "whole_words"):
         old, new = getattr(parent.config.tokenizer, key), getattr(config.tokenizer, key)
         if old != new:
@@ -284,7 +290,7 @@ def _require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokeniz
     """The tokenizer of a run to continue. Raises `InputError` for another configuration or other data."""
     remedy = "choose another directory with --run-dir, or start anew with --overwrite"
     # The last step sets the learning rate of every step of such a schedule.
-    fixed = ("training.steps",) if depends_on_steps(config.schedule) else ()
+    fixed = ("training.steps", "training.epochs") if depends_on_steps(config.schedule) else ()
     changed = [
         f"{key} is {old!r} there, {new!r} now"
         for key, old, new in differences(run.config(), config)
@@ -299,7 +305,8 @@ def _require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokeniz
 
 def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Tokenizer, *, exists: bool) -> None:
     """Write the files with which a run begins, in place of one that existed, under the directory's lock."""
-    words: TrainingWords | None = training_words(corpora.weighted, config.tokenizer)
+    with working("counting words"):
+        words: TrainingWords | None = training_words(corpora.weighted, config.tokenizer)
     if config.init_from.run:  # those of all earlier training too, where they are known
         before = Run(Path(config.init_from.run)).words()
         words = None if before is None or words is None else before + words

@@ -35,7 +35,7 @@ from transformer_mt.training.reports import (
     Validation,
     ValidationReport,
 )
-from transformer_mt.training.schedules import build_schedule
+from transformer_mt.training.schedules import Schedule
 
 # With byte fallback no text has unknown subwords, so their symbol is free to stand for a masked one.
 MASK = UNK
@@ -55,6 +55,7 @@ class Trainer:
         *,
         model: Seq2Seq,
         stream: BatchStream,
+        schedule: Schedule,
         validate: Callable[[Seq2Seq], Validation],
         device: torch.device,
         distributed: Distributed,
@@ -71,13 +72,13 @@ class Trainer:
         self.max_grad_norm = config.optimizer.max_grad_norm
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
-        self.optimizer = build_optimizer(config.optimizer, model, build_schedule(config), self.scaler)
+        self.optimizer = build_optimizer(config.optimizer, model, schedule, self.scaler)
         self.averaging = lookup(AVERAGING, config.training.averaging, key="training.averaging")(model, config.training)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()), self._state())
         log_every = max(1, min(config.training.log_every, stream.steps_of(1)))  # at least once an epoch
         self.log = MetricsLog(run, config.training, every=log_every, is_main=distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
-        self.check_every = 1 if device.type == "cpu" else config.training.log_every
+        self.check_every = 1 if device.type == "cpu" else log_every
         self.progress, self.saved_step = Progress(), 0
         self._can_interrupt = False
 

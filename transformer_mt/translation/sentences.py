@@ -6,9 +6,10 @@ import re
 # number of at most two digits (3. Mai). Not listed is what ends sentences more often than not.
 _WORDS = (
     "abs apr approx aug bd betr bspw bsp bzw ca dec dez dipl dr evtl feb fig fr frl gest ggf hr hrsg inkl jh jr jul "
-    "jun lt mio mr mrd mrs ms mt nov nr okt pp prof rev sept sr st str tel vgl vs zzgl"
+    "jun lt mio mr mrd mrs ms mt nov nr oct okt pp prof rev sept sr st str tel vgl vs zzgl"
 )
 _ABBREVIATIONS = frozenset(_WORDS.split())
+_BEFORE_NUMBERS = frozenset(["no"])  # Room no. 5; before a word it ends a sentence
 _CLOSING, _OPENING = "\"'”“’»«›‹)\\]", "\"'„“‚‘»«›‹(\\["
 # The marks at the end of a sentence, blanks, and the beginning of the next one.
 _BOUNDARY = re.compile(rf"(?<![.!?…])([.!?…]+)([{_CLOSING}]*)\s+(?=[{_OPENING}¿¡]*(\w))")
@@ -26,12 +27,14 @@ def split_sentences(text: str) -> list[str]:
         marks, closing, following = match.groups()
         asks = not closing and marks[-1] in "!?"
         before = text[max(start, match.start() - _LONGEST) : match.start()]
-        if before.strip() and (asks or not following.islower()) and not (marks == "." and _is_no_end(before)):
+        is_end = marks != "." or not _is_no_end(before, following)
+        if before.strip() and (asks or not following.islower()) and is_end:
             sentences.append(text[start : match.end(2)].strip())
             start = match.end()
     return [*sentences, rest] if (rest := text[start:].strip()) else sentences
 
 
-def _is_no_end(before: str) -> bool:
-    word = _LAST_WORD.findall(before)[0]
-    return len(word) == 1 or (len(word) == 2 and word.isdecimal()) or word.casefold() in _ABBREVIATIONS
+def _is_no_end(before: str, following: str) -> bool:
+    word = _LAST_WORD.findall(before)[0].casefold()
+    is_short = len(word) == 1 or (len(word) == 2 and word.isdecimal())
+    return is_short or word in _ABBREVIATIONS or (word in _BEFORE_NUMBERS and following.isdecimal())

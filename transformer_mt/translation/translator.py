@@ -60,7 +60,7 @@ EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
 Item = TypeVar("Item")
 Place = Callable[[int], str]
-# The number of a text, and the number of a sentence in it, from 0, but for the first.
+# The number of a text, then, unless it is its first sentence, the sentence's number in it; both from 0.
 Key = tuple[int, ...]
 # The subwords of sentences with `EOS`.
 Encoded = dict[Key, list[int]]

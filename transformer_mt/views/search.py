@@ -38,6 +38,7 @@ def translation_object(
     source: str,
     ranked: Sequence[Translation],
     *,
+    read: str,
     never_seen: list[str] | None,
     split: bool,
     n_best: int,
@@ -45,12 +46,16 @@ def translation_object(
     trace: BeamTrace | None,
     shows_trace: bool,
 ) -> dict[str, Any]:
-    """The object of `tmt translate --json`: a text, its translations, best first, and the alternatives of each."""
+    """The object of `tmt translate --json`: a text, its translations, best first, and the alternatives of each.
+
+    `read` is the text that was translated: the source, with capitals where it was typed without.
+    """
     best = ranked[0]
     found: dict[str, Any] = {"source": source, "translation": best.text} | _scores(best) | {"never_seen": never_seen}
     listed: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in ranked]
     if split:
-        parts = zip(split_sentences(source), best.sentences or (best,), strict=False)
+        texts = split_sentences(read)  # none of a blank line
+        parts = zip(texts, best.sentences or (best,)[: len(texts)], strict=True)
         found["sentences"] = [{"source": of, "translation": part.text} | _scores(part) for of, part in parts]
     if n_best > 1:
         found["n_best"] = listed
