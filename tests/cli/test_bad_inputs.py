@@ -69,7 +69,6 @@ MISTAKES = [
     (f"{TRAIN} --epochs 3 --steps 5", "--epochs"),
     (f"{TRAIN} --steps 0", "--steps"),
     (f"{TRAIN} --learning-rate 0.01 --set schedule.factor=0.5", "schedule.learning_rate"),
-    (f"{TRAIN} --epochs 3 --set schedule.name=cosine", "schedule.name"),
     (f"{TRAIN_ON} ./nowhere", "./nowhere"),
     (f"{TRAIN_ON} ''", "--data"),
     ("data --data ' '", "--data"),
