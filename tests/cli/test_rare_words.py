@@ -156,7 +156,7 @@ def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt, monkeypatch: pyt
     options = ("--set", "data.streaming=true", "--set", "data.source_language=de", "--set", "data.target_language=en")
     outcome = tmt("train", "--data", "own", *options, *settings(training__steps="1"), "--run-dir", "streamed")
     assert outcome.code == 0, outcome.err
-    said = "words: only those of the part of the stream that the vocabulary is learned from are remembered"
+    said = "words.tsv covers only the sampled part of the stream"
     assert f"tmt: {said}\n" in outcome.err
     assert translate(tmt, "streamed", UNKNOWN)[1] == (
         "tmt: rare or never seen in training: Bahnhofsvorsteher, schläft; the translation guesses\n"
