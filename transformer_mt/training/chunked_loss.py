@@ -53,21 +53,22 @@ class _CrossEntropy(torch.autograd.Function):
         of_states, of_weight, of_bias = gradients
         rows = CPU_ROWS if states.device.type == "cpu" else GPU_ROWS
         # Memory that is allocated anew is slower to get than to compute with.
-        logits = states.new_empty(min(rows, len(states)), len(bias))
+        computed = states.new_empty(min(rows, len(states)), len(bias))
+        summed = computed if states.dtype == precise else torch.empty_like(computed, dtype=precise)
         # A GPU would have to be waited for.
         needs_shift = states.device.type != "cpu" or bool(_largest_logit(states, weight, bias) > LARGEST)
         for first in range(0, len(states), rows):
             h, label, of_h = (x[first : first + rows] for x in (states, labels[:, None], of_states))
-            z = torch.addmm(bias, h, weight.t(), out=logits[: len(h)])
+            low, z = computed[: len(h)], summed[: len(h)]
+            z.copy_(torch.mm(h, weight.t(), out=low)).add_(bias)
             top = z.amax(dim=-1, keepdim=True) if needs_shift else 0.0
-            chosen = z.gather(1, label).to(precise)
+            chosen = z.gather(1, label)
             e = z.sub_(top).exp_() if needs_shift else z.exp_()
-            total = e.sum(dim=-1, keepdim=True, dtype=precise)
+            total = e.sum(dim=-1, keepdim=True)
             mean = (h.to(precise) @ means[0] + means[1])[:, None]
             loss += (top + total.log() - (1 - smoothing) * chosen - smoothing * mean).sum()
             if any(ctx.needs_input_grad):
-                # Rounded once: where p of the label is near 1, little is left of it.
-                e.scatter_(1, label, (e.gather(1, label) - (1 - smoothing) * total).to(e.dtype))
+                e = low.copy_(e.scatter_add_(1, label, (smoothing - 1) * total))
                 torch.div(e @ weight, total, out=of_h)
                 _add_product(of_weight, e.t(), (h / total).to(h.dtype))
                 _add_product(of_bias[:, None], e.t(), (1 / total).to(h.dtype))
