@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-# What came, or the error: without the key, with it, and as a request that needs no leave.
+# The answer, or the error: without the key, with it, and as a request that needs no leave.
 ASK = """async ([address, key]) => {
   const tries = [{}, { headers: { Authorization: `Bearer ${key}` } }, { mode: "no-cors" }];
   return Promise.all(tries.map((options) => fetch(`${address}/v1/runs`, options).then(

@@ -129,7 +129,7 @@ def _measured(
         if by_rarity and known is None:
             note(f"{run.path}: does not know the words of its training; no scores by rarity")
         elif known and not known.complete:
-            note(f"{run.path}: knows the commonest words of its training alone; never is rarely or never")
+            note(f"{run.path}: its list of words lacks the rarest; read never as rarely or never")
         with working("", total=len(pairs)):
             of_run, texts = measure(run.translator, pairs, alignment=alignment, by_length=by_length, known=known)
         scores.append(of_run)

@@ -162,8 +162,10 @@ def _json_object(line: str, *, place: str) -> dict[str, Any]:
 
 
 class Translated(NamedTuple):
-    """A record, its text as it was read, and the translations, best first; where asked for, the alternatives of each
-    and the tree of the beam."""
+    """A record, its text as the model reads it, and the translations, best first.
+
+    Where asked for, also the alternatives of each translation and the tree of the beam.
+    """
 
     record: Record
     read: str

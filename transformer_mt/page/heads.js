@@ -108,7 +108,7 @@ export function headToShow({ method, stacks }, run, chosen) {
   return stacks[other]?.weights.flatMap(named).find(Boolean);
 }
 
-/** What is said of numbers that are computed with all heads, while some are off. */
+/** The remark on numbers that are computed with all heads, while some are off. */
 export function drawAllOn(without) {
   return without.length > 0 && element("p", { class: "quiet" }, "All heads are on here.");
 }

@@ -39,7 +39,7 @@ class Translate(Question):
 
 
 def first_question(listed: Mapping[str, Any], source: str, **more: Any) -> Translate:
-    """What the page asks first about a run that is listed: `translation` of the `QUESTIONS` in its `app.js`."""
+    """The page's first question about a listed run: `translation` of the `QUESTIONS` in its `app.js`."""
     has_beam = not listed["search"]["sample"]
     return Translate(
         run=listed["run"], source=source, alternatives=OTHERS, trace=has_beam, align=listed["has_links"], **more

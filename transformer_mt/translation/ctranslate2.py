@@ -148,7 +148,7 @@ class CTranslate2Engine(Engine):
         drawing = self._open(workers=1, threads=self.batches)  # the seed is that of a new thread
         found: list[list[Found]] = []
         sources = [source for source, _ in tasks for _ in range(count)]
-        # The size of a batch is no matter of the number of processors, so that draws are none either.
+        # Draws depend on the size of a batch, so it must not depend on the number of processors.
         results = self._call(drawing, sources, prefix, tasks, options, batch_size=search.batch_size)
         for first, (_, limit) in zip(range(0, len(results), count), tasks, strict=True):
             samples = [self._to_ids(result.hypotheses[0]) for result in results[first : first + count]]
@@ -182,7 +182,7 @@ class CTranslate2Engine(Engine):
         if unknown:
             sources = [self._to_tokens(tasks[row][0][:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
-            # There are more of them than tasks, but a batch must not be larger than one of the search.
+            # There may be many more of them than tasks; the logits of a whole batch are in memory.
             with _errors():
                 scored = self._translator.score_batch(
                     sources, targets, max_input_length=0, max_batch_size=self._share(len(tasks))
@@ -233,7 +233,7 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError) as error:
-        if is_out_of_memory(error):  # of which more is said elsewhere
+        if is_out_of_memory(error):  # for which the command line has a message of its own
             raise
         raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
 

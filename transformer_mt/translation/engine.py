@@ -45,8 +45,8 @@ class Likeliest(NamedTuple):
 class Engine(ABC):
     """A trained model and the search for its translations.
 
-    The model reads, and writes, at most `max_length` tokens, `EOS` included. It translates up to `batches`
-    batches in parallel.
+    The model reads, and writes, at most `max_length` tokens, `EOS` included. Up to `batches` batches are translated in
+    parallel.
     """
 
     name: ClassVar[str]

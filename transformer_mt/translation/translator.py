@@ -149,8 +149,8 @@ class Translator:
         split: bool = False,
         is_waiting: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
-        """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time,
-        as often as the engine takes batches in parallel.
+        """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time
+        for each that the engine translates in parallel.
 
         Fewer where `is_waiting` says that the next sentence is not there yet: those that came before it go first.
         """
