@@ -48,10 +48,11 @@ def main(
         folder = Path(temporary)
         write_domain(folder / "kitchen")
         rows = [("before", parent)]
-        corpus = json.dumps(str(corpus_of(parent)))
+        mixture = f"data.mixture.old={{corpus={json.dumps(str(corpus_of(parent)))}, weight={old}}}"
         for name, changes in (
             ("own pairs alone", ()),
-            (f"{old:g} old ones for each", (f"data.mixture.old={{corpus={corpus}, weight={old}}}",)),
+            # Sampled, the whole old corpus would be segmented anew in every epoch.
+            (f"{old:g} old ones for each", (mixture, "tokenizer.sampling=none")),
         ):
             run = folder / name.replace(" ", "-")
             fine_tune(parent, folder / "kitchen", run, changes=changes)

@@ -24,17 +24,10 @@ def main() -> None:
 
     model, vocabulary, path, number_format, device, threads = sys.argv[1:]
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=vocabulary)
-    # Batches are fastest with one on each processor, a sentence alone with all processors.
-    translators = {
-        alone: ctranslate2.Translator(
-            model,
-            device=device,
-            compute_type=number_format,
-            intra_threads=int(threads) if alone else 1,
-            inter_threads=1 if alone else int(threads),
-        )
-        for alone in (False, True)
-    }
+    # As the engine has it: more threads for one batch mostly wait for one another.
+    translator = ctranslate2.Translator(
+        model, device=device, compute_type=number_format, intra_threads=1, inter_threads=int(threads)
+    )
     sentences = Path(path).read_text("utf-8").splitlines()
 
     def turn(*, beam: int, batch: int, every: int, shortest: int, longest: int) -> dict[str, Any]:
@@ -43,7 +36,7 @@ def main() -> None:
         pieces = tokenizer.encode(chosen, out_type=str)
         texts = []
         for call in [pieces] if batch > 1 else [[sentence] for sentence in pieces]:
-            found = translators[batch == 1].translate_batch(
+            found = translator.translate_batch(
                 call,
                 max_batch_size=batch,
                 beam_size=beam,
