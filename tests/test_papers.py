@@ -103,8 +103,10 @@ def test_every_configuration_that_training_is_shown_with_comes_with_the_package(
 @pytest.mark.parametrize("page", ["README.md", "configs/README.md", "transformer_mt/cli/train.py"])
 def test_fine_tuning_is_shown_as_it_is_measured(page: str) -> None:
     text = re.sub(r"\s*\\+\n\s+", " ", (ROOT / page).read_text("utf-8"))
-    (shown,) = re.findall(r"^ *tmt train --from runs/builtin --data own.de,own.en (--epochs .*)$", text, re.M)
+    shown, *mixed = re.findall(r"^ *tmt train --from runs/builtin --data own.de,own.en (--epochs .*)$", text, re.M)
     assert shown == RECIPE
+    unsampled = RECIPE.removesuffix("--set tokenizer.sampling=subword")
+    assert all(one.startswith(f"{unsampled}--set 'data.mixture.old=") for one in mixed)
 
 
 def test_every_option_of_the_readme_belongs_to_some_command() -> None:
