@@ -1,20 +1,24 @@
 """Texts that try to command the page are seen as text, wherever they come from."""
 
+import json
 import shutil
 import sys
 import unicodedata
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 from support.hostile_text import HOSTILE_TEXTS
-from support.page import LoadedPage, expect
+from support.page import VIEWS, LoadedPage, expect
 from support.serving import Served, serving
 
 from transformer_mt.views.text import escape_controls
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +39,66 @@ TYPED = (
     "日本語 e\u0301 \u0301",
     "__proto__ constructor toString",
 )
+TEXTS = (
+    *HOSTILE_TEXTS,
+    *TYPED,
+    "\u202d\u2068\u2067שלום\u200f(1)",
+    "javascript:alert(1)//",
+    "<svg><script>alert(1)</script></svg>",
+    "\u2028\u2029\x85\x7f\x9b31m",
+    "<!--<script>",
+    "</bdi></option></select><b>x",
+    "{{constructor.constructor('alert(1)')()}}",
+    "<iframe srcdoc='<b>x'>",
+    "%3Cscript%3E +ADw-script+AD4-",
+)
+# This many texts stand in one place at once, between marks that nothing else on the page has.
+TOGETHER, MARK = 7, "⁂"
+
+# The keys of answers under which a text of a model, a corpus or a run stands, and those of the program's own words.
+FOREIGN = {
+    "run", "corpus", "source_language", "target_language", "example", "translation", "usual", "read", "lines", "prefix",
+    "pieces", "piece", "others", "never_seen", "source_words", "target_words", "rows", "columns", "of", "in_words",
+    "guesses", "word",
+}  # fmt: skip
+OWN = {"meaning", "words", "symbol"}
+# Where these are seen: in every view, then in each of them.
+ALWAYS = [
+    "#about bdi", "#run option", "#spoken bdi", "#translation .word bdi", "#translation .word + span[hidden]",
+    ".as-text bdi", ".several bdi", ".remarks > .warning bdi", ".remarks > li:has(bdi:only-child) bdi", ".compared",
+]  # fmt: skip
+PLACES = {
+    "choices": [".piece bdi", ".choice bdi", ".actions bdi", ".start bdi", ".node bdi"],
+    "heads": ["#one-head .word bdi", "#one-head thead bdi", "#one-head tbody bdi", "#one-head .word + span[hidden]"],
+    "steps": ["#explained-row option", "h3 bdi", "h3 + p bdi", "p + p > bdi", ".stage > summary bdi", ".numbers bdi"],
+    "lens": [".lens td.quiet bdi", ".lens th bdi", ".guess bdi", ".guesses bdi", "#layers li bdi"],
+    "learning": [".then", "#history thead bdi", "#history tbody bdi"],
+}
+# Routes by the place of what they answer in place of an answer, and the view that asks.
+ERRORS = [
+    ("attend", "heads"), ("losses", "heads"), ("explain", "steps"), ("lens", "lens"), ("curves", "learning"),
+    ("history", "learning"), ("translate", "source"), ("translate", "beam"),
+]  # fmt: skip
+# What must not be: elements made of text, texts outside <bdi>, and characters that reorder what stands around them.
+WRONG = """(mark) => {
+  const made = [...document.querySelectorAll("body :is(script, img, b, a:not(.skip), style, iframe, svg[onload])")];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const [outside, raw] = [[], []];
+  const reorders = /(?![\\n\\u200c\\u200d\\xad])[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]/u;
+  const check = (text) => reorders.test(text) && raw.push(text);
+  while (walker.nextNode()) {
+    const { data, parentElement } = walker.currentNode;
+    check(data);
+    if (data.includes(mark) && !parentElement.closest("bdi, option, span[hidden]")) {
+      outside.push(data);
+    }
+  }
+  for (const one of document.querySelectorAll("[aria-label], [title], [aria-valuetext]")) {
+    ["aria-label", "title", "aria-valuetext"].forEach((name) => check(one.getAttribute(name) ?? ""));
+  }
+  return { made: made.map((one) => one.outerHTML), outside, raw };
+}"""
+NOTHING = {"made": [], "outside": [], "raw": []}
 
 
 def test_what_is_typed_is_seen_as_text(opened: LoadedPage, served: Served) -> None:
@@ -47,6 +111,117 @@ def test_what_is_typed_is_seen_as_text(opened: LoadedPage, served: Served) -> No
     opened.find("#tab-heads").click()
     opened.find("#unit").select_option("pieces")
     expect(opened.find(".matrix thead th").first).to_contain_text("▁")
+
+
+def rewritten(answer: Any, texts: Iterator[str], key: str = "", *, foreign: bool = False) -> Any:
+    """The answer with other texts in place of those of models, corpora and runs, and of the program's own."""
+    match answer:
+        case str() if foreign:
+            return next(texts)
+        case str() if key == "title":
+            return f"Name: {next(texts)}"
+        case str() if key in OWN:
+            return escape_controls(next(texts)).replace(MARK, " ")
+        case list():
+            return [rewritten(one, texts, key, foreign=foreign) for one in answer]
+        case dict():
+            return {key: rewritten(one, texts, key, foreign=foreign or key in FOREIGN) for key, one in answer.items()}
+    return answer
+
+
+def hostile(texts: tuple[str, ...]) -> Iterator[str]:
+    """All the texts in one, each time in another order: as many letters, and seldom the one before."""
+    for number in count():
+        first = number % len(texts)
+        yield MARK.join((*texts[first:], *texts[:first]))
+
+
+def genuine(served: Served) -> dict[str, Any]:
+    """What the server says to the page about two sentences, by routes."""
+    source = "Der Quaxl wartet. Der Hund schläft."
+    asked = {"align": True, "alternatives": 9, "trace": True, "prefix": ["▁The"], "without": ["cross.1.1"]}
+    answers = {"translate": served.post("/v1/translate", run="one", source=source, **asked).json}
+    pair = {"run": "one", "source": source, "target": answers["translate"]["translation"]}
+    more: dict[str, Any] = {"explain": {"stack": "cross"}, "history": {"checkpoint": 150}}
+    for route in ("attend", "losses", "explain", "lens", "history"):
+        answers[route] = served.post(f"/v1/{route}", **pair, **more.get(route, {})).json
+    answers |= {"runs": served.get("/v1/runs").json, "curves": served.get("/v1/curves?run=one").json}
+    # As many letters in words as in pieces, so that each word finds its piece.
+    answers["lens"]["words"] = [{"word": one["piece"], "decided": 1} for one in answers["lens"]["positions"]]
+    assert all(answer.get("error") is None for answer in answers.values())
+    return answers
+
+
+class Answering:
+    """The page with answers of the test's own, and an error where a route fails."""
+
+    def __init__(self, opened: LoadedPage, served: Served) -> None:
+        self.answers, self.opened = genuine(served), opened
+        self.texts, self.fails, self.place = hostile(()), "", ""
+        opened.page.route(lambda url: urlsplit(url).path.startswith("/v1/"), self.answer)
+        opened.expected.add(500)
+
+    def answer(self, route: "Route") -> None:
+        name = urlsplit(route.request.url).path.removeprefix("/v1/")
+        answer = rewritten(self.answers[name], self.texts)
+        if fails := name == self.fails:
+            answer = {"error": f"{self.place}: {next(self.texts)}"}
+        route.fulfill(status=500 if fails else 200, content_type="application/json", body=json.dumps(answer))
+
+    def reload(self, *texts: str) -> None:
+        self.texts, self.fails = hostile(texts), ""
+        self.opened.page.reload()
+        self.opened.find("#translation .words").first.wait_for()
+
+
+def check_seen(opened: LoadedPage, texts: tuple[str, ...], *places: str) -> None:
+    """Each of the texts stands in each of the places, and nothing is wrong anywhere."""
+    for place in places:
+        expect(opened.find(place).first).to_be_attached()
+        shown = " ".join(opened.find(place).all_text_contents())
+        assert not [text for text in texts if escape_controls(text) not in shown], (place, shown)
+    assert opened.page.evaluate(WRONG, MARK) == NOTHING
+
+
+@pytest.mark.parametrize("first", range(0, len(TEXTS), TOGETHER))
+def test_what_models_corpora_and_runs_say_is_seen_as_text(opened: LoadedPage, served: Served, first: int) -> None:
+    texts = TEXTS[first : first + TOGETHER]
+    answering = Answering(opened, served)
+    answering.reload(*texts)
+    for view in VIEWS:
+        opened.find(f"#tab-{view}").click()
+        opened.find(VIEWS[view]).first.wait_for()
+        if view == "choices":
+            opened.find(".piece").nth(1).click()
+            opened.find(".choice").nth(1).click()
+            opened.find(".actions bdi").wait_for()
+            opened.find(".piece").nth(1).click()
+        elif view == "lens":
+            opened.find(".guess").first.hover()
+        check_seen(opened, texts, *PLACES[view])
+    check_seen(opened, texts, *ALWAYS)
+    answering.answers["translate"]["alignment"] = None
+    answering.reload(MARK.join(texts))  # all texts are the same
+    opened.find("#tab-learning").click()
+    check_seen(opened, texts, ".several + .words bdi", ".words + .words bdi", ".then bdi")
+
+
+def test_errors_of_every_route_are_seen_as_text(opened: LoadedPage, served: Served) -> None:
+    answering = Answering(opened, served)
+    answering.reload(*TEXTS)
+    opened.find("#ask-losses").evaluate("(button) => button.click()")
+    for number, (route, place) in enumerate(ERRORS):
+        opened.find("#tab-choices").click()
+        answering.fails, answering.place = route, "search.beam" if place == "beam" else place
+        opened.find("#source").fill(f"Der Hund {number}.")
+        if place in VIEWS:
+            opened.find("#translation .linked").wait_for()
+            opened.find(f"#tab-{place}").click()
+        expect(opened.find(".problem:not(:empty)")).to_have_count(1)
+        check_seen(opened, TEXTS, f"#{place}-problem bdi")
+    answering.fails = "runs"
+    opened.page.reload()
+    check_seen(opened, TEXTS, "#problem bdi")
 
 
 def test_a_run_of_any_name_is_seen_by_it(chromium: "Browser", home: Path, tmp_path: Path) -> None:

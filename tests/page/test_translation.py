@@ -34,7 +34,7 @@ def test_what_is_typed_is_translated(opened: LoadedPage, translator: Translator)
     [[found]] = translator.translate([sentence])
     assert "".join(words(opened, "below")) == found.text.replace(" ", "")
     expect(opened.find("#spoken")).to_have_text(found.text)
-    assert opened.find("#spoken").get_attribute("lang") == "en"
+    assert opened.find("#spoken bdi").get_attribute("lang") == "en"
     assert opened.find("#translation .above").get_attribute("lang") == "de"
 
 

@@ -88,7 +88,7 @@ class LoadedPage:
         """Write a sentence in place of the one there, key by key, and wait until its translation is drawn."""
         field = self.find("#source")
         field.fill("")
-        with self.page.expect_response(lambda got: got.request.post_data_json.get("source") == sentence):
+        with self.page.expect_response(lambda got: (got.request.post_data_json or {}).get("source") == sentence):
             field.press_sequentially(sentence, delay=5)
         expect(self.find("#translation")).to_have_attribute("aria-busy", "false")
 

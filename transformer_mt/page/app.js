@@ -72,7 +72,8 @@ const QUESTIONS = {
   losses: (now) => now.wantsLosses && ofPair(now, "heads", "losses"),
   explanation: (now) => ofPair(now, "steps", "explain", explained(now)),
   lens: (now) => ofPair(now, "lens", "lens"),
-  curves: ({ run, view }) => run && view === "learning" && [`curves?run=${encodeURIComponent(run.run)}`, null],
+  curves: ({ run, view }) =>
+    run && view === "learning" && [`curves?run=${encodeURIComponent(run.run.toWellFormed())}`, null],
   history: (now) =>
     now.run?.checkpoints.length > 1 &&
     ofPair(now, "learning", "history", { checkpoint: now.run.checkpoints.at(now.checkpoint ?? -1), words: true }),
@@ -243,11 +244,9 @@ function showCheckpoint() {
 function speak({ translation }) {
   speaking = setTimeout(() => {
     const spoken = document.getElementById("spoken");
-    if (spoken.textContent === visible(translation)) {
-      return;
+    if (spoken.textContent !== visible(translation)) {
+      replace(spoken, foreign(translation, state.run.target_language));
     }
-    spoken.lang = state.run.target_language;
-    spoken.textContent = visible(translation);
   }, SPEAKING);
 }
 
@@ -334,7 +333,7 @@ function focusOn(place) {
 function about(run) {
   const { source_language: from, target_language: to, corpus, state: how, step, score, score_name: name } = run;
   const best = score === null ? "" : `, ${name} ${score.toFixed(3)}`;
-  return foreign(`${from} → ${to}, ${corpus}, ${how} at step ${step}${best}`);
+  return [foreign(from), " → ", foreign(to), ", ", foreign(corpus), `, ${how} at step ${step}${best}`];
 }
 
 function listen() {
