@@ -200,11 +200,13 @@ function imagined({ scores, mask, weights, vectors, head }, temperature, answer,
     [`what if, T = ${temperature.toFixed(2)}`]: column(others),
     "as bars, the model's above": weights.map((weight, j) => [bar(weight), bar(others[j], "imagined")]),
   };
-  const apart = column([length(head.map((number, d) => number - sum[d]))])[0];
+  const difference = length(head.map((number, d) => number - sum[d]));
+  const apart = column([length(head), length(sum), difference])[2]; // to their digits: the rest may be of rounding
   return [
     table("Weights of the model, and what if", columns),
     vectorLines("head", [head, sum], ["The model's ", "What if "]),
-    element("p", {}, `They are ${apart} apart: the length of their difference.`),
+    element("p", {}, Number(apart) === 0 ? "They are the same in all digits shown." :
+      `They are ${apart} apart: the length of their difference.`),
   ];
 }
 
