@@ -108,6 +108,11 @@ def measure(page: "Page", what: str, value: str | None, *, watched: str) -> floa
     return found
 
 
+def browser_path() -> str | None:
+    """The browser that `TMT_CHROMIUM` names, else the first on PATH."""
+    return os.environ.get("TMT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
 @contextmanager
 def served(run: Path) -> Iterator[tuple[str, float]]:
     """A server of the run in a process of its own: its address, and the seconds until it was printed."""
@@ -129,9 +134,9 @@ def opened(address: str, **options: object) -> "Iterator[tuple[Page, float]]":
         from playwright.sync_api import sync_playwright
     except ImportError:
         raise MachineError("playwright is not installed; pip install '.[browser]'") from None
-    path = next(filter(None, map(shutil.which, NAMES)), None)
+    path = browser_path()
     if path is None:
-        raise MachineError(f"no browser; install one of: {', '.join(NAMES)}")
+        raise MachineError(f"no browser; install one of: {', '.join(NAMES)}; or name yours in TMT_CHROMIUM")
     with sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=path, args=sandbox)

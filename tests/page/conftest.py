@@ -1,12 +1,12 @@
 """A tiny trained run, served, and a browser that opens its page and notes whatever goes wrong."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.page import browser_path
 from support.page import LoadedPage, expect
 from support.serving import Served, serving, train_run
 
@@ -25,7 +25,6 @@ SIZES = {
 }
 # Starts a browser with options of its command line.
 Launch = Callable[..., "Browser"]
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +42,7 @@ def served(home: Path) -> Iterator[Served]:
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Launch]:
     """Starts the system's browser; tests are skipped without one or Playwright, but for `TMT_BROWSER=required`."""
-    path = os.environ.get("TMT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    path = browser_path()
     if path is None or expect is None:
         assert os.environ.get("TMT_BROWSER") != "required", "no Chromium, or no Playwright: install both"
         pytest.skip("needs Chromium and the extra browser")

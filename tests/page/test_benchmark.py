@@ -1,4 +1,4 @@
-"""The benchmark of the page prints its table."""
+"""The benchmark of the page finds a browser, and prints its table."""
 
 import re
 import subprocess
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.page import NAMES, browser_path
 
 SCRIPT = Path(__file__).parents[2] / "scripts/benchmark.py"
 
@@ -20,3 +21,14 @@ def test_every_deed_is_measured(home: Path) -> None:
         ("tmt", "3"), ("opening,", "3"), ("typing", "2"), ("typing", "2"), ("choosing", "2"), ("switching", "2"),
     ]  # fmt: skip
     assert all(int(median) <= int(high) for _, median, high, _ in rows)
+
+
+def test_the_browser_is_the_one_named_else_one_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMT_CHROMIUM", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert browser_path() is None
+    program = tmp_path / NAMES[-1]
+    program.touch(mode=0o755)
+    assert browser_path() == str(program)
+    monkeypatch.setenv("TMT_CHROMIUM", "/opt/mine")
+    assert browser_path() == "/opt/mine"
