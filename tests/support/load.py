@@ -85,9 +85,10 @@ def check_answers(client: Client, source: str, *, requests: int, clients: int) -
         return Counter(pool.map(one, range(requests)))
 
 
-def cost_of_leaving(client: Client, source: str, *, clients: int) -> tuple[float, float, float, float]:
+def cost_of_leaving(client: Client, source: str, *, clients: int) -> tuple[float, float, float, float, float]:
     """Processor seconds of this many searches, of as many clients who leave within one, and after how many seconds a
-    request is then answered, beside how many it takes alone."""
+    request is then answered, beside how many it takes alone, and one of its steps."""
+    steps = len(client.ask("/v1/translate", source=source)[1]["pieces"]) + 1
     start, before = time.monotonic(), client.computing()
     for _ in range(clients):
         assert client.ask("/v1/translate", source=source)[0] == 200
@@ -98,7 +99,7 @@ def cost_of_leaving(client: Client, source: str, *, clients: int) -> tuple[float
     start = time.monotonic()
     while client.ask("/v1/translate", source=source)[0] == 503:
         time.sleep(0.001)
-    return searches, client.computing() - before, time.monotonic() - start, alone
+    return searches, client.computing() - before, time.monotonic() - start, alone, alone / steps
 
 
 def measure(folder: Path, source: str, say: Callable[[str], object]) -> None:
@@ -110,11 +111,13 @@ def measure(folder: Path, source: str, say: Callable[[str], object]) -> None:
         growth = client.memory() - before
         say(f"2,000 more: {dict(counts)}; memory {before:.0f} MB, then {growth:+.1f} MB")
         assert growth < 50.0
-        searches, left, after, alone = cost_of_leaving(client, source, clients=40)
+        searches, left, after, alone, step = cost_of_leaving(client, source, clients=40)
         say(f"40 searches: {searches:.2f} s of computing; 40 clients who leave: {left:.2f} s")
         say(f"the next request after {1_000 * after:.0f} ms, alone {1_000 * alone:.0f} ms")
-        assert left < searches + 0.5
-        assert after < 2 * alone + 0.5
+        assert left < searches
+        # The rest is for taking and closing that many connections: 20 ms at most on two busy cores. Searches of the
+        # test's tiny run that go on, or are not passed over, keep the next request waiting for 300 ms.
+        assert after < step + alone + 0.15
 
 
 if __name__ == "__main__":
