@@ -51,7 +51,6 @@ def main(
         mixture = f"data.mixture.old={{corpus={json.dumps(str(corpus_of(parent)))}, weight={old}}}"
         for name, changes in (
             ("own pairs alone", ()),
-            # Sampled, the whole old corpus would be segmented anew in every epoch.
             (f"{old:g} old ones for each", (mixture, "tokenizer.sampling=none")),
         ):
             run = folder / name.replace(" ", "-")

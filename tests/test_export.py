@@ -1,7 +1,9 @@
+import errno
 import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -71,6 +73,13 @@ def test_the_made_sentences_are_as_long_as_they_are_meant(run: Run, monkeypatch:
     limit, tokenizer = run.config().model.max_length, run.tokenizer()
     for text, most in zip(made, (limit // 4, limit // 2, 3 * limit // 4, limit), strict=True):
         assert most - 9 < len(tokenizer.encode(text)) < most
+
+
+def test_as_many_pairs_are_compared_as_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = export.compare(*_opened(run), (), quantization=None).greedy
+    monkeypatch.setattr(export, "_search", lambda *_: found)
+    for chosen, pairs in (({}, 500), ({"most": 2}, 2), ({"most": 501}, 501)):
+        assert export.compare(*_opened(run), VALIDATION * 170, quantization=None, **chosen).pairs == pairs
 
 
 def _opened(run: Run) -> tuple[export.Opened, export.Opened]:
@@ -201,6 +210,66 @@ def test_a_directory_that_is_there_is_replaced_only_if_it_is_an_export_and_that_
         again(True)
     assert str(error.value) == f"{folder}: letters is no part of an export, and would be deleted; give another folder"
     assert (folder / "letters").read_text() == "mine"
+
+
+def test_an_export_that_fails_leaves_the_earlier_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "model"
+
+    def again() -> None:
+        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=True)
+
+    again()
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def other(*_: object, **__: object) -> Search:
+        return replace(parity.greedy, same=0, differences=(Difference("a", "b", "c", 1.0),) * 9)
+
+    parity = export.compare(*_opened(run), VALIDATION[:1], quantization=None)
+    for place, fault, said in (
+        ("transformer_mt.files.flush", full, "cannot be written"),
+        ("transformer_mt.export._search", other, "not written, since only 0 of "),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, fault)
+            with pytest.raises(MachineError, match=rf"/model: {said}"):
+                again()
+        assert os.listdir(tmp_path) == ["model"]
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Path) -> None:
+    folder, old, half = (tmp_path / name for name in ("model", ".model.old", ".model.0123456789abcdef.new"))
+    for path in (old, half):  # killed between the two renames
+        path.mkdir()
+        (path / SCRIPT).write_text("killed")
+    (tmp_path / ".other.0123456789abcdef.new").mkdir()
+
+    def again(overwrite: bool) -> None:
+        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=overwrite)
+
+    with pytest.raises(InputError, match="/model: is there already; "):
+        again(False)
+    assert (folder / SCRIPT).read_text() == "killed"
+    again(True)
+    assert set(os.listdir(folder)) == FILES
+    assert sorted(os.listdir(tmp_path)) == [".other.0123456789abcdef.new", "model"]
+    old.mkdir()
+    (old / "letters").write_text("mine")
+    with pytest.raises(InputError, match=r"/\.model\.old: letters is no part of an export, and would be deleted; "):
+        again(True)
+    assert (old / "letters").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_folder_without_a_name_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=rf"^{re.escape(name)}: has no name of its own; give the folder by its name$"):
+        export_run(run, Path(name), (), quantization=None, overwrite=True)
 
 
 def test_a_link_or_a_file_is_not_replaced(run: Run, tmp_path: Path) -> None:

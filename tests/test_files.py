@@ -22,6 +22,7 @@ from transformer_mt.files import (
     require_directory,
     unfinished,
     write_atomically,
+    write_directory,
     write_output,
 )
 
@@ -256,6 +257,29 @@ def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, 
         raise raised
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_directory_that_cannot_get_its_name_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kept"
+    write_directory(path, {"a": b"old", "b": b""})
+    replace = Path.replace
+
+    def refused(source: Path, to: Path) -> None:
+        if source.suffix == ".new":
+            raise OSError(5, "Input/output error")
+        replace(source, to)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", refused)
+        with pytest.raises(MachineError, match=r"/kept: cannot be written \(Input/output error\); "):
+            write_directory(path, {"a": b"new"})
+    assert list(tmp_path.iterdir()) == [path]
+    assert sorted(os.listdir(path)) == ["a", "b"]
+    write_directory(path, {"a": b"new"})
+    assert [(one.name, one.read_bytes()) for one in path.iterdir()] == [("a", b"new")]
+    assert not unfinished
 
 
 def test_an_output_needs_a_directory_and_a_name(tmp_path: Path) -> None:

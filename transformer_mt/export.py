@@ -15,7 +15,16 @@ from transformer_mt.conversion.package import import_ctranslate2, require_quanti
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.evaluation import score_texts
-from transformer_mt.files import make_directory, remove, require_directory, write_atomically, write_errors
+from transformer_mt.files import (
+    make_directory,
+    original_name,
+    remove,
+    rename,
+    require_directory,
+    set_aside,
+    write_directory,
+    write_errors,
+)
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.ctranslate2 import CTranslate2Engine
@@ -111,28 +120,43 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     files |= {TOKENIZER: tokenizer.serialized, SCRIPT: script.encode()}
     files |= {PARITY: f"{json.dumps(asdict(parity), ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")}
     with write_errors(folder):
-        if os.path.lexists(folder):
-            remove(folder)
-        make_directory(folder)
-    for name, content in files.items():  # the report last: where it stands, the rest does too
-        write_atomically(folder / name, content)
+        make_directory(folder.parent)
+        for path in folder.parent.iterdir():
+            if original_name(path.name) == folder.name != path.name and _is_export(path):  # half of one that was killed
+                remove(path)
+    write_directory(folder, files)
     return parity
 
 
 def _require_free(folder: Path, *, overwrite: bool) -> None:
-    if not os.path.lexists(folder):
-        return
-    if not overwrite:
-        raise InputError(f"{folder}: is there already; give another name, or --overwrite")
+    """Raise unless a folder may be written; one that a killed export has set aside gets its name back first."""
+    if folder.name in ("", ".."):
+        raise InputError(f"{folder}: has no name of its own; give the folder by its name")
+    if os.path.lexists(old := set_aside(folder)):
+        _require_export(old)
+        if not os.path.lexists(folder):
+            with write_errors(folder):
+                rename(old, folder)
+    if os.path.lexists(folder):
+        if not overwrite:
+            raise InputError(f"{folder}: is there already; give another name, or --overwrite")
+        _require_export(folder)
+
+
+def _is_export(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and FILES.issuperset(os.listdir(path))
+
+
+def _require_export(folder: Path) -> None:
     require_directory(folder)
     if others := sorted(set(os.listdir(folder)) - FILES):
         raise InputError(f"{folder}: {others[0]} is no part of an export, and would be deleted; give another folder")
 
 
-def compare(ours: Opened, theirs: Opened, pairs: Pairs, *, quantization: str | None) -> Parity:
-    """Translate the same sentences in both programs, greedily and with a beam of 4."""
+def compare(ours: Opened, theirs: Opened, pairs: Pairs, *, quantization: str | None, most: int = MOST_PAIRS) -> Parity:
+    """Translate the same sentences in both programs, greedily and with a beam of 4; of the pairs, `most` at most."""
     limit, tokenizer = ours.engine.max_length, ours.tokenizer
-    kept = [pair for pair in pairs if len(tokenizer.encode(pair.source)) < limit][:MOST_PAIRS]
+    kept = [pair for pair in pairs if len(tokenizer.encode(pair.source)) < limit][:most]
     sources = [pair.source for pair in kept]
     made = [text for text in (*_of_lengths(sources, ours), "", STRANGE) if len(tokenizer.encode(text)) < limit]
     references = [pair.translations for pair in kept]

@@ -13,7 +13,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedIOBase
@@ -28,7 +28,7 @@ OPEN_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "
 # Bytes of a line, of which a sentence has some hundred; bytes without a line break after which a file is not text.
 LONGEST_LINE, LONGEST_SKIPPED = 1_000_000, 100_000_000
 
-# Temporary files being written, to be deleted before the process ends without unwinding the stack.
+# Temporary files and directories being written, to be deleted before the process ends without unwinding the stack.
 unfinished: set[Path] = set()
 
 _TEMPORARY = re.compile(r"\A\.(.+)\.[0-9a-f]{16}\.new\Z")
@@ -187,6 +187,34 @@ def make_directory(path: Path) -> None:
         flush_directory(directory.parent)
 
 
+def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a directory beside its name, flush it, and rename it; the one that stands there is set aside for that long.
+
+    A crash leaves the old one or the new, or the old one at `set_aside(path)`, and sometimes a temporary one.
+    """
+    temporary, old = temporary_name(path), set_aside(path)
+    with write_errors(path):
+        temporary.mkdir(0o755)
+        unfinished.add(temporary)
+        try:
+            for name, content in files.items():
+                with new_file(temporary / name) as file:
+                    file.write(content)
+                    flush(file)
+            flush_directory(temporary)
+            if os.path.lexists(path):  # no system replaces a directory in one step
+                remove(old)
+                rename(path, old)
+            rename(temporary, path)
+        finally:
+            unfinished.discard(temporary)
+            if os.path.lexists(old) and not os.path.lexists(path):
+                rename(old, path)
+            remove(temporary)
+        flush_directory(path.parent)
+        remove(old)
+
+
 def remove(path: Path) -> None:
     """Delete a file, a directory with all its content, or a link; do nothing where nothing stands."""
     if path.is_dir() and not path.is_symlink():
@@ -213,6 +241,11 @@ def temporary_name(path: Path) -> Path:
 def original_name(name: str) -> str:
     """The name for which a temporary one stands; any other name unchanged."""
     return _TEMPORARY.sub(r"\1", name)
+
+
+def set_aside(path: Path) -> Path:
+    """The name of a directory while another takes its own."""
+    return path.with_name(f".{path.name}.old")
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from transformer_mt.conversion.ctranslate2 import model_files
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.device import choose_device
 from transformer_mt.errors import InputError
+from transformer_mt.evaluation import score_texts
 from transformer_mt.runs.directory import TOKENIZER, Run, find_run
 
 # How many tokens every translation of a model has that has learned nothing, the end symbol counted.
@@ -31,7 +32,10 @@ ENGINE = "engine, {}"
 
 @dataclass(frozen=True)
 class Task:
-    """A run, the sentences that it translates, and the least and greatest length of a translation."""
+    """A run, the sentences that it translates, and the least and greatest length of a translation.
+
+    `references` has the right translations of each sentence; a model that has learned nothing has none.
+    """
 
     run: Run
     sentences: Sequence[str]
@@ -39,6 +43,7 @@ class Task:
     shortest: int
     longest: int
     description: str
+    references: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
@@ -65,26 +70,40 @@ def translation_table(task: Task, folder: Path, *, rounds: int = 5) -> str:
     """All settings in turn, in Markdown; writes its files to the folder."""
     found = measured(task, folder, rounds=rounds)
     formats = [name for name in CTRANSLATE2 if name in found[SETTINGS[0].name]]
-    head = ["translation, sentences/s", "ours"]
+    bleu = ["BLEU"] if task.references else []
+    head = ["translation, sentences/s", "ours", *bleu]
     for name in formats:
-        head += [f"CTranslate2, {name}", f"ours / {name}", f"same as {name}", ENGINE.format(name), "engine / by hand"]
-    rows = [row(setting, results, formats) for setting, results in found.items()]
+        head += [f"CTranslate2, {name}", *bleu, f"ours / {name}", f"same as {name}"]
+        head += [ENGINE.format(name), *bleu, "engine / by hand"]
+    rows = [row(setting, results, formats, task.references) for setting, results in found.items()]
     text = f"{describe()}; ours in float32; {task.description}; median (quartiles) of {rounds} rounds"
     return "\n\n".join((text, markdown(head, rows)))
 
 
-def row(setting: str, results: Mapping[str, Sequence[Mapping[str, Any]]], formats: Sequence[str]) -> list[str]:
-    """A row of the table."""
+def row(
+    setting: str,
+    results: Mapping[str, Sequence[Mapping[str, Any]]],
+    formats: Sequence[str],
+    references: Sequence[Sequence[str]],
+) -> list[str]:
+    """A row of the table; with references, the BLEU of each program beside its speed."""
     ours = results["ours"]
-    cells = [setting, Spread.of(speeds(ours)).shown(1)]
+    cells = [setting, *measures(ours, references)]
     for name in formats:
         texts = list(zip(ours[0]["texts"], results[name][0]["texts"], strict=True))
         same = f"{sum(own == other for own, other in texts)} of {len(texts)}"
         others = speeds(results[name])
         engine = speeds(results[ENGINE.format(name)])
-        cells += [Spread.of(others).shown(1), ratio(speeds(ours), others).shown(2), same]
-        cells += [Spread.of(engine).shown(1), ratio(engine, others).shown(2)]
+        cells += [*measures(results[name], references), ratio(speeds(ours), others).shown(2), same]
+        cells += [*measures(results[ENGINE.format(name)], references), ratio(engine, others).shown(2)]
     return cells
+
+
+def measures(turns: Sequence[Mapping[str, Any]], references: Sequence[Sequence[str]]) -> list[str]:
+    """The speed, and the BLEU of the first round; that is empty where it has only some of the sentences."""
+    texts = turns[0]["texts"]
+    bleu = f"{score_texts(texts, references).bleu:.2f}" if len(texts) == len(references) > 0 else ""
+    return [Spread.of(speeds(turns)).shown(1), *([bleu] if references else [])]
 
 
 def speeds(turns: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -157,10 +176,12 @@ def translation_task(folder: Path, *, model: Path | None, data: str | None, coun
     if "test" not in splits:
         raise InputError(f"{chosen.corpus}: no test split; give data that has one with --data")
     pairs = splits["test"]
-    sentences = [pair.source for pair in pairs[:: max(1, len(pairs) // count)]][:count]
+    chosen_pairs = pairs[:: max(1, len(pairs) // count)][:count]
+    sentences = [pair.source for pair in chosen_pairs]
     longest = min(SearchConfig().max_length, config.model.max_length)
     description = f"{len(sentences)} sentences of the test split of {chosen.corpus} by {model}"
-    return Task(run, sentences, write_lines(sentences, folder), 1, longest, description)
+    references = [pair.translations for pair in chosen_pairs]
+    return Task(run, sentences, write_lines(sentences, folder), 1, longest, description, references)
 
 
 def fresh_task(sizes: Sizes, folder: Path, *, count: int) -> Task:

@@ -6,6 +6,9 @@ import pytest
 from safetensors.torch import load_file
 from support.command_line import Tmt, settings
 
+from transformer_mt.config.sections import CosineConfig
+from transformer_mt.config.toml import load_config
+
 pytestmark = pytest.mark.slow
 
 FINE_TUNING = ("--epochs", "20", "--learning-rate", "0.002")
@@ -49,6 +52,18 @@ def test_the_readmes_line_works_from_every_parent(begun: list[str], data: str, o
     assert outcome.code == 0, outcome.err
     rates = [json.loads(line).get("learning_rate") for line in Path("runs/own/metrics.jsonl").read_text().splitlines()]
     assert max(rate for rate in rates if rate) == 0.002
+
+
+@pytest.mark.parametrize("began", ["noam", "constant"])
+def test_another_schedule_takes_no_keys_of_the_parents(began: str, data: str, own: str, tmt: Tmt) -> None:
+    first = (*settings(), "--set", f"schedule.name={began}", "--set", "schedule.warmup=4")
+    assert tmt("train", "--data", data, "--run-dir", "parent", *first).code == 0
+    command = ("train", "--from", "parent", "--data", own, "--steps", "2", "--set", "schedule.name=cosine")
+    for rate in ((), ("--learning-rate", "0.002")):
+        outcome = tmt(*command, *rate, "--overwrite")
+        assert outcome.code == 0, outcome.err
+        expected = CosineConfig(warmup=4, **({"learning_rate": 0.002} if rate else {}))
+        assert load_config("runs/own/config.toml").schedule == expected
 
 
 def test_it_continues_when_the_parent_is_gone(trained: str, own: str, tmt: Tmt) -> None:

@@ -210,6 +210,18 @@ def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: 
     assert [(path.name, path.read_text()) for path in workplace.iterdir()] == [("letters.en", "old")]
 
 
+@pytest.mark.slow
+def test_a_signal_leaves_the_earlier_export_and_nothing_else(trained: str, workplace: Path, tmt: Tmt) -> None:
+    command = ["export", trained, "model", "--to", "ctranslate2", "--overwrite", "--quiet"]
+    assert tmt(*command).code == 0
+    (workplace / "model/translate.py").write_text("old")
+    program = hanging_in("transformer_mt.files", "flush")
+    code, _, err = stopped(command, signal.SIGINT, after="hanging", program=program)
+    assert (code, err) == (130, "hanging\n")
+    assert [path.name for path in workplace.iterdir()] == ["model"]
+    assert (workplace / "model/translate.py").read_text() == "old"
+
+
 def catches_sigterm(process: int) -> bool:
     """Whether a process handles SIGTERM, which Python does not by itself."""
     caught = re.search(r"SigCgt:\s+(\w+)", Path(f"/proc/{process}/status").read_text())

@@ -1,6 +1,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from transformer_mt.config.sections import (
     Config,
     ConstantConfig,
     CosineConfig,
+    RDropConfig,
     RecurrentConfig,
     SearchConfig,
     Section,
@@ -318,6 +320,44 @@ def test_every_key_has_a_sentence_of_its_own(overrides: tuple[str, ...]) -> None
 def test_every_choice_of_a_section_is_dumped_and_loaded_back(tmp_path: Path, overrides: tuple[str, ...]) -> None:
     config = load_config(None, overrides)
     assert load_config(write(tmp_path, dump_config(config).encode())) == config
+
+
+TWO_CHOICES = [pair for overrides in CHOICES.values() for pair in permutations(overrides, 2)]
+
+
+@pytest.mark.parametrize(("first", "second"), TWO_CHOICES)
+def test_another_choice_of_a_section_leaves_the_keys_of_the_one_before_in_the_file(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    path = write(tmp_path, dump_config(load_config(None, [first])).encode())  # with every key
+    assert load_config(path, [second]) == load_config(None, [second])
+    assert load_config(path, [second, first]) == load_config(None, [first])
+
+
+def test_keys_that_both_choices_have_alike_stay_as_the_file_has_them(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        b"[schedule]\nname = 'constant'\nwarmup = 7\nlearning_rate = 0.5\n"
+        b"[objective]\nlabel_smoothing = 0.3\n[model]\nwidth = 96\nencoder_layers = 5\nattention.heads = 3\n",
+    )
+    config = load_config(path, ["schedule.name=cosine", "objective.name=r_drop", "model.kind=recurrent"])
+    assert config.schedule == CosineConfig(warmup=7)
+    assert config.objective == RDropConfig(label_smoothing=0.3)
+    assert config.model == RecurrentConfig(width=96)
+    assert load_config(path, ["schedule.name=constant"]).schedule.learning_rate == 0.5
+
+
+def test_keys_that_are_set_with_another_choice_stay_in_any_order(tmp_path: Path) -> None:
+    path = write(tmp_path, dump_config(Config()).encode())
+    overrides = ("schedule.name=cosine", "schedule.learning_rate=0.01", "schedule.warmup=9")
+    for order in permutations(overrides):
+        assert load_config(path, order).schedule == CosineConfig(learning_rate=0.01, warmup=9)
+    expected = "--set schedule.name=cosine: unknown key schedule.factor; choose one of schedule.name, "
+    assert message(path, "schedule.factor=2", "schedule.name=cosine").startswith(expected)
+    expected = "--set model.kind=recurrent: unknown key model.attention; "
+    assert message(path, "model.attention.heads=2", "model.kind=recurrent").startswith(expected)
+    expected = "--set schedule.name=[1]: schedule.name: there is no '[1]'; "
+    assert message(path, "schedule.name=[1]").startswith(expected)
 
 
 def test_a_range_is_said_as_the_type_has_it() -> None:

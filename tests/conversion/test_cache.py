@@ -14,7 +14,7 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.conversion import ctranslate2 as conversion
 from transformer_mt.conversion.cache import converted
 from transformer_mt.errors import InputError, MachineError, TmtError
-from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER, Run
+from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER, Run, find_run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.translation.translator import Translator
 
@@ -87,6 +87,39 @@ def test_a_run_that_has_trained_on_is_converted_anew_and_an_open_one_stays_as_it
     change(run, -3.0)
     assert texts(run) == texts(run, "torch") != [ranked[0].text for ranked in before]
     assert open_one.translate(SOURCES, GREEDY) == before
+
+
+def test_a_run_that_has_trained_on_leaves_one_file_and_those_of_others_alone(
+    run: Path, tmp_path: Path, folder: Path
+) -> None:
+    another = Path(shutil.copytree(run, tmp_path / "another"))
+    kept = set()
+    for path, quantization in ((another, None), (run, "int8"), (next(run.glob("checkpoints/step-4")), None)):
+        converted(find_run(path), quantization=quantization)
+        kept = set(folder.iterdir())
+    sizes = []
+    for factor in (2.0, 3.0, 5.0):
+        change(run, factor)
+        converted(Run(run), quantization=None)
+        assert set(folder.iterdir()) >= kept
+        sizes.append(len(set(folder.glob("*.ctranslate2")) - kept))
+    assert sizes == [1, 1, 1]
+    assert len(set(folder.iterdir()) - kept) == 2  # with its lock
+
+
+def test_an_earlier_file_that_cannot_be_deleted_stays(run: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    texts(run)
+    change(run, -3.0)
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix == ".ctranslate2":
+            raise PermissionError(13, "The process cannot access the file")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    assert texts(run) == texts(run, "torch")
+    assert len(list(folder.glob("*.ctranslate2"))) == 2
 
 
 def test_a_checkpoint_has_weights_of_its_own(run: Path) -> None:

@@ -8,6 +8,10 @@ import pytest
 from benchmarks.contest import Spread, in_turn, markdown, ratio
 from benchmarks.reference import Sizes, reference_batches, reference_trainer
 from benchmarks.training import training_table
+from benchmarks.translation import ENGINE, row, translation_task
+from support.small_training import PAIRS, TRAIN, VALIDATION, opened
+
+from transformer_mt.evaluation import score_texts
 
 SMALL = Sizes(width=12, feedforward=23, layers=1, heads=3, vocabulary=307, batch_tokens=61, pairs=130)
 
@@ -37,6 +41,34 @@ def test_figures_are_medians_with_quartiles_and_ratios_round_by_round() -> None:
     assert Spread(1234.56, 1200.0, 1300.04).shown(1) == "1,234.6 (1,200.0–1,300.0)"
     assert ratio([2.0, 40.0, 6.0], [1.0, 10.0, 2.0]) == Spread(3.0, 2.5, 3.5)
     assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+
+
+def test_the_table_of_translation_has_bleu_beside_the_speed_where_all_sentences_are_translated() -> None:
+    right, wrong = ["the dog sees a house here"] * 3, ["the dog sees a tree here"] * 3
+    references = [[text] for text in right]
+    texts = {"ours": right, "int8": wrong, ENGINE.format("int8"): right}
+    results = {name: [{"seconds": 2.0, "texts": found}] for name, found in texts.items()}
+    low = f"{score_texts(wrong, references).bleu:.2f}"
+    speed, even = "1.5 (1.5–1.5)", "1.00 (1.00–1.00)"
+    expected = ["greedy", speed, "100.00", speed, low, even, "0 of 3", speed, "100.00", even]
+    assert row("greedy", results, ["int8"], references) == expected
+    assert float(low) < 60
+    some = [cell if cell not in ("100.00", low) else "" for cell in expected]
+    assert row("greedy", results, ["int8"], references * 2) == some
+    assert row("greedy", results, ["int8"], ()) == [cell for cell in some if cell]
+
+
+def test_a_task_has_the_references_of_its_sentences(tmp_path: Path) -> None:
+    opened(tmp_path / "run")
+    (tmp_path / "data").mkdir()
+    for split, pairs in (("train", TRAIN), ("val", VALIDATION), ("test", PAIRS)):
+        for language in ("source", "target"):
+            lines = "".join(f"{getattr(pair, language)}\n" for pair in pairs)
+            (tmp_path / f"data/{split}.{'de' if language == 'source' else 'en'}").write_text(lines, "utf-8")
+    task = translation_task(tmp_path, model=tmp_path / "run", data=str(tmp_path / "data"), count=7)
+    assert len(task.sentences) == 7
+    known = {pair.source: (pair.target,) for pair in PAIRS}
+    assert list(task.references) == [known[source] for source in task.sentences]
 
 
 def test_our_trainer_takes_the_batches_that_others_are_given(tmp_path: Path) -> None:

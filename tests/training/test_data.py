@@ -1,6 +1,7 @@
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,12 @@ from support.data_files import load, parquet, write
 from support.small_training import PAIRS, TRAIN, small_config
 
 from transformer_mt.batching import encoded_pairs
+from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import count_words
 from transformer_mt.distributed import Distributed
+from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training import data
 from transformer_mt.training.data import (
@@ -42,8 +45,7 @@ def mixed(weight: float, *overrides: str) -> BatchStream:
 def taken(mixture: BatchStream, epoch: int) -> list[int]:
     """The positions, through both corpora, of the pairs of an epoch."""
     pairs, rows = mixture.pairs_of(epoch)
-    assert rows is not None
-    return pairs.pair_index[rows].tolist()
+    return pairs.pair_index[slice(None) if rows is None else rows].tolist()
 
 
 def test_a_mixture_holds_the_main_corpus_whole_and_the_other_by_its_weight() -> None:
@@ -81,12 +83,49 @@ def test_a_heavy_corpus_comes_several_times_an_epoch() -> None:
     assert len(counts) == 23
 
 
+@pytest.mark.parametrize("weight", [0.25, 3.0])
+def test_the_pairs_of_an_epoch_are_those_of_one_random_order_after_another(weight: float) -> None:
+    for overrides in ((), ("tokenizer.sampling=subword",)):  # which changes the tokens alone
+        mixture = mixed(weight, *overrides)
+        for epoch in (0, 3, 1):
+            rows = next_rows(23, round(31 * weight), seed=derive_seed(small_config().training.seed, 1), epoch=epoch)
+            assert taken(mixture, epoch) == [*range(31), *(31 + rows).tolist()]
+
+
 def test_sampled_mixtures_are_segmented_anew() -> None:
-    mixture = mixed(0.5, "tokenizer.sampling=subword")
-    first, second = (mixture.pairs_of(epoch)[0].batch(range(54)) for epoch in (0, 1))
-    assert first.pairs == second.pairs == list(range(54))
+    mixture = mixed(1.0, "tokenizer.sampling=subword")
+    first, second = (mixture.pairs_of(epoch)[0].batch(range(62)) for epoch in (0, 1))
+    assert first.pairs[:31] == second.pairs[:31] == list(range(31))
     assert first.source.tolist() != second.source.tolist()
-    assert mixture.pairs_of(0)[0].batch(range(54)).source.equal(first.source)
+    assert mixture.pairs_of(0)[0].batch(range(62)).source.equal(first.source)
+    for pair, source in zip(first.pairs, first.source.tolist(), strict=True):
+        assert TOKENIZER.decode([token for token in source if token not in SPECIAL]) == [*TRAIN, *OLD][pair].source
+
+
+def test_of_a_sampled_mixture_only_what_an_epoch_takes_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    encode = Tokenizer.encode_batch
+
+    def noted(self: Tokenizer, batch: list[str], **options: Any) -> list[list[int]]:
+        texts.extend(batch)
+        return encode(self, batch, **options)
+
+    mixture = mixed(0.25, "tokenizer.sampling=subword")
+    monkeypatch.setattr(Tokenizer, "encode_batch", noted)
+    for epoch in (1, 2):
+        texts.clear()
+        expected = [[*TRAIN, *OLD][position] for position in taken(mixture, epoch)]
+        assert sorted(texts) == sorted(text for pair in expected for text in (pair.source, pair.target))
+        assert len(expected) == 31 + 8
+
+
+@pytest.mark.parametrize("weight", [0.01, 0.1])
+def test_a_sampled_mixture_of_which_an_epoch_can_take_nothing_goes_on(weight: float) -> None:
+    long = [SentencePair("lang " * 99, "long " * 99)] * 5
+    corpora = WeightedCorpus(TRAIN), WeightedCorpus(long, weight=weight), WeightedCorpus(OLD, weight=0.1)
+    encoded, _ = stream(*corpora, overrides=("tokenizer.sampling=subword",)).pairs_of(0)
+    assert encoded.too_long == round(31 * weight)
+    assert [position >= 31 + 5 for position in encoded.pair_index.tolist()] == [False] * 31 + [True] * 3
 
 
 def test_one_corpus_is_taken_whole_and_encoded_once() -> None:

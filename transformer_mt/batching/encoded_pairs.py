@@ -48,15 +48,15 @@ class TokenColumn:
 class EncodedPairs:
     """Sentence pairs as tokens: sources end with `EOS`, targets are bare.
 
-    `pair_index` says which pair of the corpus each one is, because `too_long` of them were left out. In memory a pair
-    takes sixteen bytes, its tokens aside.
+    `pair_index` says which of the `corpus_size` pairs of the corpus each one is, because `too_long` of them were left
+    out, or only some were asked for. In memory a pair takes sixteen bytes, its tokens aside.
     """
 
-    def __init__(self, table: pa.Table, *, too_long: int) -> None:
+    def __init__(self, table: pa.Table, *, too_long: int, corpus_size: int) -> None:
         self._table = table
         self.source, self.target = TokenColumn(table["source"]), TokenColumn(table["target"])
         self.pair_index: Indices = torch.from_numpy(table["pair_index"].to_numpy().copy())
-        self.too_long = too_long
+        self.too_long, self.corpus_size = too_long, corpus_size
         # Tokens of each source, and tokens that the decoder predicts for each target, `EOS` included in both.
         self.source_lengths: Lengths = self.source.lengths
         self.target_lengths: Lengths = self.target.lengths + 1
@@ -67,12 +67,12 @@ class EncodedPairs:
     @classmethod
     def join(cls, parts: Sequence["EncodedPairs"]) -> "EncodedPairs":
         """The pairs of several corpora, one after the other; `pair_index` counts on through them."""
-        firsts = accumulate((len(part) + part.too_long for part in parts), initial=0)
+        *firsts, size = accumulate((part.corpus_size for part in parts), initial=0)
         tables = [
             part._table.set_column(2, "pair_index", pa.array((part.pair_index + first).numpy()))
-            for part, first in zip(parts, firsts, strict=False)
+            for part, first in zip(parts, firsts, strict=True)
         ]
-        return cls(pa.concat_tables(tables), too_long=sum(part.too_long for part in parts))
+        return cls(pa.concat_tables(tables), too_long=sum(part.too_long for part in parts), corpus_size=size)
 
     def batch(self, rows: Sequence[int] | Indices) -> Batch:
         """The padded batch of these pairs, counted from 0 over the kept ones."""
@@ -91,29 +91,38 @@ class EncodedPairs:
 
 
 def encode_pairs(
-    pairs: Pairs, tokenizer: Tokenizer, *, max_length: int, sampling: Sampling | None = None, digest: str | None = None
+    pairs: Pairs,
+    tokenizer: Tokenizer,
+    *,
+    max_length: int,
+    sampling: Sampling | None = None,
+    digest: str | None = None,
+    rows: Sequence[int] | None = None,
 ) -> EncodedPairs:
     """Encode a corpus; pairs with more than `max_length` tokens on a side, `EOS` included, are left out and counted.
 
     With `sampling`, source and target are segmented at random, and again the same for the same sampling. The tokens of
     more than `IN_MEMORY` pairs are kept in the cache folder under the `digest` of the pairs, if that is known; sampled
-    ones, which one epoch uses, in a file without a name. Raises `InputError` when no pair is left.
+    ones, which one epoch uses, in a file without a name; of these, `rows` alone are encoded, in their order, where they
+    are given. Raises `InputError` when no pair of a whole corpus is left.
     """
+    assert rows is None or sampling
+    chosen = range(len(pairs)) if rows is None else rows
     ids = pa.uint16() if tokenizer.size <= 2**16 else pa.int32()
     schema = pa.schema({"source": pa.list_(ids), "target": pa.list_(ids), "pair_index": pa.int32()})
-    parts = _encoded_parts(pairs, tokenizer, max_length, sampling, schema=schema)
-    if len(pairs) <= IN_MEMORY:
+    parts = _encoded_parts(pairs, chosen, tokenizer, max_length, sampling, schema=schema)
+    if len(chosen) <= IN_MEMORY:
         table = pa.Table.from_batches(parts, schema)
     elif sampling or digest is None:
         table = temporary_table(schema, parts)
     else:
         vocabulary = hashlib.sha256(tokenizer.serialized).hexdigest()
         table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts, lambda table: table)
-    if not len(table):
+    if rows is None and not len(table):
         raise InputError(
             f"model.max_length: all pairs have over {max_length} tokens; raise it or training.batch_tokens"
         )
-    return EncodedPairs(table, too_long=len(pairs) - len(table))
+    return EncodedPairs(table, too_long=len(chosen) - len(table), corpus_size=len(pairs))
 
 
 def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:
@@ -124,10 +133,17 @@ def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[Sent
 
 
 def _encoded_parts(
-    pairs: Pairs, tokenizer: Tokenizer, max_length: int, sampling: Sampling | None, *, schema: pa.Schema
+    pairs: Pairs,
+    chosen: Sequence[int],
+    tokenizer: Tokenizer,
+    max_length: int,
+    sampling: Sampling | None,
+    *,
+    schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
-    for first in range(0, len(pairs), PAIRS_AT_A_TIME):
-        part = pairs[first : first + PAIRS_AT_A_TIME]
+    for first in range(0, len(chosen), PAIRS_AT_A_TIME):
+        rows = chosen[first : first + PAIRS_AT_A_TIME]
+        part = pairs[rows.start : rows.stop] if isinstance(rows, range) else [pairs[row] for row in rows]
         draws = [sampling and Sampling(derive_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]
         sources = tokenizer.encode_batch([pair.source for pair in part], sampling=draws[0])
         targets = tokenizer.encode_batch([pair.target for pair in part], sampling=draws[1])
@@ -135,6 +151,6 @@ def _encoded_parts(
         columns = [
             pa.array([[*sources[row], EOS] for row in kept], schema.field("source").type),
             pa.array([targets[row] for row in kept], schema.field("target").type),
-            pa.array(np.array(kept, np.int32) + np.int32(first)),
+            pa.array(np.array(rows, np.int32)[kept]),
         ]
         yield pa.record_batch(columns, schema=schema)

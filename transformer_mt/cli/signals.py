@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the sooner a signal is handled, the better
@@ -67,7 +68,7 @@ def _leave(number: int, frame: "FrameType | None") -> None:
     """End the process: delete temporary files and reset the terminal."""
     del frame
     files = sys.modules.get("transformer_mt.files")
-    for cleanup in (*cleanups, *(path.unlink for path in (files.unfinished if files else ()))):
+    for cleanup in (*cleanups, *([partial(files.remove, path) for path in files.unfinished] if files else ())):
         with suppress(Exception):
             cleanup()
     if os.isatty(2) and os.environ.get("TERM") != "dumb":

@@ -118,11 +118,12 @@ def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -
     else:
         section = init_from_run(parent)
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
-    sets_peak = any(override.partition("=")[0].strip() == "schedule.learning_rate" for override in overrides)
-    if sets_peak and isinstance(Run(parent).config().schedule, NoamConfig):
-        inherited.append(f"schedule.factor={NoamConfig().factor}")  # the other way to set the peak
     overrides = [*inherited, *overrides]
     resolved = resolve_config(parent / CONFIG, data=data, overrides=overrides)
+    sets_peak = any(override.partition("=")[0].strip() == "schedule.learning_rate" for override in overrides)
+    if sets_peak and all(isinstance(one.schedule, NoamConfig) for one in (Run(parent).config(), resolved)):
+        factor = f"schedule.factor={NoamConfig().factor}"  # the other way to set the peak
+        resolved = resolve_config(parent / CONFIG, data=data, overrides=[factor, *overrides])
     return resolved.model_copy(update={"init_from": section})
 
 

@@ -27,14 +27,19 @@ _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Config:
     """The configuration of the file or name (`None`: all defaults) with `key=value` overrides applied in order.
 
-    Raises `InputError` that names the file or option, the full key and, for an unknown key, the nearest valid one.
+    Where an override chooses another section, as `schedule.name=cosine` does, that begins with its own defaults: of the
+    file's keys only those stay that both sections have with the same default. Raises `InputError` that names the file
+    or option, the full key and, for an unknown key, the nearest valid one.
     """
     tree = {} if path is None else _parse_toml(_read(Path(path)), str(path))
     config = _check(tree, place=str(path))
+    given: set[str] = set()
     for override in overrides:
         key, value = _parse_override(override)
+        _leave_out(tree, key, value, given)
         _insert(tree, key.split("."), value)
         config = _check(tree, place=f"--set {override}")
+        given |= {key, ".".join(key.split(".")[:2])}
     return config
 
 
@@ -167,6 +172,19 @@ def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
             tree[part] = {}  # where a value belongs instead of a section, `_check` says so
         tree = tree[part]
     tree[path[-1]] = value
+
+
+def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> None:
+    """Where the key chooses another section, delete the keys of the one before, unless they were given or stay."""
+    field, _, name = key.partition(".")
+    choice, table = CHOSEN.get(field, (None, {}))
+    keys = tree.get(field)
+    if choice is None or name != choice.key or not isinstance(keys, dict) or field in given:
+        return
+    old, new = table[choice.name(keys, next(iter(table)))].model_fields, table.get(str(value))
+    if new is not None:
+        stay = {one for one, info in new.model_fields.items() if one in old and info.default == old[one].default}
+        tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
 
 def _check(tree: dict[str, Any], *, place: str) -> Config:

@@ -1,7 +1,7 @@
 """A run's model as CTranslate2 has it, made once and kept in the cache folder, since the run may be read-only.
 
 It is bound to the sums of the weights, of the configuration and of the vocabulary, and made anew once the run has
-trained on. torch is imported only to make it.
+trained on, in place of the earlier one. torch is imported only to make it.
 """
 
 import json
@@ -64,7 +64,8 @@ def _converted(run: Run, quantization: str | None) -> Converted:
         file.writelines((len(head).to_bytes(8, "little"), head, *files.values()))
 
     key = json.dumps(["ctranslate2", _FORM, import_ctranslate2().__version__, quantization, sums], sort_keys=True)
-    return Converted(config, tokenizer, cached_file(key, ".ctranslate2", write=write, read=_unpacked))
+    owner = f"{run.model_path.resolve()} {quantization}"
+    return Converted(config, tokenizer, cached_file(key, ".ctranslate2", write=write, read=_unpacked, owner=owner))
 
 
 def _unpacked(view: memoryview) -> dict[str, bytes]:

@@ -66,15 +66,22 @@ def temporary_file(folder: Path) -> Iterator[IO[bytes]]:
 
 
 def cached_file(
-    key: str, suffix: str, *, write: Callable[[IO[bytes]], None], read: Callable[[memoryview], Content]
+    key: str,
+    suffix: str,
+    *,
+    write: Callable[[IO[bytes]], None],
+    read: Callable[[memoryview], Content],
+    owner: str | None = None,
 ) -> Content:
     """The content of the file under this key as `read` returns it, made by `write` where it is missing.
 
     One that is damaged, or that `read` refuses with a `ValueError`, is made anew, with a warning. One of several
-    processes makes the file, the others wait for it.
+    processes makes the file, the others wait for it. An `owner` has one file: a new one takes the place of those under
+    other keys, of which a process that has opened them keeps the content.
     """
     with cache_folder() as folder:
-        path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}{suffix}"
+        prefix = "" if owner is None else f"{_digest(owner)}-"
+        path = folder / f"{prefix}{_digest(key)}{suffix}"
         with _alone(path):
             try:
                 with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
@@ -90,7 +97,15 @@ def cached_file(
                 if sys.platform == "win32":  # which renames no file that is open
                     file.close()
                 rename(Path(file.name), path)
+                for other in folder.glob(f"{prefix}*") if prefix else ():
+                    if other.stem != path.stem:
+                        with suppress(OSError):  # on Windows, one that is open
+                            other.unlink()
                 return content
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:

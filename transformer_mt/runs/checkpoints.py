@@ -25,18 +25,14 @@ from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.device import DEVICES
 from transformer_mt.errors import MachineError
 from transformer_mt.files import (
-    flush,
-    flush_directory,
     make_directory,
-    new_file,
     read_regular,
     remove,
-    rename,
     require_directory,
-    temporary_name,
+    write_directory,
     write_errors,
 )
-from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps, set_aside
+from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
 from transformer_mt.runs.sums import sha256
 from transformer_mt.runs.weights import pack, require_specs, size_limit, specs_of, unpack
 
@@ -208,27 +204,12 @@ def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
 
 
 def write_sealed(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a directory beside its name, flush it, and rename it; `Run.remove_leftovers` mends a crash at any time."""
-    temporary, old = temporary_name(path), set_aside(path)
+    """Write a directory and the sums of its files; `Run.remove_leftovers` mends a crash at any time."""
     sums = {name: sha256(content) for name, content in files.items()}
     with write_errors(path):
         make_directory(path.parent)
-        require_directory(path.parent)
-        temporary.mkdir(0o755)
-        try:
-            for name, content in [*files.items(), (MANIFEST, json.dumps(sums, indent=1).encode())]:
-                with new_file(temporary / name) as file:
-                    file.write(content)
-                    flush(file)
-            flush_directory(temporary)
-            if os.path.lexists(path):  # no system replaces a directory in one step
-                remove(old)
-                rename(path, old)
-            rename(temporary, path)
-        finally:
-            remove(temporary)
-        flush_directory(path.parent)
-        remove(old)
+    require_directory(path.parent)
+    write_directory(path, {**files, MANIFEST: json.dumps(sums, indent=1).encode()})
 
 
 def read_sealed(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:

@@ -44,6 +44,7 @@ from transformer_mt.files import (
     replacing,
     require_directory,
     require_own,
+    set_aside,
     write_atomically,
     write_errors,
 )
@@ -297,11 +298,6 @@ def newest_run(root: Path) -> Run:
 def saved_steps(checkpoints: Path) -> list[int]:
     """The steps that have a checkpoint, complete or the weights alone, the newest last."""
     return sorted(int(match[1]) for name in _names(checkpoints) if (match := _CHECKPOINT.fullmatch(name)))
-
-
-def set_aside(path: Path) -> Path:
-    """The name of a directory while another takes its own."""
-    return path.with_name(f".{path.name}.old")
 
 
 def _names(directory: Path) -> list[str]:

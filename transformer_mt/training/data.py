@@ -106,32 +106,47 @@ class BatchStream:
         return math.ceil(batches / self._config.training.accumulation_steps)
 
     def pairs_of(self, epoch: int) -> tuple[EncodedPairs, Indices | None]:
-        """All corpora as tokens, one after the other, and the rows of them that this epoch takes: None for all."""
-        config, main = self._config, self._corpora[0]
+        """All corpora as tokens, one after the other, and the rows of them that this epoch takes: None for all.
+
+        Where they are segmented anew in every epoch, only what it takes is.
+        """
+        config, (main, *others) = self._config, self._corpora
         if config.tokenizer.sampling == "subword":
-            self._parts = []  # two epochs at a time would take twice the memory
             sampling = Sampling(derive_seed(config.training.seed, epoch), config.tokenizer.alpha)
-            self._parts = [self._encoded(corpus, epoch, sampling) for corpus in self._corpora]
-        elif not self._parts:
+            parts = [self._encoded(main, epoch, sampling)]
+            for number, corpus in enumerate(others, start=1):
+                drawn = self._drawn(number, len(corpus.pairs), len(parts[0]), epoch).tolist()
+                parts.append(self._encoded(corpus, epoch, sampling, drawn))
+            return (EncodedPairs.join(parts) if others else parts[0]), None
+        if not self._parts:
             self._parts = [self._encoded(corpus, epoch) for corpus in self._corpora]
         elif isinstance(main.pairs, StreamedPairs):
             self._parts[0] = self._encoded(main, epoch)
-        if len(self._parts) == 1:
+        if not others:
             return self._parts[0], None
-        first = len(self._parts[0])
-        rows = [torch.arange(first)]
-        for number, (corpus, part) in enumerate(zip(self._corpora[1:], self._parts[1:], strict=True), start=1):
-            seed = derive_seed(config.training.seed, number)
-            rows.append(first + next_rows(len(part), round(corpus.weight * len(rows[0])), seed=seed, epoch=epoch))
-            first += len(part)
+        sizes = [len(part) for part in self._parts]
+        rows = [torch.arange(sizes[0])]
+        for number, size in enumerate(sizes[1:], start=1):
+            rows.append(sum(sizes[:number]) + self._drawn(number, size, sizes[0], epoch))
         return EncodedPairs.join(self._parts), torch.cat(rows)
 
-    def _encoded(self, corpus: WeightedCorpus, epoch: int, sampling: Sampling | None = None) -> EncodedPairs:
+    def _drawn(self, number: int, size: int, main: int, epoch: int) -> Indices:
+        """The pairs that go with `main` pairs of the main corpus, of a further one with `size` of them."""
+        seed = derive_seed(self._config.training.seed, number)
+        return next_rows(size, round(self._corpora[number].weight * main), seed=seed, epoch=epoch)
+
+    def _encoded(
+        self,
+        corpus: WeightedCorpus,
+        epoch: int,
+        sampling: Sampling | None = None,
+        rows: Sequence[int] | None = None,
+    ) -> EncodedPairs:
         longest = min(self._config.model.max_length, self._config.training.batch_tokens)
         pairs, digest = corpus.pairs, corpus.digest
         if isinstance(pairs, StreamedPairs):
             pairs, digest = pairs.block(epoch), None
-        return encode_pairs(pairs, self._tokenizer, max_length=longest, sampling=sampling, digest=digest)
+        return encode_pairs(pairs, self._tokenizer, max_length=longest, sampling=sampling, digest=digest, rows=rows)
 
 
 def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
