@@ -1,6 +1,7 @@
 """The processor that a model runs on, and the number format of its matrix products."""
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -47,7 +48,7 @@ def _exists(name: str) -> bool:
 
 def require_memory(needed: int, device: torch.device, *, what: str, remedy: str) -> None:
     """Raise `InputError` where `needed` bytes, a lower bound, are more than the device has free."""
-    require(needed, free_memory_of(device), what=what, remedy=remedy)
+    require(needed, partial(free_memory_of, device), what=what, remedy=remedy)
 
 
 def free_memory_of(device: torch.device) -> int | None:

@@ -7,8 +7,9 @@ import errno
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import cache, wraps
 from inspect import formatannotation, signature
+from itertools import chain
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin
 
@@ -64,11 +65,11 @@ def write_report(error: BaseException) -> str:
 
 def checked(function: Function) -> Function:
     """A decorator: an argument of another type than the function's annotation says is a `TypeError` that names it."""
-    hints, bind = function.__annotations__, signature(function).bind
+    hints, names = function.__annotations__, tuple(signature(function).parameters)
 
     @wraps(function)
     def checking(*arguments: Any, **options: Any) -> Any:
-        for name, value in bind(*arguments, **options).arguments.items():
+        for name, value in chain(zip(names, arguments, strict=False), options.items()):
             if name in hints:
                 _require(value, hints[name], f"{function.__qualname__}: {name}")
         return function(*arguments, **options)
@@ -78,8 +79,7 @@ def checked(function: Function) -> Function:
 
 def _require(value: Any, hint: Any, place: str) -> None:
     """Raise `TypeError` where a value, or an item in it, is not of the hint's type. A text is no sequence here."""
-    hints = get_args(hint) if get_origin(hint) is UnionType else (hint,)
-    kinds = {get_origin(each) or each: get_args(each) for each in hints}
+    kinds = _kinds(hint)
     kind = next((k for k in kinds if isinstance(value, k) and (k is str or not isinstance(value, str))), None)
     if kind is Iterable and (isinstance(value, Mapping) or hasattr(value, "columns")):
         kind = None  # of a mapping or a data frame one would get the keys
@@ -91,3 +91,10 @@ def _require(value: Any, hint: Any, place: str) -> None:
     for key, item in items:
         if type(item) is not (own := kinds[kind][key if kind is tuple else -1]):  # as most are
             _require(item, own, f"{place}[{key!r}]")
+
+
+@cache
+def _kinds(hint: Any) -> dict[Any, tuple[Any, ...]]:
+    """The types of which a value may be one, each with the types of its items."""
+    hints = get_args(hint) if get_origin(hint) is UnionType else (hint,)
+    return {get_origin(each) or each: get_args(each) for each in hints}

@@ -1,9 +1,13 @@
 """The memory that is free, and a refusal of what needs more."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from transformer_mt.errors import InputError
+
+# Asking takes a tenth of a millisecond, and a machine that runs at all has this many bytes.
+FREE_ANYWHERE = 2**20
 
 
 def free_memory() -> int | None:
@@ -15,7 +19,7 @@ def free_memory() -> int | None:
     return 1024 * int(available[1]) if available else None
 
 
-def require(needed: int, free: int | None, *, what: str, remedy: str) -> None:
-    """Raise `InputError` where `needed` bytes, a lower bound, are more than are free."""
-    if free is not None and needed > free:
+def require(needed: int, free_bytes: Callable[[], int | None], *, what: str, remedy: str) -> None:
+    """Raise `InputError` where `needed` bytes, a lower bound, are more than are free, which is asked if it matters."""
+    if needed > FREE_ANYWHERE and (free := free_bytes()) is not None and needed > free:
         raise InputError(f"{what}: needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free; {remedy}")

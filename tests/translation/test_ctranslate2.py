@@ -252,7 +252,10 @@ def test_many_hypotheses_are_scored_in_batches_no_larger_than_those_of_the_searc
     class Watched:
         def __getattr__(self, name: str) -> object:
             method = getattr(translator, name)
-            return lambda *rows, **options: (sizes.append(options["max_batch_size"]), method(*rows, **options))[1]
+            return lambda *rows, **options: (
+                sizes.append(options.get("max_batch_size", len(rows[0]))),
+                method(*rows, **options),
+            )[1]
 
     translator = engine._translator
     monkeypatch.setattr(engine, "_translator", Watched())

@@ -58,7 +58,7 @@ def model_files(
     specs = import_ctranslate2().specs
     # A table of positions, which the model itself has not, in double precision at first.
     needed = 32 * config.max_length * config.width
-    require(needed, free_memory(), what="model.max_length", remedy="use a machine with more")
+    require(needed, free_memory, what="model.max_length", remedy="use a machine with more")
     spec = _spec(specs, config)
     for name, tensor in weights(model).items():
         place, _, last = name.rpartition("/")

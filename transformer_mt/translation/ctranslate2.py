@@ -16,9 +16,10 @@ import math
 import os
 import re
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, groupby, islice, starmap
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ MOST_WORKERS = 16
 Task = tuple[Sequence[int], int]
 # The tokens of a hypothesis, and its log-probability where it is known already.
 Found = tuple[tuple[int, ...], float | None]
+# For each sentence of a batch, what CTranslate2 is going to find.
+Running = Sequence[Any]
 
 
 class CTranslate2Engine(Engine):
@@ -55,6 +58,7 @@ class CTranslate2Engine(Engine):
         if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", device):
             raise InputError(f"--device {device}: CTranslate2 has auto, cpu and cuda; choose one of these")
         self.max_length, self._tokens = max_length, tokens
+        self._symbols = [[tokens[symbol]] for symbol in NEVER_GENERATED] if tokens else []
         self._ids = {token: index for index, token in enumerate(tokens)}
         self._files, self._place = files, {"device": place, "device_index": int(index or 0)}
         on_cpu = place == "cpu" or (place == "auto" and not import_ctranslate2().get_cuda_device_count())
@@ -79,117 +83,148 @@ class CTranslate2Engine(Engine):
     def search(
         self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
         seeds: Sequence[int],
-    ) -> list[list[Hypothesis]]:  # fmt: skip
-        tasks = list(zip(sources, limits, strict=True))
+    ) -> Iterator[list[Hypothesis]]:  # fmt: skip
+        tasks, alpha = list(zip(sources, limits, strict=True)), search.length_penalty
         if search.sample:
-            found = self._drawn(tasks, search, count=count, prefix=prefix, seed=seeds[0])
+            batches = self._drawn(tasks, search, count=count, prefix=prefix, seed=seeds[0])
         else:
-            found = self._searched(tasks, beam=max(search.beam, count), prefix=prefix, alpha=search.length_penalty)
-        ranked = []
-        for hypotheses in self._completed(tasks, found):
+            batches = self._searched(tasks, search, beam=max(search.beam, count), prefix=prefix)
+        for hypotheses in chain.from_iterable(starmap(self._completed, batches)):
             own = [
-                Hypothesis(tokens, known, known / length_penalty(len(tokens) + 1, search.length_penalty))
+                Hypothesis(tokens, known, known / length_penalty(len(tokens) + 1, alpha))
                 for tokens, known in hypotheses
             ]
             if not own or not all(math.isfinite(one.log_probability) for one in own):
                 raise MachineError(NOT_FINITE)
-            ranked.append(own if search.sample else sorted(own, key=lambda one: -one.score)[:count])
-        return ranked
+            yield own if search.sample else sorted(own, key=lambda one: -one.score)[:count]
 
-    def _searched(self, tasks: Sequence[Task], *, beam: int, prefix: Prefix, alpha: float) -> list[list[Found]]:
-        """The hypotheses of a beam search, or of a greedy one, for each task."""
+    def _searched(
+        self, tasks: Sequence[Task], search: SearchConfig, *, beam: int, prefix: Prefix
+    ) -> Iterator[tuple[Sequence[Task], list[list[Found]]]]:
+        """Batches of the tasks, with the hypotheses of a beam search, or of a greedy one, for each task.
+
+        While one is read, the workers have others.
+        """
         options: dict[str, Any] = {"beam_size": beam, "num_hypotheses": beam}
         # Where more hypotheses end than the beam is wide, those stay whose log-probability is highest by length^x; our
         # ((5 + length) / 6)^α is nearest to x = α / 2. At 0, a beam would end with its likeliest hypothesis.
-        options["length_penalty"] = max(alpha / 2, 1e-3) if beam > 1 else 0.0
-        found: list[list[Found]] = [[(prefix, None)] for _ in tasks]
-        waiting = [row for row, (_, limit) in enumerate(tasks) if limit > len(prefix) + 1]
-        # All together at first, although CTranslate2 knows one limit for all and counts the symbols among the tokens
-        # that may come; where that made a difference, again without symbols and each with its own limit.
-        again = []
-        for row, own in zip(waiting, self._translated([tasks[row] for row in waiting], prefix, options), strict=True):
-            found[row] = own
-            if any(len(tokens) >= tasks[row][1] or _has_symbols(tokens) for tokens, _ in own):
-                again.append(row)
-        options |= {"suppress_sequences": [[self._tokens[symbol]] for symbol in NEVER_GENERATED]}
-        for _, rows in groupby(sorted(again, key=lambda row: tasks[row][1]), key=lambda row: tasks[row][1]):
-            chosen = list(rows)
-            for row, own in zip(chosen, self._translated([tasks[row] for row in chosen], prefix, options), strict=True):
-                # Its probabilities are now of what is left without the symbols.
-                found[row] = [(tokens, None) for tokens, _ in own if not _has_symbols(tokens)]
-        return found
+        options["length_penalty"] = max(search.length_penalty / 2, 1e-3) if beam > 1 else 0.0
+        started: deque[tuple[Sequence[Task], Running]] = deque()
+        for batch in _batches(tasks, min(search.batch_size, -(-len(tasks) // self.batches))):
+            started.append((batch, self._start(self._translator, batch, prefix, options)))
+            if len(started) > 2 * self.batches:
+                yield self._ended(*started.popleft(), prefix, options)
+        while started:
+            yield self._ended(*started.popleft(), prefix, options)
 
-    def _translated(self, tasks: Sequence[Task], prefix: Prefix, options: Mapping[str, Any]) -> Iterator[list[Found]]:
-        """The hypotheses of each task; the log-probability of one that was cut, or has a prefix, is not known."""
-        if not tasks:
-            return
-        penalty = options["length_penalty"]
-        sources, share = [source for source, _ in tasks], self._share(len(tasks))
-        for result in self._call(self._translator, sources, prefix, tasks, options, batch_size=share):
-            own: list[Found] = []
-            for tokens, score in zip(result.hypotheses, result.scores, strict=True):
-                ids = tuple(self._ids[token] for token in tokens)
-                known = score * len(ids) ** penalty
-                own.append((ids[:-1], None if prefix else known) if ids[-1] == EOS else (ids, None))
-            yield own
+    def _ended(
+        self, batch: Sequence[Task], running: Running, prefix: Prefix, options: Mapping[str, Any]
+    ) -> tuple[Sequence[Task], list[list[Found]]]:
+        """The hypotheses of a batch, all within their limits and without symbols.
+
+        CTranslate2 knows one limit for all and counts the symbols among the tokens that may come. Where that made a
+        difference, it translates again, without symbols and each with its own limit.
+        """
+        found = self._read(running, prefix, options)
+        again = [
+            row
+            for row, (own, (_, limit)) in enumerate(zip(found, batch, strict=True))
+            if any(len(tokens) >= limit or _has_symbols(tokens) for tokens, _ in own)
+        ]
+        options = {**options, "suppress_sequences": self._symbols}
+        for limit, rows in groupby(sorted(again, key=lambda row: batch[row][1]), key=lambda row: batch[row][1]):
+            chosen = list(rows)
+            anew: list[list[Found]] = [[(prefix, None)]] * len(chosen)
+            if limit > len(prefix) + 1:
+                running = self._start(self._translator, [batch[row] for row in chosen], prefix, options)
+                # Its probabilities are now of what is left without the symbols.
+                anew = [
+                    [(tokens, None) for tokens, _ in own if not _has_symbols(tokens)]
+                    for own in self._read(running, prefix, options)
+                ]
+            for row, own in zip(chosen, anew, strict=True):
+                found[row] = own
+        return batch, found
 
     def _drawn(
         self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix, seed: int
-    ) -> list[list[Found]]:
-        """Samples of each task, in the order drawn: every one is a sentence of its own there."""
+    ) -> Iterator[tuple[Sequence[Task], list[list[Found]]]]:
+        """Batches of the tasks, with samples of each task in the order drawn.
+
+        Draws depend on the sentences of a batch, so it must not depend on the number of processors.
+        """
         options = {
             "beam_size": 1,
             "sampling_topk": min(search.top_k, len(self._tokens)),
             "sampling_topp": search.top_p,
             "sampling_temperature": search.temperature,
-            "suppress_sequences": [[self._tokens[symbol]] for symbol in NEVER_GENERATED],
+            "suppress_sequences": self._symbols,
         }
         import_ctranslate2().set_random_seed(seed % 2**31)
         drawing = self._open(workers=1, threads=self.batches)  # the seed is that of a new thread
-        found: list[list[Found]] = []
-        sources = [source for source, _ in tasks for _ in range(count)]
-        # Draws depend on the size of a batch, so it must not depend on the number of processors.
-        results = self._call(drawing, sources, prefix, tasks, options, batch_size=search.batch_size)
-        for first, (_, limit) in zip(range(0, len(results), count), tasks, strict=True):
-            samples = [self._to_ids(result.hypotheses[0]) for result in results[first : first + count]]
-            found.append([(tokens[: limit - 1], None) for tokens in samples])
-        return found
+        for batch in _batches(tasks, search.batch_size):
+            each = [task for task in batch for _ in range(count)]  # every sample is a sentence of its own there
+            drawn = chain.from_iterable(
+                self._results(self._start(drawing, part, prefix, options)) for part in _batches(each, search.batch_size)
+            )
+            samples: list[list[Found]] = [
+                [(self._to_ids(result.hypotheses[0])[: limit - 1], None) for result in islice(drawn, count)]
+                for _, limit in batch
+            ]
+            yield batch, samples
 
-    def _call(
-        self, translator: Any, sources: Sequence[Sequence[int]], prefix: Prefix, tasks: Sequence[Task],
-        options: Mapping[str, Any], *, batch_size: int,
-    ) -> list[Any]:  # fmt: skip
-        """CTranslate2's own results; a hypothesis without an end symbol has reached the longest limit."""
+    def _start(self, translator: Any, batch: Sequence[Task], prefix: Prefix, options: Mapping[str, Any]) -> Running:
+        """CTranslate2's future results; a hypothesis without an end symbol has reached the longest limit."""
         with _errors():
             return translator.translate_batch(
-                [self._to_tokens(source[:-1]) for source in sources],
-                target_prefix=[self._to_tokens(prefix)] * len(sources) if prefix else None,
+                [self._to_tokens(source[:-1]) for source, _ in batch],
+                target_prefix=[self._to_tokens(prefix)] * len(batch) if prefix else None,
                 max_input_length=0,
                 min_decoding_length=0,
-                max_decoding_length=max(max(limit for _, limit in tasks) - 1, 1),
-                max_batch_size=batch_size,
+                max_decoding_length=max(max(limit for _, limit in batch) - 1, 1),
                 return_end_token=True,
                 return_scores=True,
+                asynchronous=True,
                 **options,
             )
 
+    def _read(self, running: Running, prefix: Prefix, options: Mapping[str, Any]) -> list[list[Found]]:
+        """The hypotheses of each task; the log-probability of one that was cut, or has a prefix, is not known."""
+        penalty, found = options["length_penalty"], []
+        for result in self._results(running):
+            own: list[Found] = []
+            for tokens, score in zip(result.hypotheses, result.scores, strict=True):
+                ids = tuple(self._ids[token] for token in tokens)
+                known = score * len(ids) ** penalty
+                own.append((ids[:-1], None if prefix else known) if ids[-1] == EOS else (ids, None))
+            found.append(own)
+        return found
+
     def _completed(
-        self, tasks: Sequence[Task], found: Iterable[Sequence[Found]]
+        self, batch: Sequence[Task], found: Iterable[Sequence[Found]]
     ) -> list[list[tuple[tuple[int, ...], float]]]:
         """The hypotheses, each once, with all their log-probabilities, the end symbol's among them."""
         rows = [dict(own) for own in found]
         unknown = [(row, tokens) for row, own in enumerate(rows) for tokens, known in own.items() if known is None]
         if unknown:
-            sources = [self._to_tokens(tasks[row][0][:-1]) for row, _ in unknown]
+            sources = [self._to_tokens(batch[row][0][:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
             # There may be many more of them than tasks; the logits of a whole batch are in memory.
             with _errors():
                 scored = self._translator.score_batch(
-                    sources, targets, max_input_length=0, max_batch_size=self._share(len(tasks))
+                    sources, targets, max_input_length=0, max_batch_size=-(-len(batch) // self.batches)
                 )
             for (row, tokens), result in zip(unknown, scored, strict=True):
                 rows[row][tokens] = sum(result.log_probs)
         return [[(tokens, known) for tokens, known in own.items() if known is not None] for own in rows]
+
+    @staticmethod
+    def _results(running: Running) -> Iterator[Any]:
+        """CTranslate2's own results, one after the other."""
+        for one in running:
+            with _errors():
+                result = one.result()
+            yield result
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
@@ -214,10 +249,6 @@ class CTranslate2Engine(Engine):
             others = order[:count]
             found.append(Likeliest(float(probabilities[token]), others, probabilities[others].tolist()))
         return found
-
-    def _share(self, count: int) -> int:
-        """The batch size that divides this many sentences among all workers."""
-        return -(-count // self.batches)
 
     def _to_tokens(self, ids: Iterable[int]) -> list[str]:
         return [self._tokens[index] for index in ids]
@@ -247,6 +278,11 @@ def _processors() -> int:
     else:
         own = os.cpu_count() or 1
     return max(1, min(own, MOST_WORKERS))
+
+
+def _batches(tasks: Sequence[Task], size: int) -> Iterator[Sequence[Task]]:
+    for first in range(0, len(tasks), size):
+        yield tasks[first : first + size]
 
 
 def _has_symbols(tokens: Sequence[int]) -> bool:

@@ -1,7 +1,7 @@
 """An engine finds translations: subword ids in, hypotheses out. Our own search is one, another program's is another."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -45,7 +45,7 @@ class Likeliest(NamedTuple):
 class Engine(ABC):
     """A trained model and the search for its translations.
 
-    The model reads, and writes, at most `max_length` tokens, `EOS` included. Up to `batches` batches are translated in
+    The model reads, and writes, at most `max_length` tokens, `EOS` included. It translates up to `batches` batches in
     parallel.
     """
 
@@ -57,10 +57,11 @@ class Engine(ABC):
     def search(
         self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
         seeds: Sequence[int],
-    ) -> list[list[Hypothesis]]:  # fmt: skip
+    ) -> Iterator[list[Hypothesis]]:  # fmt: skip
         """The `count` best hypotheses, or samples, of each source sentence, `EOS` included, best first.
 
-        All begin with the prefix. The beam is at least `count` wide. Each sentence has its seed for draws. Raises
+        All begin with the prefix. The beam is at least `count` wide. Each sentence has its seed for draws. Sentences
+        are translated `search.batch_size` at a time, in their order: those of like length should be neighbours. Raises
         `MachineError` for a model whose numbers are not finite.
         """
 

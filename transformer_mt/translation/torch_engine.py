@@ -1,6 +1,6 @@
 """Our own search as an engine: any `Seq2Seq`, on any device."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -37,7 +37,18 @@ class TorchEngine(Engine):
     def search(
         self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
         seeds: Sequence[int],
+    ) -> Iterator[list[Hypothesis]]:  # fmt: skip
+        for first in range(0, len(sources), search.batch_size):
+            rows = slice(first, first + search.batch_size)
+            yield from self._search(
+                sources[rows], search, limits=limits[rows], count=count, prefix=prefix, seeds=seeds[rows]
+            )
+
+    def _search(
+        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
+        seeds: Sequence[int],
     ) -> list[list[Hypothesis]]:  # fmt: skip
+        """The hypotheses of a batch."""
         beam = max(search.beam, count)
         rows = [torch.tensor(tokens) for tokens in sources]
         source = pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)

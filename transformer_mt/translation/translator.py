@@ -185,7 +185,6 @@ class Translator:
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
             raise InputError(f"--prefix: {len(forced)} tokens, but a translation has at most {limit - 1}; shorten it")
-        search = search.model_copy(update={"max_length": len(forced) + 1 if ends else limit})
         parts: dict[Key, str] = {}
         for number, text in sentences:
             for index, part in enumerate(split_sentences(text) or [""] if split else [text]):
@@ -194,23 +193,19 @@ class Translator:
         encoded = {key: [*own, EOS] for key, own in zip(parts, tokens, strict=True)}
         for key, own in encoded.items():
             self._require_fitting(len(own), place=place(key[0]))
-        translations = {key: [EMPTY] for key in encoded}
-        waiting = [key for key, own in encoded.items() if len(own) > 1]
-        waiting.sort(key=lambda key: len(encoded[key]), reverse=True)
-        size = self._at_once(search)
+        waiting = [(key, own) for key, own in encoded.items() if len(own) > 1]
+        waiting.sort(key=lambda item: len(item[1]), reverse=True)
         # The logits and log-probabilities alone of the batches in parallel.
-        needed = 8 * self.tokenizer.size * min(size, len(waiting)) * max(search.beam, search.n_best)
-        free = self.engine.free_memory()
-        require(needed, free, what="search.beam, n_best and batch_size", remedy="lower them")
-        for first in range(0, len(waiting), size):
-            batch = {key: encoded[key] for key in waiting[first : first + size]}
-            translations |= self._translate_batch(batch, search, forced)
-            advance(len(batch))
+        needed = 8 * self.tokenizer.size * min(self._at_once(search), len(waiting)) * max(search.beam, search.n_best)
+        require(needed, self.engine.free_memory, what="search.beam, n_best and batch_size", remedy="lower them")
+        translations = {key: [EMPTY] for key in encoded}
+        translations |= self._found(dict(waiting), search, forced, len(forced) + 1 if ends else limit)
         lines = groupby(translations, key=lambda key: key[0])
         return [_joined([translations[key] for key in keys]) for _, keys in lines]
 
     def _at_once(self, search: SearchConfig) -> int:
-        """The sentences of a call of the engine. Draws depend on it, so there it is the same on every machine."""
+        """The sentences that are translated in parallel. Draws depend on how many are read together, so for them it is
+        the same on every machine."""
         return search.batch_size * (1 if search.sample else self.engine.batches)
 
     def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
@@ -229,27 +224,30 @@ class Translator:
         if count > limit:
             raise InputError(f"{place}: {count} tokens, the model takes at most {limit}; split it")
 
-    def _translate_batch(self, batch: Encoded, search: SearchConfig, prefix: Prefix) -> dict[Key, list[Translation]]:
+    def _found(
+        self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int
+    ) -> dict[Key, list[Translation]]:
         """The translations of every sentence; searches again for those with too few different texts."""
         found: dict[Key, list[Translation]] = {}
         count = 1 if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
-            for key, hypotheses in zip(batch, self._search(batch, search, prefix, count), strict=True):
+            for key, hypotheses in zip(waiting, self._search(waiting, search, prefix, longest, count), strict=True):
+                if key not in found:
+                    advance()
                 found[key] = self._different(hypotheses, count=search.n_best)
-            batch = {key: tokens for key, tokens in batch.items() if len(found[key]) < search.n_best}
-            if not batch:
+            waiting = {key: tokens for key, tokens in waiting.items() if len(found[key]) < search.n_best}
+            if not waiting:
                 break
             count *= 2
         return found
 
-    def _search(self, batch: Encoded, search: SearchConfig, prefix: Prefix, count: int) -> list[list[Hypothesis]]:
+    def _search(
+        self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int, count: int
+    ) -> Iterator[list[Hypothesis]]:
         # Vaswani et al. 2017, §6.1: a translation may be a certain number of tokens longer than its source.
-        limits = [
-            min(max(len(tokens), len(prefix) + 1) + search.max_length_margin, search.max_length)
-            for tokens in batch.values()
-        ]
-        seeds = [derive_seed(search.seed, *key) for key in batch]
-        sources = list(batch.values())
+        margin, sources = search.max_length_margin, list(waiting.values())
+        limits = [min(max(len(tokens), len(prefix) + 1) + margin, longest) for tokens in sources]
+        seeds = [derive_seed(search.seed, *key) for key in waiting] if search.sample else [0] * len(sources)
         return self.engine.search(sources, search, limits=limits, count=count, prefix=prefix, seeds=seeds)
 
     def _different(self, hypotheses: list[Hypothesis], *, count: int) -> list[Translation]:
