@@ -105,10 +105,15 @@ def test_what_fits_is_let_pass_and_what_never_would_is_one_line() -> None:
 
 
 def test_memory_is_compared_with_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 3 kB\nMemAvailable:       2 kB\n")
-    require_memory(2048, CPU, what="model", remedy="lower it")
+    monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 3000 kB\nMemAvailable:       2000 kB\n")
+    require_memory(2_048_000, CPU, what="model", remedy="lower it")
     with pytest.raises(InputError):
-        require_memory(2049, CPU, what="model", remedy="lower it")
+        require_memory(2_048_001, CPU, what="model", remedy="lower it")
+
+
+def test_the_system_is_not_asked_about_a_megabyte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda self: pytest.fail("asks"))
+    require_memory(2**20, CPU, what="model", remedy="lower it")
 
 
 def test_a_system_that_does_not_say_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,6 +180,7 @@ def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
 
 
 def test_weights_that_do_not_fit_into_memory_are_not_read(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.memory.FREE_ANYWHERE", 0)
     monkeypatch.setattr("transformer_mt.device.free_memory", lambda: (trained / MODEL).stat().st_size)
     monkeypatch.setattr(Run, "read_weights", lambda *_: pytest.fail("reads"))
     assert problem(Run.open(trained).load).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")
