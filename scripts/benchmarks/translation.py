@@ -25,7 +25,7 @@ from transformer_mt.runs.directory import TOKENIZER, Run, find_run
 # How many tokens every translation of a model has that has learned nothing, the end symbol counted.
 FORCED = 20
 # How many of the sentences are translated one at a time.
-ALONE = 25
+ALONE = 100
 CTRANSLATE2 = ("float32", "int8")
 ENGINE = "engine, {}"
 

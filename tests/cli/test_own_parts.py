@@ -53,7 +53,7 @@ if __name__ == "__main__":
 
 
 def mine(*arguments: str) -> str:
-    """What the program of one's own prints."""
+    """The output of the program of one's own."""
     command = [sys.executable, "mine.py", *arguments]
     return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
 

@@ -137,7 +137,7 @@ def hostile(texts: tuple[str, ...]) -> Iterator[str]:
 
 
 def genuine(served: Served) -> dict[str, Any]:
-    """What the server says to the page about two sentences, by routes."""
+    """The server's answers about two sentences, by routes."""
     source = "Der Quaxl wartet. Der Hund schläft."
     asked = {"align": True, "alternatives": 9, "trace": True, "prefix": ["▁The"], "without": ["cross.1.1"]}
     answers = {"translate": served.post("/v1/translate", run="one", source=source, **asked).json}

@@ -175,7 +175,7 @@ def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> None:
-    """Where the key chooses another section, delete the keys of the one before, unless they were given or stay."""
+    """Delete the keys of a section that this key replaces by another, but for given ones and those of both sections."""
     field, _, name = key.partition(".")
     choice, table = CHOSEN.get(field, (None, {}))
     keys = tree.get(field)

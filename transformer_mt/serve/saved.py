@@ -23,7 +23,7 @@ Matrix = list[list[Any]]
 
 
 def saved_answers(sentence: LoadedSentence, *, is_given: bool, method: str, words: bool) -> list[dict[str, Any]]:
-    """What the page asks about a pair: for each answer its `route`, and what has to be `asked` for it.
+    """The answers that the page needs about a pair, each with its `route` and what has to be `asked` for it.
 
     The page begins with this method, over words or pieces. A target that was given is a translation whose pieces were
     all chosen. Numbers are shortened so that the digits that the page shows stay those of `--json`.

@@ -152,7 +152,7 @@ class Translator:
         """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time
         for each that the engine translates in parallel.
 
-        Fewer where `is_waiting` says that the next sentence is not there yet: those that came before it go first.
+        Fewer where `is_waiting` says that the next sentence is not there yet: the sentences before it go first.
         """
         search = search or self.search
         for chunk in _chunks(enumerate(sentences), BATCHES_READ * self._at_once(search), is_waiting):
@@ -204,8 +204,7 @@ class Translator:
         return [_joined([translations[key] for key in keys]) for _, keys in lines]
 
     def _at_once(self, search: SearchConfig) -> int:
-        """The sentences that are translated in parallel. Draws depend on how many are read together, so for them it is
-        the same on every machine."""
+        """The sentences translated in parallel; for draws, which depend on it, the same number on every machine."""
         return search.batch_size * (1 if search.sample else self.engine.batches)
 
     def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:

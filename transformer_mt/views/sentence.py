@@ -72,7 +72,7 @@ class LoadedSentence:
 
     @property
     def pair(self) -> tuple[Seq2Seq, Tokenizer, str, str]:
-        """What the functions of views begin with."""
+        """The first four arguments of the functions of views."""
         return self.model, self.tokenizer, self.source, self.target
 
     def switched_off(self) -> AbstractContextManager[None]:
