@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.engines import both_engines, in_ctranslate2, small_tokenizer
 
@@ -60,6 +60,8 @@ def assert_same(found: list[list[Translation]], expected: list[list[Translation]
     batch=st.sampled_from([1, 3, 64]),
     prefix=st.sampled_from(["", "I", "The old"]),
 )
+@example(alpha=0.0, longest=30, margin=0, batch=64, prefix="The old")  # no room after the prefix, but for long ones
+@example(alpha=0.0, longest=30, margin=1, batch=64, prefix="The old")
 @settings(max_examples=12)
 def test_greedy_translations_are_ours(
     both: tuple[Translator, Translator], alpha: float, longest: int, margin: int, batch: int, prefix: str
@@ -232,6 +234,25 @@ def test_several_workers_find_what_one_does(
         assert engine.engine.batches == int(processors)
         found.append(engine.translate(SENTENCES * 3, search.model_copy(update={"batch_size": 2})))
     assert_same(*found)
+
+
+def test_the_next_batches_wait_for_the_workers_and_no_more(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = other.engine
+    started: list[int] = []
+
+    def start(*arguments: object) -> object:
+        started.append(len(started))
+        return begin(*arguments)
+
+    begin = engine._start  # type: ignore[attr-defined]
+    monkeypatch.setattr(engine, "_start", start)
+    monkeypatch.setattr(engine, "batches", 2)
+    sources = [[*other.tokenizer.encode("help"), EOS]] * 20
+    search = SearchConfig(beam=1, batch_size=1)
+    found = engine.search(sources, search, limits=[40] * 20, count=1, prefix=(), seeds=[0] * 20)
+    first = next(found)
+    assert len(started) == 5
+    assert [first] * 19 == list(found)
 
 
 @pytest.mark.parametrize(("told", "processors"), [("5", 5), ("4,2", 4), ("99", 16), ("0", 1), ("", 3), ("many", 3)])

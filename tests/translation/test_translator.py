@@ -1,4 +1,5 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -6,6 +7,7 @@ from support.table_model import TableModel
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.errors import InputError
+from transformer_mt.progress import shown_by, working
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import beam_search
@@ -160,7 +162,15 @@ def test_search_widens_until_enough_texts_differ(model: TableModel, tokenizer: T
 
 
 def test_search_gives_up_after_a_few_attempts(translator: Translator, model: TableModel) -> None:
-    found = translator.translate(["help", "Can you?"], SearchConfig(n_best=3, max_length=1))
+    done: list[int] = []
+
+    @contextmanager
+    def display(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        yield done.append
+
+    with shown_by(display), working("translating", 2):
+        found = translator.translate(["help", "Can you?"], SearchConfig(n_best=3, max_length=1))
+    assert sum(done) == 2
     assert [len(translations) for translations in found] == [1, 1]
     assert model.started == [2] * ATTEMPTS
 
