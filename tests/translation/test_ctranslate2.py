@@ -143,6 +143,12 @@ def test_pieces_that_end_in_the_end_symbol_are_the_translation(both: tuple[Trans
         assert_same(theirs, ours)
 
 
+@pytest.mark.parametrize("search", [SearchConfig(), SearchConfig(sample=True)], ids=["beam", "samples"])
+def test_lines_without_text_alone_have_empty_translations(other: Translator, search: SearchConfig) -> None:
+    assert other.translate([], search) == []
+    assert [[one.text for one in ranked] for ranked in other.translate(["", " "], search)] == [[""], [""]]
+
+
 @pytest.mark.parametrize("search", [SearchConfig(max_length=1), SearchConfig(sample=True, max_length=1)])
 def test_a_translation_without_room_is_empty(both: tuple[Translator, Translator], search: SearchConfig) -> None:
     ours, theirs = (translator.translate(SENTENCES, search) for translator in both)

@@ -230,13 +230,13 @@ class Translator:
         found: dict[Key, list[Translation]] = {}
         count = 1 if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
+            if not waiting:
+                break
             for key, hypotheses in zip(waiting, self._search(waiting, search, prefix, longest, count), strict=True):
                 if key not in found:
                     advance()
                 found[key] = self._different(hypotheses, count=search.n_best)
             waiting = {key: tokens for key, tokens in waiting.items() if len(found[key]) < search.n_best}
-            if not waiting:
-                break
             count *= 2
         return found
 
