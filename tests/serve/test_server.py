@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import torch
 from support.command_line import PROGRAM
 from support.serving import Served
 
@@ -129,6 +130,19 @@ def test_what_is_served_beyond_this_machine_is_warned_of(
     assert captured.err.startswith("tmt: --host 0.0.0.0: others can reach this; ")
     assert captured.err.count("\n") == 1
     assert opened == [captured.out.strip()]
+
+
+@pytest.mark.parametrize(("before", "served"), [(8, 7), (2, 1), (1, 1)])
+def test_a_processor_is_left_to_the_browser(
+    before: int, served: int, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deeds: list[int | str] = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: before)
+    monkeypatch.setattr(torch, "set_num_threads", deeds.append)
+    monkeypatch.setattr(server.PageServer, "warm_up", lambda self: deeds.append("first translation") or [])
+    monkeypatch.setattr(server.PageServer, "run", lambda self: None)
+    assert run(["serve", "--model", str(home / "runs/one"), "--port", "0"]) == 0
+    assert deeds == [served, "first translation"]
 
 
 def test_a_run_that_cannot_be_loaded_is_left_out(

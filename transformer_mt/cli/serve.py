@@ -39,7 +39,7 @@ def serve(
     It prints the address, with a key that every request needs, once the newest run is loaded. A run in training answers
     with its newest weights. Nothing is fetched, and nothing written but the report of a fault of tmt. Ctrl-C ends it.
     """
-    from transformer_mt.device import choose_device
+    from transformer_mt.device import choose_device, leave_a_processor
     from transformer_mt.runs.directory import Run
     from transformer_mt.runs.listing import list_runs
     from transformer_mt.serve.server import PageServer, is_open_to_others, listen
@@ -55,6 +55,7 @@ def serve(
         return chosen or (list_runs(folder) if folder.is_dir() else [])
 
     processor = str(choose_device(device))
+    leave_a_processor()
     with listen(host, port) as listening:
         server = PageServer(places, listening=listening, device=processor)
         problems = server.warm_up()
