@@ -6,11 +6,10 @@ tokens, the end symbol counted.
 """
 
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.host import serve
+from benchmarks.host import serve, timed
 
 # What our search never chooses either; `disable_unk` is the third.
 NEVER = [["<pad>"], ["<s>"]]
@@ -30,9 +29,7 @@ def main() -> None:
     )
     sentences = Path(path).read_text("utf-8").splitlines()
 
-    def turn(*, beam: int, batch: int, every: int, shortest: int, longest: int) -> dict[str, Any]:
-        chosen = sentences[::every]
-        start = time.perf_counter()
+    def translated(chosen: list[str], *, beam: int, batch: int, shortest: int, longest: int) -> list[str]:
         pieces = tokenizer.encode(chosen, out_type=str)
         texts = []
         for call in [pieces] if batch > 1 else [[sentence] for sentence in pieces]:
@@ -47,7 +44,10 @@ def main() -> None:
                 suppress_sequences=NEVER,
             )
             texts += [tokenizer.decode(one.hypotheses[0]) for one in found]
-        return {"seconds": time.perf_counter() - start, "texts": texts}
+        return texts
+
+    def turn(*, every: int, **options: int) -> dict[str, Any]:
+        return timed(lambda: translated(sentences[::every], **options))
 
     serve(turn)
 

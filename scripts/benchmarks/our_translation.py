@@ -6,12 +6,11 @@ the longest translation in tokens.
 """
 
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.host import serve
+from benchmarks.host import serve, timed
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.translation.translator import Translator
 
@@ -26,9 +25,7 @@ def main() -> None:
     def turn(*, beam: int, batch: int, every: int, longest: int) -> dict[str, Any]:
         chosen = sentences[::every]
         search = SearchConfig(beam=beam, batch_size=batch, max_length=longest)
-        start = time.perf_counter()
-        texts = translated(translator, chosen, search)
-        return {"seconds": time.perf_counter() - start, "texts": texts}
+        return timed(lambda: translated(translator, chosen, search))
 
     serve(turn)
 

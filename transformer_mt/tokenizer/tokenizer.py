@@ -117,7 +117,7 @@ class Tokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Each subword as sentencepiece writes it: `▁` begins a word, `<0xE2>` is a byte, `</s>` is `EOS`."""
-        return [self._processor.IdToPiece(index) for index in ids]
+        return list(map(self._pieces.__getitem__, ids))
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
         """The id of each subword, written as `pieces` gives it."""
@@ -158,6 +158,10 @@ class Tokenizer:
         for piece in chain.from_iterable(merged(f"▁{word}", self._merges, alpha, draw) for word in text.split()):
             ids += self.ids([piece] if piece in self._merges else [f"<0x{byte:02X}>" for byte in piece.encode()])
         return ids
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        return list(map(self._processor.IdToPiece, range(self.size)))
 
     @cached_property
     def _scores(self) -> list[float]:

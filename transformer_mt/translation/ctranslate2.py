@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, groupby, islice, starmap
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from typing_extensions import override
@@ -32,6 +32,7 @@ from transformer_mt.memory import free_memory
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Limits, Prefix, length_penalty
 
+_NEVER = frozenset(NEVER_GENERATED)
 _LOG = logging.getLogger(__name__)
 
 # Each has a batch of its own in memory.
@@ -39,8 +40,8 @@ MOST_WORKERS = 16
 
 # A source sentence and its longest translation, both in tokens and with `EOS`.
 Task = tuple[Sequence[int], int]
-# The tokens of a hypothesis, and its log-probability where it is known already.
-Found = tuple[tuple[int, ...], float | None]
+# The tokens of each hypothesis, and its log-probability where that is known already.
+Found = dict[tuple[int, ...], float | None]
 # For each sentence of a batch, what CTranslate2 is going to find.
 Running = Sequence[Any]
 
@@ -89,10 +90,10 @@ class CTranslate2Engine(Engine):
             batches = self._drawn(tasks, search, count=count, prefix=prefix, seed=seeds[0])
         else:
             batches = self._searched(tasks, search, beam=max(search.beam, count), prefix=prefix)
-        for hypotheses in chain.from_iterable(starmap(self._completed, batches)):
+        for found in chain.from_iterable(starmap(self._completed, batches)):
             own = [
                 Hypothesis(tokens, known, known / length_penalty(len(tokens) + 1, alpha))
-                for tokens, known in hypotheses
+                for tokens, known in found.items()
             ]
             if not own or not all(math.isfinite(one.log_probability) for one in own):
                 raise MachineError(NOT_FINITE)
@@ -100,7 +101,7 @@ class CTranslate2Engine(Engine):
 
     def _searched(
         self, tasks: Sequence[Task], search: SearchConfig, *, beam: int, prefix: Prefix
-    ) -> Iterator[tuple[Sequence[Task], list[list[Found]]]]:
+    ) -> Iterator[tuple[Sequence[Task], list[Found]]]:
         """Batches of the tasks, with the hypotheses of a beam search, or of a greedy one, for each task.
 
         While one is read, the workers have others.
@@ -119,7 +120,7 @@ class CTranslate2Engine(Engine):
 
     def _ended(
         self, batch: Sequence[Task], running: Running, prefix: Prefix, options: Mapping[str, Any]
-    ) -> tuple[Sequence[Task], list[list[Found]]]:
+    ) -> tuple[Sequence[Task], list[Found]]:
         """The hypotheses of a batch, all within their limits and without symbols.
 
         CTranslate2 knows one limit for all and counts the symbols among the tokens that may come. Where that made a
@@ -129,17 +130,17 @@ class CTranslate2Engine(Engine):
         again = [
             row
             for row, (own, (_, limit)) in enumerate(zip(found, batch, strict=True))
-            if any(len(tokens) >= limit or _has_symbols(tokens) for tokens, _ in own)
+            if any(len(tokens) >= limit or _has_symbols(tokens) for tokens in own)
         ]
         options = {**options, "suppress_sequences": self._symbols}
         for limit, rows in groupby(sorted(again, key=lambda row: batch[row][1]), key=lambda row: batch[row][1]):
             chosen = list(rows)
-            anew: list[list[Found]] = [[(prefix, None)]] * len(chosen)
+            anew: list[Found] = [{prefix: None} for _ in chosen]
             if limit > len(prefix) + 1:
                 running = self._start(self._translator, [batch[row] for row in chosen], prefix, options)
                 # Its probabilities are now of what is left without the symbols.
                 anew = [
-                    [(tokens, None) for tokens, _ in own if not _has_symbols(tokens)]
+                    {tokens: None for tokens in own if not _has_symbols(tokens)}
                     for own in self._read(running, prefix, options)
                 ]
             for row, own in zip(chosen, anew, strict=True):
@@ -148,7 +149,7 @@ class CTranslate2Engine(Engine):
 
     def _drawn(
         self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix, seed: int
-    ) -> Iterator[tuple[Sequence[Task], list[list[Found]]]]:
+    ) -> Iterator[tuple[Sequence[Task], list[Found]]]:
         """Batches of the tasks, with samples of each task in the order drawn.
 
         Draws depend on the sentences of a batch, so it must not depend on the number of processors.
@@ -167,8 +168,8 @@ class CTranslate2Engine(Engine):
             drawn = chain.from_iterable(
                 self._results(self._start(drawing, part, prefix, options)) for part in _batches(each, search.batch_size)
             )
-            samples: list[list[Found]] = [
-                [(self._to_ids(result.hypotheses[0])[: limit - 1], None) for result in islice(drawn, count)]
+            samples: list[Found] = [
+                {self._to_ids(result.hypotheses[0])[: limit - 1]: None for result in islice(drawn, count)}
                 for _, limit in batch
             ]
             yield batch, samples
@@ -188,24 +189,23 @@ class CTranslate2Engine(Engine):
                 **options,
             )
 
-    def _read(self, running: Running, prefix: Prefix, options: Mapping[str, Any]) -> list[list[Found]]:
+    def _read(self, running: Running, prefix: Prefix, options: Mapping[str, Any]) -> list[Found]:
         """The hypotheses of each task; the log-probability of one that was cut, or has a prefix, is not known."""
         penalty, found = options["length_penalty"], []
         for result in self._results(running):
-            own: list[Found] = []
+            own: Found = {}
             for tokens, score in zip(result.hypotheses, result.scores, strict=True):
-                ids = tuple(self._ids[token] for token in tokens)
-                known = score * len(ids) ** penalty
-                own.append((ids[:-1], None if prefix else known) if ids[-1] == EOS else (ids, None))
+                ids = tuple(map(self._ids.__getitem__, tokens))
+                if ids[-1] != EOS:
+                    own[ids] = None
+                else:
+                    own[ids[:-1]] = None if prefix else score * len(ids) ** penalty
             found.append(own)
         return found
 
-    def _completed(
-        self, batch: Sequence[Task], found: Iterable[Sequence[Found]]
-    ) -> list[list[tuple[tuple[int, ...], float]]]:
-        """The hypotheses, each once, with all their log-probabilities, the end symbol's among them."""
-        rows = [dict(own) for own in found]
-        unknown = [(row, tokens) for row, own in enumerate(rows) for tokens, known in own.items() if known is None]
+    def _completed(self, batch: Sequence[Task], found: list[Found]) -> list[dict[tuple[int, ...], float]]:
+        """The hypotheses with all their log-probabilities, the end symbol's among them."""
+        unknown = [(row, tokens) for row, own in enumerate(found) for tokens, known in own.items() if known is None]
         if unknown:
             sources = [self._to_tokens(batch[row][0][:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
@@ -215,16 +215,14 @@ class CTranslate2Engine(Engine):
                     sources, targets, max_input_length=0, max_batch_size=-(-len(batch) // self.batches)
                 )
             for (row, tokens), result in zip(unknown, scored, strict=True):
-                rows[row][tokens] = sum(result.log_probs)
-        return [[(tokens, known) for tokens, known in own.items() if known is not None] for own in rows]
+                found[row][tokens] = sum(result.log_probs)
+        return cast("list[dict[tuple[int, ...], float]]", found)
 
     @staticmethod
-    def _results(running: Running) -> Iterator[Any]:
-        """CTranslate2's own results, one after the other."""
-        for one in running:
-            with _errors():
-                result = one.result()
-            yield result
+    def _results(running: Running) -> list[Any]:
+        """CTranslate2's own results."""
+        with _errors():
+            return [one.result() for one in running]
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
@@ -286,4 +284,4 @@ def _batches(tasks: Sequence[Task], size: int) -> Iterator[Sequence[Task]]:
 
 
 def _has_symbols(tokens: Sequence[int]) -> bool:
-    return not set(NEVER_GENERATED).isdisjoint(tokens)
+    return not _NEVER.isdisjoint(tokens)

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from transformer_mt.config.sections import SearchConfig
@@ -17,8 +16,7 @@ Prefix = tuple[int, ...]
 Limits = Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(NamedTuple):
     """A finished translation: its tokens without `BOS` and `EOS`, ln p including `EOS`, and the score that ranks it."""
 
     tokens: tuple[int, ...]
