@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 # fmt: off
 ROOMS = {
     "errors": 100, "registry": 55, "progress": 50, "files": 280, "memory": 25, "config": 715, "corpus": 2_070,
-    "tokenizer": 470, "batching": 315, "device": 130, "distributed": 205, "attention": 1_310, "models": 1_180,
+    "tokenizer": 475, "batching": 315, "device": 130, "distributed": 205, "attention": 1_310, "models": 1_180,
     "runs": 920, "conversion": 300, "translation": 1_410, "views": 3_400, "evaluation": 245, "training": 1_740,
     "experiments": 330, "export": 240,
     "page": 70, "serve": 1_135, "cli": 2_775, "__main__": 10,
