@@ -1,22 +1,26 @@
 """Faults drawn at random from the package, one at a time, and whether a test notices.
 
     python scripts/draw_faults.py --seed 1 --count 40 [--rooms attention models] [--skip 3 7] [--list]
+    python scripts/draw_faults.py --seed 1 --count 20 --rooms page/ serve/guard
 
-Every fault changes a copy of the checkout: an operator, a constant, a condition, or a statement that is dropped. It is
-tried on the quick tests of its room, and where these notice nothing on all tests. Faults that change nothing that
-anybody could see are named with `--skip`, and others are drawn in their places.
+Every fault changes a copy of the checkout: an operator, a constant, a condition, or a statement that is dropped. One in
+Python is tried on the quick tests of its room, and where these notice nothing on all tests; one in JavaScript on all
+tests of the page, since a browser alone runs it. Faults that change nothing that anybody could see are named with
+`--skip`, and others are drawn in their places.
 """
 
 import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "transformer_mt"
@@ -26,12 +30,80 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*",
     ast.BitAnd: "|", ast.BitOr: "&",
 }  # fmt: skip
-Fault = tuple[Path, ast.AST, str]
+# In JavaScript: what holds no code, and where the rest can be changed.
+NO_CODE = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|(?<=[(= ])/(?![/* ])[^\n]*?[^\\]/|^import[^;]*;""",
+    re.DOTALL | re.MULTILINE,
+)
+SCRIPT_OPERATORS = {
+    "===": "!==", "!==": "===", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&", "??": "&&",
+    "+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "?": "|| true ?",
+}  # fmt: skip
+PLACES = re.compile(
+    r"""(?P<operator>(?<=\s)(?:[=!]==|&&|\|\||\?\?|[<>]=?|[-+*/%?])(?=\s))
+    |(?P<condition>(?<=\bif\ \().*(?=\)\ {$))
+    |(?P<number>(?<![\w.#$])\d+(?:\.\d+)?\b)
+    |(?P<truth>\b(?:true|false)\b)
+    |(?P<statement>
+        ^\ +(?!\ |(?:return|const|let|if|for)\b)(?:throw\ .*|(?:await\ )?[\w.?!]+(?:\(.*\)|\ [-+*]?=\ .*));$
+    )""",
+    re.VERBOSE | re.MULTILINE,
+)
+
+
+class Fault(NamedTuple):
+    """The bytes of a file, from `first` to before `last`, that another text replaces."""
+
+    path: Path
+    first: int
+    last: int
+    text: str
+
+    def shown(self) -> str:
+        """The place, and both texts."""
+        content = self.path.read_bytes()
+        line = 1 + content[: self.first].count(b"\n")
+        before = " ".join(content[self.first : self.last].decode().split())
+        return f"{self.path.relative_to(ROOT / PACKAGE)}:{line}: {before[:90]} -> {self.text[:90]}"
 
 
 def faults(path: Path) -> Iterator[Fault]:
     """Every place of a module that can be changed, and the text that replaces it."""
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".js":
+        for first, last, new in script_places(text):
+            yield Fault(path, len(text[:first].encode()), len(text[:last].encode()), new)
+        return
+    rows = [0]
+    for row in text.encode().splitlines(keepends=True):
+        rows.append(rows[-1] + len(row))
+    for node, new in places(ast.parse(text)):
+        assert isinstance(node, ast.expr | ast.stmt)
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        yield Fault(path, rows[node.lineno - 1] + node.col_offset, rows[node.end_lineno - 1] + node.end_col_offset, new)
+
+
+def script_places(text: str) -> Iterator[tuple[int, int, str]]:
+    """Begin and end of each place in JavaScript, and the text that replaces it."""
+    code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", "_", found[0]), text)
+    position = 0
+    while place := PLACES.search(code, position):
+        old, (first, last) = text[place.start() : place.end()], place.span()
+        position = first + 1 if place["condition"] or place["statement"] else last  # there are places within
+        if place["operator"]:
+            yield first, last, SCRIPT_OPERATORS[old]
+        elif place["number"]:
+            yield first, last, str(float(old) + 1 if "." in old else int(old) + 1)
+        elif place["truth"]:
+            yield first, last, "false" if old == "true" else "true"
+        else:
+            yield first, last, f"!({old})" if place["condition"] else ""
+
+
+def places(module: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Each place in Python, and the text that replaces it."""
+    waiting: list[ast.AST] = [module]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.AnnAssign):  # what is said of types is no behaviour
@@ -43,34 +115,30 @@ def faults(path: Path) -> Iterator[Fault]:
         waiting += ast.iter_child_nodes(node)
         match node:
             case ast.Compare(left, [operator], [right]) | ast.BinOp(left, operator, right):
-                yield path, node, f"({ast.unparse(left)}) {OPERATORS.get(type(operator), '+')} ({ast.unparse(right)})"
+                yield node, f"({ast.unparse(left)}) {OPERATORS.get(type(operator), '+')} ({ast.unparse(right)})"
             case ast.BoolOp(operator, values):
-                yield path, node, f" {OPERATORS[type(operator)]} ".join(f"({ast.unparse(value)})" for value in values)
+                yield node, f" {OPERATORS[type(operator)]} ".join(f"({ast.unparse(value)})" for value in values)
             case ast.If(test) | ast.IfExp(test):
-                yield path, test, f"not ({ast.unparse(test)})"
+                yield test, f"not ({ast.unparse(test)})"
             case ast.Constant(bool(value)):
-                yield path, node, str(not value)
+                yield node, str(not value)
             case ast.Constant(int(value) | float(value)):
-                yield path, node, str(value + 1)
+                yield node, str(value + 1)
             case ast.Expr(ast.Call()) | ast.AugAssign() | ast.Raise():
-                yield path, node, "pass"
+                yield node, "pass"
 
 
 def change(copy: Path, fault: Fault) -> None:
     """Write the fault into a copy of the checkout."""
-    path, node, text = fault
-    assert isinstance(node, ast.expr | ast.stmt)
-    assert node.end_lineno is not None
-    rows = path.read_text(encoding="utf-8").encode().splitlines(keepends=True)
-    first, last = rows[node.lineno - 1][: node.col_offset], rows[node.end_lineno - 1][node.end_col_offset :]
-    rows[node.lineno - 1 : node.end_lineno] = [first + text.encode() + last]
-    (copy / path.relative_to(ROOT)).write_bytes(b"".join(rows))
+    content = fault.path.read_bytes()
+    changed = content[: fault.first] + fault.text.encode() + content[fault.last :]
+    (copy / fault.path.relative_to(ROOT)).write_bytes(changed)
 
 
 def notices(copy: Path, *arguments: str) -> bool:
     """True if a test fails, or the tests last too long."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    environment = {**os.environ, "PYTHONPATH": str(copy), "TMT_BROWSER": "required"}
     try:
         run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=1_800)
     except subprocess.TimeoutExpired:
@@ -80,16 +148,18 @@ def notices(copy: Path, *arguments: str) -> bool:
 
 def tried(fault: Fault) -> str:
     """The tests that notice the fault: its room's, all, or none."""
-    module = fault[0].relative_to(ROOT / PACKAGE)
+    module, every = fault.path.relative_to(ROOT / PACKAGE), ("-n", "2", "-m", "slow or not slow")
     room = [ROOT / "tests" / module.parts[0], ROOT / "tests" / f"test_{module.stem}.py"]
     own = [str(path.relative_to(ROOT)) for path in room if path.exists()]
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / "checkout"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "runs_*"))
         change(copy, fault)
+        if module.suffix == ".js":
+            return "noticed by its room" if notices(copy, "tests/page", *every) else "NOT NOTICED"
         if own and notices(copy, *own):
             return "noticed by its room"
-        return "noticed by all tests" if notices(copy, "-n", "2", "-m", "slow or not slow") else "NOT NOTICED"
+        return "noticed by all tests" if notices(copy, *every) else "NOT NOTICED"
 
 
 def main() -> None:
@@ -101,16 +171,14 @@ def main() -> None:
     parser.add_argument("--skip", nargs="*", type=int, default=[])
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    paths = sorted((ROOT / PACKAGE).rglob("*.py"))
-    places = [fault for path in paths if any(room in str(path) for room in options.rooms) for fault in faults(path)]
-    drawn = random.Random(options.seed).sample(places, options.count + len(options.skip))
+    paths = sorted(path for kind in ("*.py", "*.js") for path in (ROOT / PACKAGE).rglob(kind))
+    found = [fault for path in paths if any(room in str(path) for room in options.rooms) for fault in faults(path)]
+    drawn = random.Random(options.seed).sample(found, options.count + len(options.skip))
     seen = 0
     for number, fault in enumerate(drawn, 1):
-        path, node, text = fault
-        place = f"{path.relative_to(ROOT / PACKAGE)}:{getattr(node, 'lineno', 0)}"
         result = "equivalent" if number in options.skip else "" if options.list else tried(fault)
         seen += result.startswith("noticed")
-        print(f"{number:3} {place}: {ast.unparse(node)[:90]} -> {text[:90]}  {result}", flush=True)
+        print(f"{number:3} {fault.shown()}  {result}", flush=True)
     print(f"{seen} of {options.count} noticed")
 
 
