@@ -1,7 +1,7 @@
 """Faults drawn at random from the package, one at a time, and whether a test notices.
 
     python scripts/draw_faults.py --seed 1 --count 40 [--rooms attention models] [--skip 3 7] [--list]
-    python scripts/draw_faults.py --seed 1 --count 20 --rooms page/ serve/guard
+    python scripts/draw_faults.py --seed 1 --count 20 --rooms .js serve/guard
 
 Every fault changes a copy of the checkout: an operator, a constant, a condition, or a statement that is dropped. One in
 Python is tried on the quick tests of its room, and where these notice nothing on all tests; one in JavaScript on all
