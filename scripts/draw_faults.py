@@ -45,7 +45,7 @@ PLACES = re.compile(
     |(?P<number>(?<![\w.#$])\d+(?:\.\d+)?\b)
     |(?P<truth>\b(?:true|false)\b)
     |(?P<statement>
-        ^\ +(?!\ |(?:return|const|let|if|for)\b)(?:throw\ .*|(?:await\ )?[\w.?!]+(?:\(.*\)|\ [-+*]?=\ .*));$
+        (?<=[;{}]\n)\ +(?!\ |(?:return|const|let|if|for)\b)(?:throw\ .*|(?:await\ )?[\w.?!]+(?:\(.*\)|\ [-+*]?=\ .*));$
     )""",
     re.VERBOSE | re.MULTILINE,
 )
