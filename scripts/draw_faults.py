@@ -156,7 +156,10 @@ def tried(fault: Fault) -> str:
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "runs_*"))
         change(copy, fault)
         if module.suffix == ".js":
-            return "noticed by its room" if notices(copy, "tests/page", *every) else "NOT NOTICED"
+            view = ROOT / "tests/page" / f"test_{module.stem}.py"
+            first = (str(view.relative_to(ROOT)), *every[2:])
+            seen = (view.exists() and notices(copy, *first)) or notices(copy, "tests/page", *every)
+            return "noticed by its room" if seen else "NOT NOTICED"
         if own and notices(copy, *own):
             return "noticed by its room"
         return "noticed by all tests" if notices(copy, *every) else "NOT NOTICED"

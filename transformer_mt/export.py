@@ -96,9 +96,7 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     Raises `InputError` for a model that CTranslate2 cannot compute and for a folder that is there, unless `overwrite`
     and it holds an export; `MachineError` where float32 translates less than `SAME` of the sentences as we do.
     """
-    require_quantization(quantization)
-    import_ctranslate2()
-    _require_free(folder, overwrite=overwrite)
+    require_possible(folder, quantization=quantization, overwrite=overwrite)
     opened = open_engine(run, engine=OWN, device="cpu", quantization=None)
     config, tokenizer = opened.config, opened.tokenizer
     tokens = tokenizer.pieces(range(tokenizer.size))
@@ -128,8 +126,13 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     return parity
 
 
-def _require_free(folder: Path, *, overwrite: bool) -> None:
-    """Raise unless a folder may be written; one that a killed export has set aside gets its name back first."""
+def require_possible(folder: Path, *, quantization: str | None, overwrite: bool) -> None:
+    """Raise unless an export of some model may be written, before anything else is read.
+
+    A folder that a killed export has set aside gets its name back first.
+    """
+    require_quantization(quantization)
+    import_ctranslate2()
     if folder.name in ("", ".."):
         raise InputError(f"{folder}: has no name of its own; give the folder by its name")
     if os.path.lexists(old := set_aside(folder)):

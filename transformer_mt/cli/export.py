@@ -45,12 +45,12 @@ def export(
     import json
     from dataclasses import asdict
 
-    from transformer_mt.export import MOST_PAIRS, export_run, parity_lines
+    from transformer_mt.export import MOST_PAIRS, export_run, parity_lines, require_possible
     from transformer_mt.runs.directory import find_run
 
     lookup({"ctranslate2": None}, to, key="--to")
     found = find_run(run)
-
+    require_possible(directory, quantization=quantization, overwrite=overwrite)
     pairs = _pairs(found, data, quiet=quiet)
     count = min(len(pairs), MOST_PAIRS)
     if not quiet:
