@@ -1,5 +1,6 @@
 """View 2: alternatives of each piece, going on from one, undo, and the tree of the beam."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -82,6 +83,11 @@ def test_the_tree_is_that_of_the_beam(opened: LoadedPage, served: Served) -> Non
         number = nodes[number]["parent"]
     assert opened.find(".node.best bdi").all_inner_texts() == path
     assert opened.find("path.branch").count() == len(nodes)
+    for branch in opened.find("path.branch").all():
+        x, y, a, b, c, d, u, v = map(float, re.findall(r"-?[\d.]+", branch.get_attribute("d") or ""))
+        assert x < u
+        assert (a, c) == pytest.approx(((x + u) / 2, (x + u) / 2), abs=0.1)
+        assert (b, d) == pytest.approx((y, v), abs=0.1)
     assert opened.find(".node.dropped, .node.beaten").count() == sum(
         node["end"] in ("dropped", "beaten") for node in nodes
     )
