@@ -31,7 +31,7 @@ class Host:
 
 
 def timed(translate: Callable[[], list[str]]) -> dict[str, Any]:
-    """What it gives, and the seconds that it takes: the mean over as many times as fill `SECONDS`."""
+    """The texts, and the seconds that translating them takes: the mean over as many times as fill `SECONDS`."""
     times, start = 1, time.perf_counter()
     texts = translate()
     while (seconds := time.perf_counter() - start) < SECONDS:
