@@ -5,8 +5,8 @@
 
 Every fault changes a copy of the checkout: an operator, a constant, a condition, or a statement that is dropped. One in
 Python is tried on the quick tests of its room, and where these notice nothing on all tests; one in JavaScript on all
-tests of the page, which need a Chromium: without one, nothing is noticed. Faults that change nothing that anybody could see are named with
-`--skip`, and others are drawn in their places.
+tests of the page, which need a Chromium: without one, nothing is noticed. Faults that change nothing that anybody could
+see are named with `--skip`, and others are drawn in their places.
 """
 
 import argparse
