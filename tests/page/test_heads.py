@@ -1,5 +1,7 @@
 """Views 3 and 4: every head small, the chosen one in numbers; heads switched off, and what is lost without each."""
 
+import random
+from collections.abc import Iterator
 from itertools import chain, combinations
 
 import pytest
@@ -119,6 +121,22 @@ def test_a_head_that_is_switched_off_is_compared_with_the_usual(heads: LoadedPag
     heads.find("[data-place='all on']").click()
     expect(heads.find(".compared")).to_have_count(0)
     expect(heads.find(".switch[aria-pressed=false]")).to_have_count(0)
+
+
+def test_words_that_are_not_marked_are_a_longest_common_subsequence(opened: LoadedPage) -> None:
+    draw = random.Random(0)
+    pairs = [["".join(draw.choices("abc", k=draw.randint(1, 5))) for _ in range(2)] for _ in range(60)]
+    compared = "a.map((pair) => m.comparison(...pair.map((text) => [...text].join(' ')), 'de'))"
+    unmarked = ".map((shown) => [...shown.querySelectorAll(':scope > bdi')].map((word) => word.textContent).join(''))"
+    found = opened.module("translation", compared + unmarked, *pairs)
+    for (own, other), common in zip(pairs, found, strict=True):
+        shared = set(subsequences(own)) & set(subsequences(other))
+        assert common in shared, f"{own} beside {other}"
+        assert len(common) == max(map(len, shared)), f"{own} beside {other}"
+
+
+def subsequences(text: str) -> Iterator[str]:
+    return map("".join, chain.from_iterable(combinations(text, length) for length in range(len(text) + 1)))
 
 
 def test_a_head_that_is_chosen_and_off_stays_chosen(heads: LoadedPage) -> None:
