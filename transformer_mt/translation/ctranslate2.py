@@ -18,7 +18,6 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain, groupby, islice, starmap
 from typing import Any, cast
 
@@ -73,7 +72,7 @@ class CTranslate2Engine(Engine):
     def _open(self, *, workers: int, threads: int) -> Any:
         """A translator of `workers` batches at once. With more threads a batch, they mostly wait for one another."""
         numbers = {"inter_threads": workers, "intra_threads": threads}
-        with _errors():
+        with _ERRORS:
             return import_ctranslate2().Translator("model", files=dict(self._files), **self._place, **numbers)
 
     @override
@@ -130,8 +129,10 @@ class CTranslate2Engine(Engine):
         again = [
             row
             for row, (own, (_, limit)) in enumerate(zip(found, batch, strict=True))
-            if any(len(tokens) >= limit or _has_symbols(tokens) for tokens in own)
+            if any(len(tokens) >= limit or not _NEVER.isdisjoint(tokens) for tokens in own)
         ]
+        if not again:
+            return batch, found
         options = {**options, "suppress_sequences": self._symbols}
         for limit, rows in groupby(sorted(again, key=lambda row: batch[row][1]), key=lambda row: batch[row][1]):
             chosen = list(rows)
@@ -140,7 +141,7 @@ class CTranslate2Engine(Engine):
                 running = self._start(self._translator, [batch[row] for row in chosen], prefix, options)
                 # Its probabilities are now of what is left without the symbols.
                 anew = [
-                    {tokens: None for tokens in own if not _has_symbols(tokens)}
+                    {tokens: None for tokens in own if _NEVER.isdisjoint(tokens)}
                     for own in self._read(running, prefix, options)
                 ]
             for row, own in zip(chosen, anew, strict=True):
@@ -176,7 +177,7 @@ class CTranslate2Engine(Engine):
 
     def _start(self, translator: Any, batch: Sequence[Task], prefix: Prefix, options: Mapping[str, Any]) -> Running:
         """CTranslate2's future results; a hypothesis without an end symbol has reached the longest limit."""
-        with _errors():
+        with _ERRORS:
             return translator.translate_batch(
                 [self._to_tokens(source[:-1]) for source, _ in batch],
                 target_prefix=[self._to_tokens(prefix)] * len(batch) if prefix else None,
@@ -210,7 +211,7 @@ class CTranslate2Engine(Engine):
             sources = [self._to_tokens(batch[row][0][:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
             # There may be many more of them than tasks; the logits of a whole batch are in memory.
-            with _errors():
+            with _ERRORS:
                 scored = self._translator.score_batch(
                     sources, targets, max_input_length=0, max_batch_size=-(-len(batch) // self.batches)
                 )
@@ -221,14 +222,14 @@ class CTranslate2Engine(Engine):
     @staticmethod
     def _results(running: Running) -> list[Any]:
         """CTranslate2's own results."""
-        with _errors():
+        with _ERRORS:
             return [one.result() for one in running]
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
         """From the logits of a greedy search that the target is forced upon."""
         package, found = import_ctranslate2(), []
-        with _errors():
+        with _ERRORS:
             (result,) = self._translator.translate_batch(
                 [self._to_tokens(source[:-1])],
                 target_prefix=[self._to_tokens(target[:-1])],
@@ -256,15 +257,19 @@ class CTranslate2Engine(Engine):
         return tuple(index for token in tokens if (index := self._ids[token]) != EOS)
 
 
-@contextmanager
-def _errors() -> Iterator[None]:
-    """Turn an error of CTranslate2 into one of the machine."""
-    try:
-        yield
-    except (RuntimeError, ValueError) as error:
-        if is_out_of_memory(error):  # for which the command line has a message of its own
-            raise
-        raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
+class _Errors:
+    """Turns an error of CTranslate2 into one of the machine."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        # Out of memory: for that the command line has a message of its own.
+        if isinstance(error, RuntimeError | ValueError) and not is_out_of_memory(error):
+            raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
+
+
+_ERRORS = _Errors()
 
 
 def _processors() -> int:
@@ -281,7 +286,3 @@ def _processors() -> int:
 def _batches(tasks: Sequence[Task], size: int) -> Iterator[Sequence[Task]]:
     for first in range(0, len(tasks), size):
         yield tasks[first : first + size]
-
-
-def _has_symbols(tokens: Sequence[int]) -> bool:
-    return not _NEVER.isdisjoint(tokens)

@@ -154,9 +154,9 @@ class Translator:
 
         Fewer where `is_waiting` says that the next sentence is not there yet: the sentences before it go first.
         """
-        search = search or self.search
+        search, translate = search or self.search, checked(self._translate)  # a sentence is checked when it has come
         for chunk in _chunks(enumerate(sentences), BATCHES_READ * self._at_once(search), is_waiting):
-            yield from self._translate(chunk, search, prefix=prefix, place=place, split=split)
+            yield from translate(chunk, search, prefix=prefix, place=place, split=split)
 
     @checked
     def score(self, pairs: Sequence[SentencePair]) -> "list[PairScore]":
@@ -169,9 +169,8 @@ class Translator:
     def require_fitting(self, text: str, place: str, *, split: bool = False) -> None:
         """Raise `InputError` that names the place for a sentence of more tokens than the model takes."""
         for sentence in split_sentences(text) if split else [text]:
-            self._require_fitting(len(self.tokenizer.encode(sentence)) + 1, place=place)
+            self._require_fitting(len(self.tokenizer.encode(sentence)) + 1, lambda _: place)
 
-    @checked
     def _translate(
         self,
         sentences: list[tuple[int, str]],
@@ -192,7 +191,7 @@ class Translator:
         tokens = self.tokenizer.encode_batch(list(parts.values()))
         encoded = {key: [*own, EOS] for key, own in zip(parts, tokens, strict=True)}
         for key, own in encoded.items():
-            self._require_fitting(len(own), place=place(key[0]))
+            self._require_fitting(len(own), place, key[0])
         waiting = [(key, own) for key, own in encoded.items() if len(own) > 1]
         waiting.sort(key=lambda item: len(item[1]), reverse=True)
         # The logits and log-probabilities alone of the batches in parallel.
@@ -218,10 +217,10 @@ class Translator:
                 raise InputError(f"--prefix: {piece!r} is no piece that goes on; give those of a translation")
         return tuple(ids[: len(ids) - ends]), ends
 
-    def _require_fitting(self, count: int, *, place: str) -> None:
+    def _require_fitting(self, count: int, place: Place, number: int = 0) -> None:
         limit = self.engine.max_length
         if count > limit:
-            raise InputError(f"{place}: {count} tokens, the model takes at most {limit}; split it")
+            raise InputError(f"{place(number)}: {count} tokens, the model takes at most {limit}; split it")
 
     def _found(
         self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int
