@@ -79,22 +79,22 @@ def checked(function: Function) -> Function:
 
 def _require(value: Any, hint: Any, place: str) -> None:
     """Raise `TypeError` where a value, or an item in it, is not of the hint's type. A text is no sequence here."""
-    kinds = _kinds(hint)
-    kind = next((k for k in kinds if isinstance(value, k) and (k is str or not isinstance(value, str))), None)
-    if kind is Iterable and (isinstance(value, Mapping) or hasattr(value, "columns")):
-        kind = None  # of a mapping or a data frame one would get the keys
-    if kind is None or (kind is tuple and len(value) != len(kinds[kind])):
+    kind, inner = _kind(value.__class__, hint)
+    if kind is None or (kind is tuple and len(value) != len(inner)):
         raise TypeError(f"{place} is of type {type(value).__name__}, not {formatannotation(hint)}")
     for key in value if kind is Mapping else ():
-        _require(key, kinds[kind][0], f"{place}: its key {key!r}")
+        _require(key, inner[0], f"{place}: its key {key!r}")
     items = value.items() if kind is Mapping else enumerate(value) if isinstance(value, list | tuple) else ()
     for key, item in items:
-        if type(item) is not (own := kinds[kind][key if kind is tuple else -1]):  # as most are
+        if type(item) is not (own := inner[key if kind is tuple else -1]):  # as most are
             _require(item, own, f"{place}[{key!r}]")
 
 
 @cache
-def _kinds(hint: Any) -> dict[Any, tuple[Any, ...]]:
-    """The types of which a value may be one, each with the types of its items."""
+def _kind(own: type, hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Which of the types that a hint names a type is, or None, and the types of its items."""
     hints = get_args(hint) if get_origin(hint) is UnionType else (hint,)
-    return {get_origin(each) or each: get_args(each) for each in hints}
+    kinds = {get_origin(each) or each: get_args(each) for each in hints}
+    kind = next((k for k in kinds if issubclass(own, k) and (k is str or not issubclass(own, str))), None)
+    gives_keys = kind is Iterable and (issubclass(own, Mapping) or hasattr(own, "columns"))  # as a data frame does
+    return (None, ()) if gives_keys else (kind, kinds.get(kind, ()))

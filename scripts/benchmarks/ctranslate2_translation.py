@@ -1,8 +1,9 @@
 """Takes part in a contest: translation by CTranslate2 of a converted model.
 
 Arguments: the model, its tokenizer.model, a file with a sentence a line, the number format, the device, the threads. A
-turn gets the beam, the sentences translated at a time, which sentences, and the shortest and the longest translation in
-tokens, the end symbol counted.
+turn gets the beam, the sentences translated at a time, which sentences, the shortest and the longest translation in
+tokens, the end symbol counted, and whether ln p of the translations is wanted, too: without, CTranslate2 spares itself
+the softmax of a greedy search.
 """
 
 import sys
@@ -29,12 +30,13 @@ def main() -> None:
     )
     sentences = Path(path).read_text("utf-8").splitlines()
 
-    def translated(chosen: list[str], *, beam: int, batch: int, shortest: int, longest: int) -> list[str]:
-        pieces = tokenizer.encode(chosen, out_type=str)
+    def translated(
+        chosen: list[str], *, beam: int, batch: int, shortest: int, longest: int, scores: bool = False
+    ) -> list[str]:
         texts = []
-        for call in [pieces] if batch > 1 else [[sentence] for sentence in pieces]:
+        for call in [chosen] if batch > 1 else [[sentence] for sentence in chosen]:
             found = translator.translate_batch(
-                call,
+                tokenizer.encode(call, out_type=str) if batch > 1 else [tokenizer.encode(call[0], out_type=str)],
                 max_batch_size=batch,
                 beam_size=beam,
                 length_penalty=1.0,
@@ -42,11 +44,12 @@ def main() -> None:
                 max_decoding_length=longest - 1,
                 disable_unk=True,
                 suppress_sequences=NEVER,
+                return_scores=scores,
             )
             texts += [tokenizer.decode(one.hypotheses[0]) for one in found]
         return texts
 
-    def turn(*, every: int, **options: int) -> dict[str, Any]:
+    def turn(*, every: int, **options: Any) -> dict[str, Any]:
         return timed(lambda: translated(sentences[::every], **options))
 
     serve(turn)

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# The least duration of a turn of translations: shorter ones differ by a tenth.
-SECONDS = 1.0
+# The least duration of a turn of translations.
+SECONDS = 0.5
 
 
 class Host:

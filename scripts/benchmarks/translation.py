@@ -27,7 +27,7 @@ FORCED = 20
 # How many of the sentences are translated one at a time.
 ALONE = 100
 CTRANSLATE2 = ("float32", "int8")
-ENGINE = "engine, {}"
+ENGINE, SCORED = "engine, {}", "{} with ln p"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ SETTINGS = (
 Measured = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
 
-def translation_table(task: Task, folder: Path, *, rounds: int = 5) -> str:
+def translation_table(task: Task, folder: Path, *, rounds: int = 7) -> str:
     """All settings in turn, in Markdown; writes its files to the folder."""
     found = measured(task, folder, rounds=rounds)
     formats = [name for name in CTRANSLATE2 if name in found[SETTINGS[0].name]]
@@ -74,7 +74,7 @@ def translation_table(task: Task, folder: Path, *, rounds: int = 5) -> str:
     head = ["translation, sentences/s", "ours", *bleu]
     for name in formats:
         head += [f"CTranslate2, {name}", *bleu, f"ours / {name}", f"same as {name}"]
-        head += [ENGINE.format(name), *bleu, "engine / by hand"]
+        head += [ENGINE.format(name), *bleu, "engine / by hand", "engine / by hand with ln p"]
     rows = [row(setting, results, formats, task.references) for setting, results in found.items()]
     text = f"{describe()}; ours in float32; {task.description}; median (quartiles) of {rounds} rounds"
     return "\n\n".join((text, markdown(head, rows)))
@@ -96,6 +96,7 @@ def row(
         engine = speeds(results[ENGINE.format(name)])
         cells += [*measures(results[name], references), ratio(speeds(ours), others).shown(2), same]
         cells += [*measures(results[ENGINE.format(name)], references), ratio(engine, others).shown(2)]
+        cells.append(ratio(engine, speeds(results[SCORED.format(name)])).shown(2))
     return cells
 
 
@@ -112,20 +113,30 @@ def speeds(turns: Sequence[Mapping[str, Any]]) -> list[float]:
 
 
 def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
-    """Start every program and let them take turns."""
-    with ExitStack() as stack:
-        enter = stack.enter_context
-        programs = {"ours": enter(ours(task))}
-        programs |= {name: enter(start()) for name, start in ctranslate2(task, folder).items()}
-        turns = {}
-        for setting in SETTINGS:
-            arguments = {"beam": setting.beam, "batch": setting.batch, "every": every(setting, task)}
-            for name, program in programs.items():
-                limits = {"longest": task.longest} | ({"shortest": task.shortest} if name in CTRANSLATE2 else {})
-                turns[setting.name, name] = partial(program.turn, **arguments, **limits)
-        results = dict(zip(turns, in_turn(list(turns.values()), rounds=rounds), strict=True))
-    settings = dict.fromkeys(setting for setting, _ in results)
-    return {setting: {name: found for (own, name), found in results.items() if own == setting} for setting in settings}
+    """Let all programs take turns; every round starts them anew, since processes alike differ by up to a fifth."""
+    found: dict[str, dict[str, list[Mapping[str, Any]]]] = {setting.name: {} for setting in SETTINGS}
+    starters = {"ours": partial(ours, task), **ctranslate2(task, folder)}
+    for _ in range(rounds):
+        with ExitStack() as stack:
+            programs = {name: stack.enter_context(start()) for name, start in starters.items()}
+            turns = {
+                (setting.name, called): turn
+                for setting in SETTINGS
+                for name, program in programs.items()
+                for called, turn in turns_of(name, program, setting, task).items()
+            }
+            for (setting, called), [measured] in zip(turns, in_turn(list(turns.values()), rounds=1), strict=True):
+                found[setting].setdefault(called, []).append(measured)
+    return found
+
+
+def turns_of(name: str, program: Contestant, setting: Setting, task: Task) -> dict[str, Callable[[], dict[str, Any]]]:
+    """The turns of a program in a setting: CTranslate2 by hand has one more, in which it gives ln p, too."""
+    arguments = {"beam": setting.beam, "batch": setting.batch, "every": every(setting, task), "longest": task.longest}
+    if name not in CTRANSLATE2:
+        return {name: partial(program.turn, **arguments)}
+    turn = partial(program.turn, **arguments, shortest=task.shortest)
+    return {name: turn, SCORED.format(name): partial(turn, scores=True)}
 
 
 def every(setting: Setting, task: Task) -> int:
