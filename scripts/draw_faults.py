@@ -135,12 +135,12 @@ def change(copy: Path, fault: Fault) -> None:
     (copy / fault.path.relative_to(ROOT)).write_bytes(changed)
 
 
-def notices(copy: Path, *arguments: str) -> bool:
+def notices(copy: Path, *arguments: str, seconds: int = 1_800) -> bool:
     """True if a test fails, or the tests last too long."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     try:
-        run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=1_800)
+        run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return True
     return run.returncode not in (0, 5)  # all passed, none there
@@ -158,7 +158,9 @@ def tried(fault: Fault) -> str:
         if module.suffix == ".js":
             view = ROOT / "tests/page" / f"test_{module.stem}.py"
             first = (str(view.relative_to(ROOT)), *every[2:])
-            seen = (view.exists() and notices(copy, *first)) or notices(copy, "tests/page", *every)
+            # A page that hangs holds up its test for ever.
+            seen = view.exists() and notices(copy, *first, seconds=300)
+            seen = seen or notices(copy, "tests/page", *every, seconds=600)
             return "noticed by its room" if seen else "NOT NOTICED"
         if own and notices(copy, *own):
             return "noticed by its room"
