@@ -64,6 +64,19 @@ def test_round_numbers_stand_at_the_axes(learning: LoadedPage, served: Served) -
     assert shown == pytest.approx(ticks(min(rates), max(rates), most=5))
 
 
+@pytest.mark.parametrize(("low", "high"), [(100.0, 101.0), (0.98, 0.99), (3e-6, 0.7), (2.0, 45.0)])
+def test_round_numbers_stand_at_the_axis_wherever_it_is(opened: LoadedPage, low: float, high: float) -> None:
+    shown = opened.module("learning", drawn(".upward"), {name: [[1, low], [2, high]] for name in CURVES})
+    expected = ticks(low, high, most=5)
+    assert [float(text) for text in shown] == pytest.approx(expected * (len(shown) // len(expected)), rel=1e-3)
+
+
+def drawn(selector: str) -> str:
+    """The texts at a selector of the drawing of curves `a[0]`."""
+    drawing = "((all) => all.append(...m.drawCurves({ runs: a })) ?? all)(new DocumentFragment())"
+    return f"[...{drawing}.querySelectorAll('{selector}')].map((one) => one.textContent)"
+
+
 def test_the_curves_are_a_table_too(learning: LoadedPage, served: Served) -> None:
     (curves,) = served.get("/v1/curves?run=one").json["runs"]
     learning.find("#curves summary").click()
@@ -80,15 +93,7 @@ def test_the_curves_are_a_table_too(learning: LoadedPage, served: Served) -> Non
 
 def test_of_many_steps_the_table_has_some_and_the_last(opened: LoadedPage) -> None:
     points = [[step, 1.0 / step] for step in range(1, 1001)]
-    steps = opened.module(
-        "learning",
-        """(() => {
-      const div = document.createElement("div");
-      div.append(...m.drawCurves({ runs: [a[0]] }));
-      return [...div.querySelectorAll("tbody th")].map((one) => one.textContent);
-    })()""",
-        dict.fromkeys(CURVES, points),
-    )
+    steps = opened.module("learning", drawn("tbody th"), dict.fromkeys(CURVES, points))
     assert 30 <= len(steps) <= 60
     assert steps[-1] == "1,000"
 
@@ -239,6 +244,12 @@ def test_a_checkpoint_that_has_gone_is_left_for_the_newest(opened: LoadedPage, s
     changing.pass_by(10)
     expect(opened.find("#history h3").first).to_contain_text("After step 100")
     expect(opened.find("#checkpoint")).to_have_value("1")
+    expect(opened.find("#checkpoint")).to_be_visible()
+    changing.listed["runs"][0]["checkpoints"].pop()
+    changing.change("runs")
+    changing.pass_by(10)
+    expect(opened.find("#checkpoint")).to_be_hidden()
+    expect(opened.find("#too-few")).to_contain_text("training.keep_checkpoints=weights")
 
 
 def test_nothing_is_asked_while_nothing_is_new(opened: LoadedPage, served: Served) -> None:

@@ -97,6 +97,25 @@ def test_a_table_holds_the_numbers_of_each_column(steps: LoadedPage, served: Ser
     assert table.locator("svg").count() == len(lengths)
 
 
+@pytest.mark.parametrize(("width", "entries"), [(6, 6), (7, 6)])
+def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: int, entries: int) -> None:
+    found = answer(served)
+    for step in [step for stage in found["stages"] for step in stage["steps"]]:
+        if step["over"] == "row" and isinstance(step["values"], list):
+            step["values"] = step["values"][:width]
+        elif step["over"] != "row" and isinstance(step["values"][0], list):
+            step["values"] = [vector[:width] for vector in step["values"]]
+    drawn = (
+        "((all) => all.append(...m.drawSteps(...a, []).flat(9).filter((one) => one)) ?? all)(new DocumentFragment())"
+    )
+    texts = opened.module(
+        "steps", f"[...{drawn}.querySelectorAll('.entries')].map((one) => one.textContent)", found, RUN
+    )
+    assert len(texts) > 10
+    assert {len(text.split()) for text in texts} == {entries}
+    assert all(("… " in text) is (width > 6) for text in texts)
+
+
 def test_the_slider_makes_weights_and_sum_anew_beside_the_models_own(steps: LoadedPage, served: Served) -> None:
     found = {step["name"]: np.array(step["values"]) for stage in answer(served)["stages"] for step in stage["steps"]}
     expect(steps.find("output")).to_have_text("T = 1.00, as in the model")
