@@ -136,19 +136,6 @@ def test_a_run_with_one_checkpoint_says_how_to_keep_more(opened: LoadedPage) -> 
     assert opened.module("learning", "m.drawTooFew({ checkpoints: [100, 150] })") is False
 
 
-def pass_by(opened: LoadedPage, seconds: int) -> None:
-    """Let time go by on the page, two seconds at once, each time until all that is asked then is answered."""
-    under_way: set[Any] = set()
-    opened.page.on("request", lambda request: under_way.add(request))
-    for event in ("requestfinished", "requestfailed"):
-        opened.page.on(event, lambda request: under_way.discard(request))  # type: ignore[call-overload]
-    for _ in range(seconds // 2):
-        opened.page.clock.run_for(2_000)
-        opened.page.wait_for_timeout(20)
-        while under_way:
-            opened.page.wait_for_timeout(5)
-
-
 class Changing:
     """The page with a clock of its own, and answers that a test changes while it stands."""
 
@@ -157,11 +144,9 @@ class Changing:
         self.listed = served.get("/v1/runs").json
         self.tags = {"runs": 1, "curves": 1}
         self.curves: dict[str, Any] = served.get("/v1/curves?run=one").json
-        opened.page.clock.install()
         opened.page.route("**/v1/runs", lambda route: self.answer(route, "runs", self.listed))
         opened.page.route("**/v1/curves*", lambda route: self.answer(route, "curves", self.curves))
-        opened.page.reload()
-        opened.find(".linked").first.wait_for()
+        opened.hold_clock()
 
     def answer(self, route: "Route", name: str, content: Any) -> None:
         known, tag = route.request.headers.get("if-none-match"), f'"{self.tags[name]}"'
@@ -177,7 +162,7 @@ class Changing:
     def pass_by(self, seconds: int) -> list[tuple[str, str | None]]:
         """The requests of this many seconds."""
         self.asked.clear()
-        pass_by(self.opened, seconds)
+        self.opened.pass_by(seconds)
         return list(self.asked)
 
 
@@ -262,15 +247,13 @@ def test_a_run_that_appears_is_offered_and_one_that_goes_is_named(
 ) -> None:
     shutil.copytree(home / "runs/one", tmp_path / "one")
     with serving(tmp_path) as served, LoadedPage.opened(chromium, served.server.address) as opened:
-        opened.page.clock.install()
-        opened.page.reload()
-        opened.find(".linked").first.wait_for()
+        opened.hold_clock()
         shutil.copytree(home / "runs/one", tmp_path / "two")
-        pass_by(opened, 10)
+        opened.pass_by(10)
         expect(opened.find("#run option")).to_have_count(2)
         expect(opened.find("#run")).to_have_value("one")
         shutil.rmtree(tmp_path / "one")
-        pass_by(opened, 10)
+        opened.pass_by(10)
         expect(opened.find("#run option")).to_have_count(1)
         expect(opened.find("#problem")).to_contain_text("The run one is gone")
         opened.find("#run").select_option("two")

@@ -185,29 +185,22 @@ def test_an_address_that_is_opened_in_an_open_page_renews_the_key(opened: Loaded
 
 def test_what_failed_is_asked_again_when_the_server_answers_again(opened: LoadedPage) -> None:
     opened.expected, asked = {500}, list[str]()
-    opened.page.clock.install()
-    opened.page.reload()
-    opened.find(".linked").first.wait_for()
+    opened.hold_clock()
     fault = {"status": 500, "content_type": "application/json", "body": '{"error": "a fault of tmt"}'}
     opened.page.route("**/v1/translate", lambda route: route.fulfill(**fault), times=1)  # type: ignore[arg-type]
     opened.find("#source").fill("Der Vogel wartet.")
     opened.page.clock.run_for(100)
     expect(opened.find("#source-problem")).to_have_text("a fault of tmt")
-    opened.page.clock.run_for(10_000)
+    opened.pass_by(10)
     expect(opened.find("#source-problem")).to_be_empty()
     expect(opened.find("#translation .above")).to_contain_text("Vogel")
     opened.page.on("request", lambda sent: asked.append(sent.url))
-    for _ in range(2):  # what the first list leads to is asked before the second
-        with opened.page.expect_response("**/v1/runs"):
-            opened.page.clock.run_for(10_000)
+    opened.pass_by(10)
     assert not [url for url in asked if url.endswith("translate")], "what came at last is asked again"
 
 
 def test_only_a_translation_that_stands_is_spoken(opened: LoadedPage) -> None:
-    opened.page.clock.install(time=0)
-    opened.page.reload()
-    opened.find(".linked").first.wait_for()
-    opened.page.clock.pause_at(3_600)  # else a slow machine lets a second pass
+    opened.hold_clock()
     expect(opened.find("#spoken")).not_to_be_empty()
     before = opened.find("#spoken").inner_text()
     with opened.page.expect_response("**/v1/translate"):

@@ -25,6 +25,8 @@ VIEWS = {
     "learning": "#history .matrix",
 }
 
+# A request of the test itself: once its answer is read, so are those before it.
+NEUTRAL = "/page/app.js?"
 # A request that a newer one has made idle.
 ABORTED = "net::ERR_ABORTED"
 
@@ -36,6 +38,7 @@ class LoadedPage:
     page: "Page"
     problems: list[str] = field(default_factory=list)
     expected: set[int] = field(default_factory=set)
+    under_way: set["Request"] = field(default_factory=set)
 
     @classmethod
     @contextmanager
@@ -72,6 +75,9 @@ class LoadedPage:
         )
         self.page.on("request", lambda sent: None if urlsplit(sent.url).netloc == own else note(sent.url))
         self.page.on("response", self._check)
+        self.page.on("request", lambda sent: None if sent.url.endswith(NEUTRAL) else self.under_way.add(sent))
+        self.page.on("requestfinished", lambda sent: self.under_way.discard(sent))
+        self.page.on("requestfailed", lambda sent: self.under_way.discard(sent))
 
     def _is_expected(self, message: str) -> bool:
         """The browser itself logs a status from 400 on."""
@@ -91,6 +97,26 @@ class LoadedPage:
         with self.page.expect_response(lambda got: (got.request.post_data_json or {}).get("source") == sentence):
             field.press_sequentially(sentence, delay=5)
         expect(self.find("#translation")).to_have_attribute("aria-busy", "false")
+
+    def hold_clock(self) -> None:
+        """Load the page anew, with a clock that goes on only when a test lets it: a slow machine changes nothing."""
+        self.page.clock.install(time=0)
+        self.page.reload()
+        self.find(".linked").first.wait_for()
+        self.page.clock.pause_at(3_600)
+        self.settle()
+
+    def pass_by(self, seconds: int) -> None:
+        """Let time go by on a page whose clock is held, two seconds at once."""
+        for _ in range(seconds // 2):
+            self.page.clock.run_for(2_000)
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait until all that the page has asked is answered, and the answers are read."""
+        while self.page.evaluate(f"fetch('{NEUTRAL}').then((answer) => answer.text())") and self.under_way:
+            while self.under_way:
+                self.page.wait_for_timeout(5)
 
     def press(self, *keys: str) -> None:
         for key in keys:
