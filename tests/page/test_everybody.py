@@ -152,6 +152,23 @@ def test_in_print_the_controls_are_gone(opened: LoadedPage) -> None:
         expect(opened.find(VIEWS[tab])).to_be_visible()
 
 
+def test_links_are_laid_anew_for_a_sheet_of_paper_and_for_the_window_again(opened: LoadedPage) -> None:
+    opened.type("Der Hund wartet der Mann schläft der Vogel fällt der Baum wartet der Tisch schläft.")
+    opened.find("#translation path.link[d]").first.wait_for(state="attached")
+    # In one turn, before any observer of sizes is asked.
+    screen, paper, after, width = opened.page.evaluate("""() => {
+      const figure = document.querySelector("#translation .linked");
+      const laid = () => [...figure.querySelectorAll(".link")].map((one) => one.getAttribute("d"));
+      const screen = laid();
+      dispatchEvent(new Event("beforeprint"));
+      const [paper, width] = [laid(), figure.getBoundingClientRect().width];
+      dispatchEvent(new Event("afterprint"));
+      return [screen, paper, laid(), width];
+    }""")
+    assert width == pytest.approx(17 / 2.54 * 96, abs=0.1)
+    assert screen == after != paper
+
+
 def test_the_outline_of_the_page(opened: LoadedPage) -> None:
     assert opened.find("h1").count() == 1
     for landmark in ("banner", "main"):
