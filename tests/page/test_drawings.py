@@ -289,7 +289,7 @@ def test_a_checkpoint_without_a_loss_has_none(opened: LoadedPage) -> None:
     frame = ATTENTION | {"step": 1500, "loss": None, "translation": "A dog."}
     call = f"m.drawHistory(a[0], 'A dog.', a[1], null, {NOTHING})"
     assert drawn(opened, "learning", call, "all.querySelector('h3').textContent", frame, RUN) == "After step 1,500"
-    assert drawn(opened, "learning", call, texts(".then"), frame, RUN) == ["It translated: A dog., as now."]
+    assert drawn(opened, "learning", call, texts(".then"), frame, RUN) == ["It translated, as now: A dog."]
     call = call.replace("'A dog.'", "'A cat.'")
     assert drawn(opened, "learning", call, texts(".then"), frame | {"loss": 0.5}, RUN) == ["It translated: A dog."]
     assert drawn(opened, "learning", call, texts(".then mark"), frame, RUN) == ["dog."]

@@ -109,8 +109,8 @@ def test_the_sentence_at_each_checkpoint(learning: LoadedPage, served: Served) -
         expect(learning.find("#history h3").first).to_have_text(
             f"After step {step}, loss on validation {frame['loss']:.4g}"
         )
-        said = f"It translated: {frame['translation']}"
-        expect(learning.find(".then")).to_have_text(said + (", as now." if frame["translation"] == target else ""))
+        now = ", as now" if frame["translation"] == target else ""
+        expect(learning.find(".then")).to_have_text(f"It translated{now}: {frame['translation']}")
         assert set(learning.find(".then mark").all_inner_texts()).isdisjoint(target.split())
         learning.find("[data-place='pick cross.2.1']").click()
         matrix = frame["stacks"]["cross"]["weights"][1][0]

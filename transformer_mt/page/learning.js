@@ -1,6 +1,6 @@
 // View 7: how a run learned: its curves, and a sentence at the checkpoints that are kept.
 
-import { element, foreign, shape } from "./dom.js";
+import { element, shape } from "./dom.js";
 import { drawHead, drawHeads, headToShow } from "./heads.js";
 import { table } from "./steps.js";
 import { comparison } from "./translation.js";
@@ -97,11 +97,11 @@ export function drawHistory(frame, translation, run, head, { pick }) {
   const loss = frame.loss === null ? "" : `, loss on validation ${short(frame.loss)}`;
   const attention = { ...frame, method: "weights" };
   const chosen = headToShow(attention, run, head);
-  const said = comparison(frame.translation, translation, run.target_language);
+  const now = frame.translation === translation ? ", as now" : "";
   return [
     element("h3", {}, `After step ${short(frame.step)}`, loss),
-    element("p", { class: "then" }, "It translated: ",
-      frame.translation === translation ? [foreign(translation, run.target_language), ", as now."] : said),
+    element("p", { class: "then" }, `It translated${now}: `,
+      comparison(frame.translation, translation, run.target_language)),
     element("p", { class: "quiet" }, "Where each head looked then, while it read today's translation."),
     drawHeads(attention, run, chosen, [], null, { pick }),
     drawHead(attention, run, chosen, [], null),
