@@ -1,9 +1,9 @@
-"""What the modules draw of answers made up here, to the digit: numbers, texts, places, keys."""
+"""Drawings of answers made up here, to the digit: numbers, texts, places."""
 
 from typing import Any
 
 import pytest
-from support.page import LoadedPage, expect
+from support.page import LoadedPage, attributes, texts
 
 from transformer_mt.views.plot import ticks
 
@@ -14,24 +14,6 @@ RUN |= {
     "methods": {"weights": {"whole": False, "meaning": "a weight"}, "erasure": {"whole": True, "meaning": "a loss"}}
 }
 NOTHING = "{ go() {}, undo() {}, open() {}, pick() {}, flip() {}, take() {}, allOn() {} }"
-
-
-def drawn(opened: LoadedPage, module: str, call: str, of: str, *arguments: Any) -> Any:
-    """`of` an element `all` around what a call of a module draws."""
-    within = "document.createElement('div')"
-    return opened.module(
-        module,
-        f"((all) => {{ all.append(...[{call}].flat(9).filter((one) => one)); return {of}; }})({within})",
-        *arguments,
-    )
-
-
-def texts(selector: str) -> str:
-    return f"[...all.querySelectorAll('{selector}')].map((one) => one.textContent)"
-
-
-def attributes(selector: str, *names: str) -> str:
-    return f"[...all.querySelectorAll('{selector}')].map((one) => {list(names)}.map((name) => one.getAttribute(name)))"
 
 
 @pytest.mark.parametrize(
@@ -77,26 +59,26 @@ ANSWER = {"alternatives": ALTERNATIVES, "pieces": ["▁The", "▁dog"]}
 
 def test_the_likeliest_others_have_digits_enough_and_bars(opened: LoadedPage) -> None:
     call = f"m.drawChoices(a[0], a[1], 0, {{ prefix: ['▁The'], ...{NOTHING} }})"
-    assert drawn(opened, "choices", call, texts(".choice .number"), ANSWER, RUN) == [".80", ".15", ".0034"]
-    assert drawn(opened, "choices", call, texts(".piece .below-word"), ANSWER, RUN) == [".80", "< .01", "1.00"]
-    bars = drawn(opened, "choices", call, attributes(".bar", "width", "height"), ANSWER, RUN)
+    assert opened.drawn("choices", call, texts(".choice .number"), ANSWER, RUN) == [".80", ".15", ".0034"]
+    assert opened.drawn("choices", call, texts(".piece .below-word"), ANSWER, RUN) == [".80", "< .01", "1.00"]
+    bars = opened.drawn("choices", call, attributes(".bar", "width", "height"), ANSWER, RUN)
     assert bars == [["80", "10"], ["15", "10"], ["0.5", "10"]]
     names = attributes(".piece", "class", "aria-expanded", "tabindex")
-    assert drawn(opened, "choices", call, names, ANSWER, RUN) == [
+    assert opened.drawn("choices", call, names, ANSWER, RUN) == [
         ["piece chosen", "true", "0"], ["piece", "false", "-1"], ["piece", "false", "-1"],
     ]  # fmt: skip
-    assert drawn(opened, "choices", call, attributes(".choice", "aria-current"), ANSWER, RUN) == [
+    assert opened.drawn("choices", call, attributes(".choice", "aria-current"), ANSWER, RUN) == [
         ["true"],
         [None],
         [None],
     ]
-    assert drawn(opened, "choices", call, texts(".actions"), ANSWER, RUN) == ["Undo continued from ▁The"]
-    assert drawn(opened, "choices", call, attributes(".actions button", "aria-disabled"), ANSWER, RUN) == [["false"]]
+    assert opened.drawn("choices", call, texts(".actions"), ANSWER, RUN) == ["Undo continued from ▁The"]
+    assert opened.drawn("choices", call, attributes(".actions button", "aria-disabled"), ANSWER, RUN) == [["false"]]
     call = call.replace("['▁The']", "[]").replace("a[1], 0,", "a[1], null,")
-    (said,) = drawn(opened, "choices", call, texts(".actions"), ANSWER, RUN)
+    (said,) = opened.drawn("choices", call, texts(".actions"), ANSWER, RUN)
     assert said == "Undo Press a piece to see what else was likely; choose one to go on from there."
-    assert drawn(opened, "choices", call, texts(".choice"), ANSWER, RUN) == []
-    assert drawn(opened, "choices", call, texts("li, .piece"), {"pieces": []}, RUN) == []
+    assert opened.drawn("choices", call, texts(".choice"), ANSWER, RUN) == []
+    assert opened.drawn("choices", call, texts("li, .piece"), {"pieces": []}, RUN) == []
 
 
 def test_what_is_pressed_goes_on_from_there(opened: LoadedPage) -> None:
@@ -124,25 +106,25 @@ def test_the_tree_has_the_likeliest_first_each_in_a_row_of_its_step(opened: Load
     trace = {"nodes": NODES, "best": 3, "prefix": ["▁Oh"]}
     call = f"m.drawBeam(a[0], a[1], {NOTHING})"
     names = ("data-place", "class", "aria-level", "aria-posinset", "aria-setsize", "aria-selected", "title", "tabindex")
-    assert drawn(opened, "choices", call, attributes(".node", *names), trace, RUN) == [
+    assert opened.drawn("choices", call, attributes(".node", *names), trace, RUN) == [
         ["node 1", "node best", "1", "1", "2", "true", "ln p −0.50", "-1"],
         ["node 3", "node ended best", "2", "1", "2", "true", "ln p −1.00, ended with score −0.75", "0"],
         ["node 2", "node beaten", "2", "2", "2", "false", "ln p −3.25, beaten", "-1"],
         ["node 0", "node dropped", "1", "2", "2", "false", "ln p −2.00, dropped", "-1"],
     ]
     grid = "[...all.querySelectorAll('.node')].map(({ style }) => [style.gridColumnStart, style.gridRowStart])"
-    assert drawn(opened, "choices", call, grid, trace, RUN) == [["1", "1"], ["2", "1"], ["2", "2"], ["1", "2"]]
-    assert drawn(opened, "choices", call, texts(".start"), trace, RUN) == ["▁Oh"]
-    assert drawn(opened, "choices", call, texts(".start"), trace | {"prefix": []}, RUN) == ["<s>"]
-    assert drawn(opened, "choices", call, attributes(".branch", "class"), trace, RUN) == [
+    assert opened.drawn("choices", call, grid, trace, RUN) == [["1", "1"], ["2", "1"], ["2", "2"], ["1", "2"]]
+    assert opened.drawn("choices", call, texts(".start"), trace, RUN) == ["▁Oh"]
+    assert opened.drawn("choices", call, texts(".start"), trace | {"prefix": []}, RUN) == ["<s>"]
+    assert opened.drawn("choices", call, attributes(".branch", "class"), trace, RUN) == [
         ["branch best"], ["branch best"], ["branch"], ["branch"],
     ]  # fmt: skip
     pressed = "((found) => { all.querySelectorAll('.node').forEach((one) => one.click()); return gone; })()"
     noted = "(globalThis.gone = [], m.drawBeam(a[0], a[1], { go: (prefix) => gone.push(prefix.join(' ')) }))"
-    assert drawn(opened, "choices", noted, pressed, trace, RUN) == [
+    assert opened.drawn("choices", noted, pressed, trace, RUN) == [
         "▁Oh ▁The", "▁Oh ▁The </s>", "▁Oh ▁The ▁cat", "▁Oh ▁A",
     ]  # fmt: skip
-    assert "no beam to show" in drawn(opened, "choices", "m.drawBeam(null, a[0], {})", "all.textContent", RUN)
+    assert "no beam to show" in opened.drawn("choices", "m.drawBeam(null, a[0], {})", "all.textContent", RUN)
 
 
 LOSSES = {"log_probability": -1.0, "without": {"cross.1.1": -1.5, "cross.1.2": -0.75, "encoder.1.1": -1.001}}
@@ -159,23 +141,23 @@ def test_heads_are_named_pressed_and_said_to_be_lost(opened: LoadedPage) -> None
     call = f"m.drawHeads(a[0], a[1], 'cross.1.2', ['encoder.1.2'], a[2], {NOTHING})"
     given = (ATTENTION, RUN, LOSSES)
     picks = attributes(".pick", "data-place", "aria-pressed", "tabindex")
-    assert drawn(opened, "heads", call, picks, *given) == [
+    assert opened.drawn("heads", call, picks, *given) == [
         ["pick encoder.1.1", "false", "-1"], ["pick encoder.1.2", "false", "-1"],
         ["pick cross.1.1", "false", "-1"], ["pick cross.1.2", "true", "0"],
     ]  # fmt: skip
-    assert drawn(opened, "heads", call, texts(".switch"), *given) == ["1.1 on", "1.2 off", "1.1 on", "1.2 on"]
+    assert opened.drawn("heads", call, texts(".switch"), *given) == ["1.1 on", "1.2 off", "1.1 on", "1.2 on"]
     pressed = attributes(".switch", "aria-pressed")
-    assert drawn(opened, "heads", call, pressed, *given) == [["true"], ["false"], ["true"], ["true"]]
-    assert drawn(opened, "heads", call, texts(".loss"), *given) == [".00", "−.50", "+.25"]
-    assert drawn(opened, "heads", call, attributes(".layer", "aria-label"), *given) == [
+    assert opened.drawn("heads", call, pressed, *given) == [["true"], ["false"], ["true"], ["true"]]
+    assert opened.drawn("heads", call, texts(".loss"), *given) == [".00", "−.50", "+.25"]
+    assert opened.drawn("heads", call, attributes(".layer", "aria-label"), *given) == [
         ["Encoder self-attention, layer 1"], ["Cross-attention, layer 1"],
     ]  # fmt: skip
-    assert drawn(opened, "heads", call, texts(".stack .quiet"), *given) == ["layer 1", "layer 1"]
-    assert drawn(opened, "heads", call, texts(".empty"), *given) == ["off"]
+    assert opened.drawn("heads", call, texts(".stack .quiet"), *given) == ["layer 1", "layer 1"]
+    assert opened.drawn("heads", call, texts(".empty"), *given) == ["off"]
     whole = {"method": "erasure", "stacks": {"cross": ATTENTION["stacks"]["cross"] | {"weights": [[[[0.1, 2.5]]]]}}}  # type: ignore[index]
-    assert drawn(opened, "heads", call, texts(".stack .quiet"), whole, RUN, None) == ["whole model"]
-    assert drawn(opened, "heads", call, picks, whole, RUN, None) == [["pick cross", "false", "0"]]
-    assert drawn(opened, "heads", call, texts(".switch"), whole, RUN, None) == []
+    assert opened.drawn("heads", call, texts(".stack .quiet"), whole, RUN, None) == ["whole model"]
+    assert opened.drawn("heads", call, picks, whole, RUN, None) == [["pick cross", "false", "0"]]
+    assert opened.drawn("heads", call, texts(".switch"), whole, RUN, None) == []
 
 
 def test_what_a_head_means_for_the_translation_is_said(opened: LoadedPage) -> None:
@@ -187,29 +169,29 @@ def test_what_a_head_means_for_the_translation_is_said(opened: LoadedPage) -> No
         call = "m.drawHead(a[0], a[1], a[3], a[4], a[2])"
         given = (ATTENTION, RUN, LOSSES, name)
         first = "all.querySelector('p').textContent"
-        assert drawn(opened, "heads", call, first, *given, []) == said
-        assert drawn(opened, "heads", call, first, *given, ["cross.1.1"]) == f"{said} All other heads are on here."
+        assert opened.drawn("heads", call, first, *given, []) == said
+        assert opened.drawn("heads", call, first, *given, ["cross.1.1"]) == f"{said} All other heads are on here."
     given = (ATTENTION, RUN, None, "cross.1.1", [])
-    assert drawn(opened, "heads", call, texts("caption"), *given) == [
+    assert opened.drawn("heads", call, texts("caption"), *given) == [
         "Cross-attention, cross.1.1. A number is a weight; shades from .05, .25, .50 and .75."
     ]
-    assert drawn(opened, "heads", call, attributes(".matrix td[data-place]", "class", "data-place"), *given) == [
+    assert opened.drawn("heads", call, attributes(".matrix td[data-place]", "class", "data-place"), *given) == [
         ["shade-0", "cell 0 0"], ["shade-4", "cell 0 1"],
     ]  # fmt: skip
-    assert drawn(opened, "heads", call, attributes("path.link", "class"), *given) == [["link shade-4"]]
+    assert opened.drawn("heads", call, attributes("path.link", "class"), *given) == [["link shade-4"]]
     for name, languages in {"cross.1.1": ["de", "en"], "encoder.1.1": ["de", "de"]}.items():
-        shown = drawn(opened, "heads", call, attributes(".words", "lang"), ATTENTION, RUN, None, name, [])
+        shown = opened.drawn("heads", call, attributes(".words", "lang"), ATTENTION, RUN, None, name, [])
         assert [lang for (lang,) in shown] == languages
-    off = drawn(opened, "heads", call, "all.textContent", ATTENTION, RUN, None, "encoder.1.2", ["encoder.1.2"])
+    off = opened.drawn("heads", call, "all.textContent", ATTENTION, RUN, None, "encoder.1.2", ["encoder.1.2"])
     assert off == "encoder.1.2 is switched off."
-    gone = drawn(opened, "heads", call, "all.textContent", ATTENTION, RUN, None, "decoder.1.2", [])
+    gone = opened.drawn("heads", call, "all.textContent", ATTENTION, RUN, None, "decoder.1.2", [])
     assert gone == "Choose a head above to see its numbers."
 
 
 @pytest.mark.parametrize("matrix", [[[0.5, 0.5], [0.0, None]], [[-2.0, 0.1], [1.0, 0.0]]])
 def test_a_small_matrix_is_a_path_a_shade(opened: LoadedPage, matrix: list[list[float | None]]) -> None:
     call = "m.smallMatrix(a[0], { largest: 2, unit: 1 })"
-    paths = dict(drawn(opened, "matrix", call, attributes("path", "class", "d"), matrix))
+    paths = dict(opened.drawn("matrix", call, attributes("path", "class", "d"), matrix))
     expected: dict[str, str] = {}
     for down, row in enumerate(matrix):
         for across, number in enumerate(row):
@@ -218,7 +200,7 @@ def test_a_small_matrix_is_a_path_a_shade(opened: LoadedPage, matrix: list[list[
             if number is None or level:
                 expected[shade] = expected.get(shade, "") + f"M{across} {down}h1v1h-1z"
     assert paths == expected
-    assert drawn(opened, "matrix", call, attributes("svg", "viewBox"), matrix) == [["0 0 2 2"]]
+    assert opened.drawn("matrix", call, attributes("svg", "viewBox"), matrix) == [["0 0 2 2"]]
 
 
 CURVES: dict[str, Any] = {
@@ -232,13 +214,13 @@ CURVES: dict[str, Any] = {
 def test_curves_fill_their_frame_and_numbers_stand_where_they_belong(opened: LoadedPage) -> None:
     call = "m.drawCurves({ runs: [a[0]] })"
     count = "all.querySelectorAll('figure').length"
-    assert drawn(opened, "learning", call, count, CURVES) == 2
-    (frame,) = {tuple(size) for size in drawn(opened, "learning", call, attributes("svg", "viewBox"), CURVES)}
+    assert opened.drawn("learning", call, count, CURVES) == 2
+    (frame,) = {tuple(size) for size in opened.drawn("learning", call, attributes("svg", "viewBox"), CURVES)}
     width, height = map(float, frame[0].split()[2:])
     in_first = "figure:first-of-type"
     points = {
         name: [tuple(map(float, at.split())) for at in path.removeprefix("M").removesuffix("h0").split("L")]
-        for path, name in drawn(opened, "learning", call, attributes(f"{in_first} .curve", "d", "class"), CURVES)
+        for path, name in opened.drawn("learning", call, attributes(f"{in_first} .curve", "d", "class"), CURVES)
     }
     assert set(points) == {"curve training_loss", "curve validation_loss"}
     across, up = zip(*(point for of in points.values() for point in of), strict=True)
@@ -259,40 +241,40 @@ def test_curves_fill_their_frame_and_numbers_stand_where_they_belong(opened: Loa
         assert [number for point in curve for number in point] == pytest.approx(
             [number for point in expected for number in point], abs=0.11
         )
-    named = drawn(opened, "learning", call, attributes(f"{in_first} .upward", "x", "y"), CURVES)
+    named = opened.drawn("learning", call, attributes(f"{in_first} .upward", "x", "y"), CURVES)
     assert [float(at) for _, at in named] == pytest.approx([y(value) for value in ticks(2, 8, most=5)], abs=0.11)
     assert all(left - 10 <= float(at) < left for at, _ in named)
-    grid = drawn(opened, "learning", call, attributes(f"{in_first} .grid", "d"), CURVES)
+    grid = opened.drawn("learning", call, attributes(f"{in_first} .grid", "d"), CURVES)
     assert [path for (path,) in grid] == [f"M{left:g} {at}H{right:g}" for _, at in named]
-    named = drawn(opened, "learning", call, attributes(f"{in_first} .across", "x", "y"), CURVES)
+    named = opened.drawn("learning", call, attributes(f"{in_first} .across", "x", "y"), CURVES)
     assert [float(at) for at, _ in named] == pytest.approx([x(step) for step in ticks(10, 40, most=4)], abs=0.11)
     assert all(bottom + 10 < float(at) <= height - 5 for _, at in named)
-    assert [line.strip() for line in drawn(opened, "learning", call, texts("li"), CURVES)] == [
+    assert [line.strip() for line in opened.drawn("learning", call, texts("li"), CURVES)] == [
         "on validation 4 at step 20, 2 at step 40", "in training (dashed) 8 at step 10, 2.5 at step 40",
         "0.001 at step 10, 0.004 at step 40",
     ]  # fmt: skip
-    cells = drawn(opened, "learning", call, texts("tbody td"), CURVES)
+    cells = opened.drawn("learning", call, texts("tbody td"), CURVES)
     assert cells == ["3", "4", "–", "–", "2.5", "2", "0.004", "–"]
     only = CURVES | {"validation_loss": []}
-    assert drawn(opened, "learning", call, texts("tbody th"), only) == ["10", "20", "40"]
+    assert opened.drawn("learning", call, texts("tbody th"), only) == ["10", "20", "40"]
 
 
 @pytest.mark.parametrize(("value", "low", "high"), [(4.0, 2.0, 6.0), (0.0, 0.0, 1.0), (-2.0, -3.0, -1.0)])
 def test_a_curve_that_never_changes_has_an_axis_too(opened: LoadedPage, value: float, low: float, high: float) -> None:
     flat: dict[str, Any] = {name: [] for name in CURVES} | {"training_loss": [[1, value], [3, value]]}
     call = "m.drawCurves({ runs: [a[0]] })"
-    shown = [float(text) for text in drawn(opened, "learning", call, texts(".upward"), flat)]
+    shown = [float(text) for text in opened.drawn("learning", call, texts(".upward"), flat)]
     assert shown == pytest.approx(ticks(low, high, most=5))
 
 
 def test_a_checkpoint_without_a_loss_has_none(opened: LoadedPage) -> None:
     frame = ATTENTION | {"step": 1500, "loss": None, "translation": "A dog."}
     call = f"m.drawHistory(a[0], 'A dog.', a[1], null, {NOTHING})"
-    assert drawn(opened, "learning", call, "all.querySelector('h3').textContent", frame, RUN) == "After step 1,500"
-    assert drawn(opened, "learning", call, texts(".then"), frame, RUN) == ["It translated, as now: A dog."]
+    assert opened.drawn("learning", call, "all.querySelector('h3').textContent", frame, RUN) == "After step 1,500"
+    assert opened.drawn("learning", call, texts(".then"), frame, RUN) == ["It translated, as now: A dog."]
     call = call.replace("'A dog.'", "'A cat.'")
-    assert drawn(opened, "learning", call, texts(".then"), frame | {"loss": 0.5}, RUN) == ["It translated: A dog."]
-    assert drawn(opened, "learning", call, texts(".then mark"), frame, RUN) == ["dog."]
+    assert opened.drawn("learning", call, texts(".then"), frame | {"loss": 0.5}, RUN) == ["It translated: A dog."]
+    assert opened.drawn("learning", call, texts(".then mark"), frame, RUN) == ["dog."]
 
 
 STAGE = [("mask", "m_ij", [True, False]), ("distance", "i − j", [0, -3]), ("scores", "e_ij", [0.5, -2.0])]
@@ -308,17 +290,17 @@ EXPLAINED: dict[str, Any] = {
 
 def test_a_stage_has_numbers_of_one_kind_each_as_it_is(opened: LoadedPage) -> None:
     call = "m.drawSteps(a[0], a[1], [])"
-    assert drawn(opened, "steps", call, texts("thead th"), EXPLAINED, RUN)[2:] == [of for _, of, _ in STAGE]
-    assert drawn(opened, "steps", call, texts("tbody tr > *"), EXPLAINED, RUN) == [
+    assert opened.drawn("steps", call, texts("thead th"), EXPLAINED, RUN)[2:] == [of for _, of, _ in STAGE]
+    assert opened.drawn("steps", call, texts("tbody tr > *"), EXPLAINED, RUN) == [
         "0", "▁a", "yes", "0", "0.500", "1", "▁b", "·", "-3", "−2.000",
     ]  # fmt: skip
-    titles = drawn(opened, "steps", call, texts("h3, summary"), EXPLAINED, RUN)
+    titles = opened.drawn("steps", call, texts("h3, summary"), EXPLAINED, RUN)
     assert titles == [
         "Cross-attention, layer 1, head 2, row i = 0, which reads ▁x and writes ▁y", "1. Scores of all keys",
     ]  # fmt: skip
-    assert drawn(opened, "steps", call, attributes("details", "open"), EXPLAINED, RUN) == [[""]]
+    assert opened.drawn("steps", call, attributes("details", "open"), EXPLAINED, RUN) == [[""]]
     encoder = EXPLAINED | {"stack": "encoder"}
-    title, _ = drawn(opened, "steps", call, texts("h3, summary"), encoder, RUN)
+    title, _ = opened.drawn("steps", call, texts("h3, summary"), encoder, RUN)
     assert title == "Encoder self-attention, layer 1, head 2, row i = 0, which reads ▁x"
 
 
@@ -332,31 +314,31 @@ LINKS = [{"from": 0, "to": 0, "weight": 0.9}, {"from": 1, "to": 0, "weight": 0.1
 
 def test_linked_words_say_their_links_and_notes(opened: LoadedPage) -> None:
     call = "m.linkedWords({ lines: a[0], links: a[1], name: 'Which', chosen: 1 })"
-    assert drawn(opened, "words", call, texts(".words span[hidden]"), LINES, LINKS) == [
+    assert opened.drawn("words", call, texts(".words span[hidden]"), LINES, LINKS) == [
         "Can .90", "Can .10, you .30", "doubtful; Kannst .90, du .10", "du .30",
     ]  # fmt: skip
     names = attributes(".word", "class", "title", "aria-current", "tabindex")
-    assert drawn(opened, "words", call, names, LINES, LINKS) == [
+    assert opened.drawn("words", call, names, LINES, LINKS) == [
         ["word", None, None, "0"], ["word", None, None, "-1"],
         ["word doubtful", "doubtful", None, "-1"], ["word", None, "true", "0"],
     ]  # fmt: skip
     described = attributes(".word", "aria-describedby")
     spans = attributes(".words span[hidden]", "id")
-    both = drawn(opened, "words", call, f"[{described}, {spans}]", LINES, LINKS)
+    both = opened.drawn("words", call, f"[{described}, {spans}]", LINES, LINKS)
     assert both[0] == both[1]
     assert len({name for (name,) in both[0]}) == 4
-    assert drawn(opened, "words", call, attributes(".link", "class"), LINES, LINKS) == [
+    assert opened.drawn("words", call, attributes(".link", "class"), LINES, LINKS) == [
         ["link shade-4"], ["link shade-1"], ["link shade-2"],
     ]  # fmt: skip
-    assert drawn(opened, "words", call, texts(".link-number"), LINES, LINKS) == [".90", ".10", ".30"]
-    assert drawn(opened, "words", call, texts(".below-word"), LINES, LINKS) == [".30?"]
+    assert opened.drawn("words", call, texts(".link-number"), LINES, LINKS) == [".90", ".10", ".30"]
+    assert opened.drawn("words", call, texts(".below-word"), LINES, LINKS) == [".30?"]
     scaled = call.replace("name:", "scale: { largest: 2, unit: 0.1 }, name:")
-    assert drawn(opened, "words", scaled, texts(".link-number"), LINES, LINKS) == ["9.00", "1.00", "3.00"]
-    assert drawn(opened, "words", scaled, texts(".words span[hidden]"), LINES, LINKS)[0] == "Can 9.00"
-    assert drawn(opened, "words", "m.linksAsText(a[0], a[1])", texts("li"), LINES, LINKS) == [
+    assert opened.drawn("words", scaled, texts(".link-number"), LINES, LINKS) == ["9.00", "1.00", "3.00"]
+    assert opened.drawn("words", scaled, texts(".words span[hidden]"), LINES, LINKS)[0] == "Can 9.00"
+    assert opened.drawn("words", "m.linksAsText(a[0], a[1])", texts("li"), LINES, LINKS) == [
         "Can: Kannst .90, du .10", "you: du .30",
     ]  # fmt: skip
-    assert drawn(opened, "words", "m.linksAsText(a[0], a[1])", texts("li"), LINES, LINKS[:1]) == ["Can: Kannst .90"]
+    assert opened.drawn("words", "m.linksAsText(a[0], a[1])", texts("li"), LINES, LINKS[:1]) == ["Can: Kannst .90"]
 
 
 TRANSLATED: dict[str, Any] = {
@@ -372,136 +354,28 @@ TRANSLATED: dict[str, Any] = {
 
 def test_a_translation_has_its_remarks_and_marks(opened: LoadedPage) -> None:
     call = f"m.drawTranslation(a[0], a[1], a[2], {NOTHING})"
-    assert drawn(opened, "translation", call, texts(".remarks li"), TRANSLATED, RUN, None) == [
+    assert opened.drawn("translation", call, texts(".remarks li"), TRANSLATED, RUN, None) == [
         "Never seen in training, so copied or guessed: DU", "Read with capitals: Kannst du",
         "ln p −1.25, score −0.50, step 700",
     ]  # fmt: skip
     marked = attributes(".word", "class", "title", "aria-current")
-    assert drawn(opened, "translation", call, marked, TRANSLATED, RUN, 1) == [
+    assert opened.drawn("translation", call, marked, TRANSLATED, RUN, 1) == [
         ["word", None, None], ["word unseen", "never seen in training", None],
         ["word", None, None], ["word doubtful", "doubtful: probability .49", "true"],
     ]  # fmt: skip
-    assert drawn(opened, "translation", call, texts(".below-word"), TRANSLATED, RUN, None) == [".49?"]
-    assert drawn(opened, "translation", call, texts(".link-number"), TRANSLATED, RUN, None) == [".90", ".80"]
+    assert opened.drawn("translation", call, texts(".below-word"), TRANSLATED, RUN, None) == [".49?"]
+    assert opened.drawn("translation", call, texts(".link-number"), TRANSLATED, RUN, None) == [".90", ".80"]
     plain = TRANSLATED | {"alignment": None, "never_seen": None, "read": "kannst du", "doubtful": True}
-    assert drawn(opened, "translation", call, texts(".words"), plain, RUN, None) == ["kannst du", "Can you"]
-    assert drawn(opened, "translation", call, attributes(".words bdi", "lang"), plain, RUN, None) == [["de"], ["en"]]
-    said, _ = drawn(opened, "translation", call, texts(".remarks li"), plain, RUN, None)
+    assert opened.drawn("translation", call, texts(".words"), plain, RUN, None) == ["kannst du", "Can you"]
+    assert opened.drawn("translation", call, attributes(".words bdi", "lang"), plain, RUN, None) == [["de"], ["en"]]
+    said, _ = opened.drawn("translation", call, texts(".remarks li"), plain, RUN, None)
     assert said.startswith("The model is unsure here")
     without = TRANSLATED | {"usual": "Can you", "without": ["cross.1.1"], "lines": ["kannst du", "ja"]}
-    said = drawn(opened, "translation", call, "all.textContent", without, RUN, None)
+    said = opened.drawn("translation", call, "all.textContent", without, RUN, None)
     assert "These are 2 sentences; the model reads one at a time." in said
     assert "Without cross.1.1: the same as with all heads. Switch all on" in said
     without |= {"usual": "May you"}
-    assert drawn(opened, "translation", call, texts(".compared mark"), without, RUN, None) == ["Can", "May"]
+    assert opened.drawn("translation", call, texts(".compared mark"), without, RUN, None) == ["Can", "May"]
     pressed = "(all.querySelectorAll('.word').forEach((one) => one.click()), gone)"
     noted = "(globalThis.gone = [], m.drawTranslation(a[0], a[1], null, { open: (piece) => gone.push(piece) }))"
-    assert drawn(opened, "translation", noted, pressed, TRANSLATED, RUN) == [0, 1]
-
-
-# Places of buttons, left and top, named by letters.
-GRID = {"a": (0, 0), "b": (100, 4), "c": (10, 40), "d": (160, 60), "e": (0, 200)}
-KEYS = """(() => {
-  const box = document.createElement("div");
-  box.style.position = "relative";
-  for (const [name, [left, top]] of Object.entries(a[0])) {
-    const button = document.createElement("button");
-    button.id = name;
-    Object.assign(button.style, { position: "absolute", left: `${left}px`, top: `${top}px` });
-    Object.assign(button.style, { width: "20px", height: "20px" });
-    box.append(button);
-  }
-  document.body.append(box);
-  m.roving(box, "button", { line: a[1], current: box.querySelector("#b"), leave: () => (box.dataset.left = "yes") });
-  const found = a[2].map(([from, key, more]) => {
-    document.getElementById(from).focus();
-    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
-    document.activeElement.dispatchEvent(event);
-    return document.activeElement.id + (event.defaultPrevented ? "" : " left alone");
-  });
-  const stops = [...box.children].filter((one) => one.tabIndex === 0).map((one) => one.id);
-  const entered = document.activeElement.id;
-  box.remove();
-  return [found, stops.join() === entered, box.dataset.left ?? ""];
-})()"""
-
-
-@pytest.mark.parametrize(
-    ("line", "keys"),
-    [
-        (False, {"a Right": "b", "a Down": "c", "c Right": "b", "d Up": "b", "b Left": "a", "c Up": "a"}),
-        (True, {"a Right": "b", "b Right": "c", "e Left": "d", "d Left": "c", "a Down": "c", "c Up": "a"}),
-        (True, {"a Left": "a", "e Right": "e"}),
-        (False, {"a Up": "a", "c Down": "e", "e Down": "e", "d Right": "d"}),
-    ],
-)  # fmt: skip
-def test_arrow_keys_go_to_the_nearest_on_that_side(opened: LoadedPage, line: bool, keys: dict[str, str]) -> None:
-    presses = [[key.split()[0], f"Arrow{key.split()[1]}"] for key in keys]
-    found, is_stop, left = opened.module("keyboard", KEYS, GRID, line, presses)
-    assert found == list(keys.values())
-    assert is_stop, "the focused one is the tab stop"
-    assert left == ""
-
-
-def test_other_keys(opened: LoadedPage) -> None:
-    presses = [["c", "Home", {}], ["a", "End", {}], ["a", "x", {}]]
-    presses += [["a", "ArrowRight", {modifier: True}] for modifier in ("ctrlKey", "altKey", "metaKey")]
-    found, _, left = opened.module("keyboard", KEYS, GRID, False, presses)
-    assert found == ["a", "e", *["a left alone"] * 4]
-    assert left == ""
-    assert opened.module("keyboard", KEYS, GRID, False, [["a", "Escape", {}]])[2] == "yes"
-
-
-def test_the_page_waits_as_long_as_the_server_says_and_no_longer_than_wanted(opened: LoadedPage) -> None:
-    ask = """(async () => {
-      const said = [], stop = new AbortController();
-      if (a[0]) { setTimeout(() => stop.abort(), 50); }
-      const started = performance.now();
-      const found = await m.ask("runs", null, { signal: stop.signal, waits: (line) => said.push(line) })
-        .then((answer) => answer.fine, (error) => `${error.name} ${error.status ?? ''} ${error.message}`);
-      return [found, said, performance.now() - started];
-    })()"""
-    answers = iter([(503, {"Retry-After": "1"}, '{"error": "others"}'), (200, {}, '{"fine": 1}')] * 2)
-
-    def answer(route) -> None:  # type: ignore[no-untyped-def]
-        status, headers, body = next(answers)
-        route.fulfill(status=status, headers=headers, content_type="application/json", body=body)
-
-    opened.expected = {503}
-    opened.page.route("**/v1/runs", answer)
-    found, said, lasted = opened.module("server", ask, False)
-    assert (found, said) == (1, ["others"])
-    assert 1_000 <= lasted < 2_000
-    found, _, lasted = opened.module("server", ask, True)
-    assert found.startswith("AbortError")
-    assert lasted < 1_000
-    opened.page.unroute("**/v1/runs")
-    opened.page.route("**/v1/runs", lambda route: route.fulfill(status=503, body='{"error": "for good"}'))
-    assert opened.module("server", ask, False)[0] == "Error 503 for good"
-    opened.page.unroute("**/v1/runs")
-    opened.page.route("**/v1/runs", lambda route: route.fulfill(body='{"fine": '))
-    assert "the answer was cut off; ask again" in opened.module("server", ask, False)[0]
-
-
-def test_what_is_done_is_done_at_its_time(opened: LoadedPage) -> None:
-    """Milliseconds: 80 from the last key to a question, 1,000 until it is spoken, 10,000 between two lists."""
-    opened.hold_clock()
-    asked: list[str] = []
-    opened.page.on("request", lambda sent: asked.append(sent.url.rpartition("/")[2]))
-
-    def due(after: int, wanted: str) -> None:
-        opened.page.clock.run_for(after - 1)
-        opened.settle()
-        assert wanted not in asked, f"{wanted} before {after} ms"
-        opened.page.clock.run_for(1)
-        opened.settle()
-        assert wanted in asked, f"{wanted} not after {after} ms"
-
-    due(10_000, "runs")
-    opened.find("#source").fill("Der Vogel wartet.")
-    due(80, "translate")
-    spoken = opened.find("#spoken").inner_text()
-    opened.page.clock.run_for(999)
-    expect(opened.find("#spoken")).to_have_text(spoken)
-    opened.page.clock.run_for(1)
-    expect(opened.find("#spoken")).not_to_have_text(spoken)
+    assert opened.drawn("translation", noted, pressed, TRANSLATED, RUN) == [0, 1]

@@ -152,3 +152,56 @@ def test_each_line_of_words_tree_and_matrix_is_one_tab_stop(opened: LoadedPage) 
         for group in opened.find(".words, .pieces, .others, .tree, .heads, .matrix tbody, [role=tablist]").all():
             stops = group.locator("[tabindex='0']")
             assert stops.count() == 1, group.get_attribute("class")
+
+
+# Places of buttons, left and top, named by letters.
+GRID = {"a": (0, 0), "b": (100, 4), "c": (10, 40), "d": (160, 60), "e": (0, 200)}
+KEYS = """(() => {
+  const box = document.createElement("div");
+  box.style.position = "relative";
+  for (const [name, [left, top]] of Object.entries(a[0])) {
+    const button = document.createElement("button");
+    button.id = name;
+    Object.assign(button.style, { position: "absolute", left: `${left}px`, top: `${top}px` });
+    Object.assign(button.style, { width: "20px", height: "20px" });
+    box.append(button);
+  }
+  document.body.append(box);
+  m.roving(box, "button", { line: a[1], current: box.querySelector("#b"), leave: () => (box.dataset.left = "yes") });
+  const found = a[2].map(([from, key, more]) => {
+    document.getElementById(from).focus();
+    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
+    document.activeElement.dispatchEvent(event);
+    return document.activeElement.id + (event.defaultPrevented ? "" : " left alone");
+  });
+  const stops = [...box.children].filter((one) => one.tabIndex === 0).map((one) => one.id);
+  const entered = document.activeElement.id;
+  box.remove();
+  return [found, stops.join() === entered, box.dataset.left ?? ""];
+})()"""
+
+
+@pytest.mark.parametrize(
+    ("line", "keys"),
+    [
+        (False, {"a Right": "b", "a Down": "c", "c Right": "b", "d Up": "b", "b Left": "a", "c Up": "a"}),
+        (True, {"a Right": "b", "b Right": "c", "e Left": "d", "d Left": "c", "a Down": "c", "c Up": "a"}),
+        (True, {"a Left": "a", "e Right": "e"}),
+        (False, {"a Up": "a", "c Down": "e", "e Down": "e", "d Right": "d"}),
+    ],
+)  # fmt: skip
+def test_arrow_keys_go_to_the_nearest_on_that_side(opened: LoadedPage, line: bool, keys: dict[str, str]) -> None:
+    presses = [[key.split()[0], f"Arrow{key.split()[1]}"] for key in keys]
+    found, is_stop, left = opened.module("keyboard", KEYS, GRID, line, presses)
+    assert found == list(keys.values())
+    assert is_stop, "the focused one is the tab stop"
+    assert left == ""
+
+
+def test_other_keys(opened: LoadedPage) -> None:
+    presses = [["c", "Home", {}], ["a", "End", {}], ["a", "x", {}]]
+    presses += [["a", "ArrowRight", {modifier: True}] for modifier in ("ctrlKey", "altKey", "metaKey")]
+    found, _, left = opened.module("keyboard", KEYS, GRID, False, presses)
+    assert found == ["a", "e", *["a left alone"] * 4]
+    assert left == ""
+    assert opened.module("keyboard", KEYS, GRID, False, [["a", "Escape", {}]])[2] == "yes"

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from support.page import LoadedPage, expect
+from support.page import LoadedPage, expect, texts
 from support.sentences import small_tokenizer
 from support.serving import Served
 from support.tiny import varied_model
@@ -105,15 +105,10 @@ def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: in
             step["values"] = step["values"][:width]
         elif step["over"] != "row" and isinstance(step["values"][0], list):
             step["values"] = [vector[:width] for vector in step["values"]]
-    drawn = (
-        "((all) => all.append(...m.drawSteps(...a, []).flat(9).filter((one) => one)) ?? all)(new DocumentFragment())"
-    )
-    texts = opened.module(
-        "steps", f"[...{drawn}.querySelectorAll('.entries')].map((one) => one.textContent)", found, RUN
-    )
-    assert len(texts) > 10
-    assert {len(text.split()) for text in texts} == {entries}
-    assert all(("… " in text) is (width > 6) for text in texts)
+    drawn = opened.drawn("steps", "m.drawSteps(...a, [])", texts(".entries"), found, RUN)
+    assert len(drawn) > 10
+    assert {len(text.split()) for text in drawn} == {entries}
+    assert all(("… " in text) is (width > 6) for text in drawn)
 
 
 def test_the_slider_makes_weights_and_sum_anew_beside_the_models_own(steps: LoadedPage, served: Served) -> None:

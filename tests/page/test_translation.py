@@ -233,22 +233,60 @@ def test_a_server_that_is_gone_is_named(opened: LoadedPage) -> None:
 
 
 def test_while_others_are_first_the_page_says_so_and_asks_again(opened: LoadedPage) -> None:
-    opened.expected, times = {503}, iter(range(1))
-    line = '{"error": "the server: 16 others wait already; ask again in a second"}'
-
-    def refuse_once(route) -> None:  # type: ignore[no-untyped-def]
-        if next(times, None) is None:
-            route.continue_()
-        else:
-            route.fulfill(status=503, headers={"Retry-After": "1"}, content_type="application/json", body=line)
-
-    opened.page.route("**/v1/translate", refuse_once)
+    opened.expected, asked = {503}, list[str]()
+    opened.hold_clock()
+    opened.page.on("request", lambda sent: asked.append(sent.url.rpartition("/")[2]))
+    answer = others_first("2")
+    opened.page.route("**/v1/translate", lambda route: route.fulfill(**answer), times=1)  # type: ignore[arg-type]
     opened.find("#source").fill("Der Vogel wartet.")
+    opened.page.clock.run_for(100)
     expect(opened.find("#source-problem")).to_contain_text("16 others wait")
     expect(opened.find("#source")).to_have_attribute("aria-invalid", "false")
     expect(opened.find("#translation")).to_have_attribute("aria-busy", "true")
+    opened.page.clock.run_for(1_999)
+    opened.settle()
+    assert asked.count("translate") == 1
+    opened.page.clock.run_for(1)
     expect(opened.find("#translation .above")).to_contain_text("Vogel")
     expect(opened.find("#source-problem")).to_be_empty()
+
+
+def others_first(seconds: str) -> dict[str, object]:
+    """The answer of a server with 16 questions before this one; it may be asked again after some seconds."""
+    body = '{"error": "the server: 16 others wait already; ask again in a second"}'
+    return {"status": 503, "headers": {"Retry-After": seconds}, "content_type": "application/json", "body": body}
+
+
+def test_a_question_that_is_given_up_while_others_are_first_ends_at_once(opened: LoadedPage) -> None:
+    opened.expected = {503}
+    opened.hold_clock()
+    opened.page.route("**/v1/runs", lambda route: route.fulfill(**others_first("60")))  # type: ignore[arg-type]
+    opened.module("server", """[
+      globalThis.ends = "waits",
+      globalThis.stop = new AbortController(),
+      void m.ask("runs", null, { signal: stop.signal }).catch(({ name }) => { globalThis.ends = name; }),
+    ].length""")  # fmt: skip
+    opened.settle()
+    assert opened.page.evaluate("ends") == "waits"
+    opened.page.evaluate("stop.abort()")
+    opened.settle()
+    assert opened.page.evaluate("ends") == "AbortError"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"status": 503, "body": '{"error": "not today"}'}, "not today"),
+        ({"status": 200, "body": '{"fine": '}, "translate: the answer was cut off; ask again"),
+    ],
+)
+def test_an_answer_that_is_none_stands_where_the_sentence_is(
+    opened: LoadedPage, answer: dict[str, object], said: str
+) -> None:
+    opened.expected = {503}
+    opened.page.route("**/v1/translate", lambda route: route.fulfill(**answer))  # type: ignore[arg-type]
+    opened.find("#source").fill("Der Vogel wartet.")
+    expect(opened.find("#source-problem")).to_have_text(said)
 
 
 def test_the_newest_sentence_wins(opened: LoadedPage) -> None:
@@ -259,3 +297,27 @@ def test_the_newest_sentence_wins(opened: LoadedPage) -> None:
     expect(opened.find("#translation .above")).to_contain_text("Vogel")
     opened.page.wait_for_load_state("networkidle")
     assert words(opened, "above") == ["Der", "Vogel", "fällt", "."]
+
+
+def test_what_is_done_is_done_at_its_time(opened: LoadedPage) -> None:
+    """Milliseconds: 80 from the last key to a question, 1,000 until it is spoken, 10,000 between two lists."""
+    opened.hold_clock()
+    asked: list[str] = []
+    opened.page.on("request", lambda sent: asked.append(sent.url.rpartition("/")[2]))
+
+    def due(after: int, wanted: str) -> None:
+        opened.page.clock.run_for(after - 1)
+        opened.settle()
+        assert wanted not in asked, f"{wanted} before {after} ms"
+        opened.page.clock.run_for(1)
+        opened.settle()
+        assert wanted in asked, f"{wanted} not after {after} ms"
+
+    due(10_000, "runs")
+    opened.find("#source").fill("Der Vogel wartet.")
+    due(80, "translate")
+    spoken = opened.find("#spoken").inner_text()
+    opened.page.clock.run_for(999)
+    expect(opened.find("#spoken")).to_have_text(spoken)
+    opened.page.clock.run_for(1)
+    expect(opened.find("#spoken")).not_to_have_text(spoken)

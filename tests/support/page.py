@@ -14,7 +14,7 @@ except ImportError:  # tests are skipped then
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Request, Response
 
-__all__ = ["VIEWS", "LoadedPage", "expect", "violations"]
+__all__ = ["VIEWS", "LoadedPage", "attributes", "expect", "texts", "violations"]
 
 # For each view below the translation what it draws.
 VIEWS = {
@@ -127,6 +127,23 @@ class LoadedPage:
         return self.page.evaluate(
             f"async (a) => {{ const m = await import('/page/{name}.js'); return {expression}; }}", list(arguments)
         )
+
+    def drawn(self, module: str, call: str, found: str, *arguments: Any) -> Any:
+        """`found`, an expression of the element `all` around what a call of a module draws."""
+        put = f"all.append(...[{call}].flat(Infinity).filter((one) => one))"
+        return self.module(
+            module, f"((all) => {{ {put}; return {found}; }})(document.createElement('div'))", *arguments
+        )
+
+
+def texts(selector: str) -> str:
+    """For `drawn`: the text of each element at a selector."""
+    return f"[...all.querySelectorAll('{selector}')].map((one) => one.textContent)"
+
+
+def attributes(selector: str, *names: str) -> str:
+    """For `drawn`: the attributes by these names of each element at a selector."""
+    return f"[...all.querySelectorAll('{selector}')].map((one) => {list(names)}.map((name) => one.getAttribute(name)))"
 
 
 def violations(opened: LoadedPage) -> list[str]:
