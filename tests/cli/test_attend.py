@@ -20,10 +20,10 @@ from transformer_mt.errors import InputError
 from transformer_mt.models.build import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.methods import METHODS, Weights
 from transformer_mt.views.sentence import example
-from transformer_mt.views.text import escape_controls
 
 SOURCE, TARGET = PAIRS[0]
 CELL = re.compile(r"[ ░▒▓█](?:1\.0|\.\d\d)")

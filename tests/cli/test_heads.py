@@ -11,7 +11,7 @@ from support.command_line import PAIRS, SIZES, Tmt
 from transformer_mt.cli.heads import parse_amount
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
-from transformer_mt.views.text import escape_controls
+from transformer_mt.text.terminal import escape_controls
 
 SOURCE, TARGET = PAIRS[0]
 TRANSFORMER_KEYS = {"model.feed_forward_width", "model.attention.heads"}

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import PAIRS, PROGRAM, Tmt
 
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.translation.translator import Translation, Translator
-from transformer_mt.views.text import escape_controls
 
 SOURCES = [source for source, _ in PAIRS]
 SOURCE = SOURCES[0]

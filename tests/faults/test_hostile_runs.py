@@ -37,7 +37,7 @@ from transformer_mt.cli.main import run as tmt
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.load import load_corpus
 from transformer_mt.models.seq2seq import NOT_FINITE
-from transformer_mt.views.text import escape_controls
+from transformer_mt.text.terminal import escape_controls
 
 SECONDS, MEMORY = 30, 2**30
 NAN, INFINITE = float("nan"), float("inf")

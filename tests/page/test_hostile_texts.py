@@ -15,7 +15,7 @@ from support.hostile_text import HOSTILE_TEXTS
 from support.page import VIEWS, LoadedPage, expect
 from support.serving import Served, serving
 
-from transformer_mt.views.text import escape_controls
+from transformer_mt.text.terminal import escape_controls
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route

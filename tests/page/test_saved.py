@@ -14,8 +14,8 @@ from support.serving import write_run
 from transformer_mt.cli.main import run
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.matrix import Scale
-from transformer_mt.views.text import escape_controls
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -36,8 +36,8 @@ from support.hostile import bless, tensors
 from transformer_mt import Corpus, SentencePair, TmtError, Translator, load_config
 from transformer_mt.batching import encoded_pairs
 from transformer_mt.cli.main import run
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.training import data
-from transformer_mt.views.text import escape_controls
 
 SECONDS = 30
 MORE_MEMORY = 2**30

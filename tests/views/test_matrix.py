@@ -13,6 +13,7 @@ from rich.color import Color, ColorSystem
 from rich.console import Console
 from rich.text import Text
 
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.matrix import (
     CELL,
     NARROWEST,
@@ -25,7 +26,7 @@ from transformer_mt.views.matrix import (
     matrix_lines,
     shading_for,
 )
-from transformer_mt.views.text import escape_controls, format_weight
+from transformer_mt.views.text import format_weight
 
 SHADINGS = [Blocks(), Colours()]
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from transformer_mt.views.text import escape_controls, escaped_json, format_weight, rendered, table, wrapped
+from transformer_mt.text.terminal import escape_controls, escaped_json
+from transformer_mt.views.text import format_weight, rendered, table, wrapped
 
 
 @given(st.text())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from transformer_mt.cli.options import Head, Input, Layer, LookedAt, Model, Target, TargetFile, require_both
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.errors import InputError
-from transformer_mt.views.text import escaped_json
+from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.runs.data import AlignmentHeads

@@ -8,7 +8,7 @@ from transformer_mt.cli.options import ConfigFile, Data, Json, Set, resolve_conf
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError
 from transformer_mt.progress import working
-from transformer_mt.views.text import escaped_json
+from transformer_mt.text.terminal import escaped_json
 
 
 def data(

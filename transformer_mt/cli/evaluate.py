@@ -24,7 +24,7 @@ from transformer_mt.config.search import OF_DRAWS
 from transformer_mt.errors import InputError
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
-from transformer_mt.views.text import escaped_json
+from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import DataConfig

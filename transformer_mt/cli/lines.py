@@ -20,11 +20,11 @@ from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
+from transformer_mt.text.terminal import escape_controls, escaped_json
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
 from transformer_mt.translation.trace import BeamTrace
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.search import alternatives_lines, trace_lines, traced, translation_object
-from transformer_mt.views.text import escape_controls, escaped_json
 
 STDIN = Path("-")
 LONGEST_SENTENCE = 100_000  # bytes; a model takes some hundred subwords, and a thousand lines are read ahead

@@ -89,7 +89,7 @@ def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
     import time
     from contextlib import suppress
 
-    from transformer_mt.views.text import message_line
+    from transformer_mt.text.terminal import message_line
 
     rank, local_rank = os.environ.get("RANK", "0"), os.environ.get("LOCAL_RANK", "0")
     if code in _MET_BY_ALL and local_rank.strip("0").isdecimal():

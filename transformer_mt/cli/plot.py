@@ -9,7 +9,7 @@ from transformer_mt.cli.options import RUNS, Figure, Json, Npz, Quiet, Set
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
-from transformer_mt.views.text import escaped_json
+from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import Config

@@ -9,7 +9,8 @@ from typer import Argument
 from transformer_mt.cli.options import RUNS, Json
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError
-from transformer_mt.views.text import escaped_json, message_line, rendered, table
+from transformer_mt.text.terminal import escaped_json, message_line
+from transformer_mt.views.text import rendered, table
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
 # Units of an age, in seconds.

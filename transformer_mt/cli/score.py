@@ -21,7 +21,7 @@ from transformer_mt.cli.options import (
 from transformer_mt.cli.terminal import note
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
-from transformer_mt.views.text import escape_controls, escaped_json
+from transformer_mt.text.terminal import escape_controls, escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.translation.scoring import PairScore

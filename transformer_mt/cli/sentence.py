@@ -13,7 +13,7 @@ from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Npz, Quiet,
 from transformer_mt.cli.terminal import literal_console, result
 from transformer_mt.files import write_output
 from transformer_mt.registry import HeadName
-from transformer_mt.views.text import escaped_json
+from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from transformer_mt.views.text import escape_controls, message_line
+from transformer_mt.text.terminal import escape_controls, message_line
 
 if TYPE_CHECKING:  # `tmt --help` does not wait for rich
     from rich.console import Console

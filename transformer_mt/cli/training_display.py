@@ -10,9 +10,9 @@ from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import TmtError
 from transformer_mt.progress import shown_by
 from transformer_mt.runs.directory import Run
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.training.reports import FinishReport, Report, ValidationReport, WindowReport
 from transformer_mt.training.trainer import Trainer
-from transformer_mt.views.text import escape_controls
 
 
 class TrainLog:

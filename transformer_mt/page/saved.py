@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from transformer_mt.views.text import escaped_json
+from transformer_mt.text.terminal import escaped_json
 
 _START, _SERVER, _SAVED = "app.js", "server.js", "saved.js"
 _IMPORT = re.compile(r'^import \{ [\w, ]+ \} from "\./(\w+\.js)";\n', re.MULTILINE)

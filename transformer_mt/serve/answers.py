@@ -14,9 +14,9 @@ from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.serve.questions import Attend, Explain, History, Pair, Translate
 from transformer_mt.serve.runs import Runs, ServedRun
+from transformer_mt.text.sentences import split_sentences
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.opened_run import OpenedRun
-from transformer_mt.translation.sentences import split_sentences
 from transformer_mt.translation.translator import Translation
 from transformer_mt.views.align import align, heads_of
 from transformer_mt.views.data import to_json

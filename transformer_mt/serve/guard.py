@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transformer_mt.errors import write_report
-from transformer_mt.views.text import escaped_json, message_line
+from transformer_mt.text.terminal import escaped_json, message_line
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "

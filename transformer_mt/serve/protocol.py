@@ -8,7 +8,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from transformer_mt.serve.guard import RAW_HEADERS
-from transformer_mt.views.text import escaped_json
+from transformer_mt.text.terminal import escaped_json
 
 # For the headers and the body of a request, from the opening of the connection or its first byte on; and for an answer,
 # from its end on, to be taken.

@@ -2,7 +2,6 @@
 
 search        beam search and sampling, token ids in, token ids out
 sampling      temperature, top-k, top-p and the draw
-sentences     where the sentences of a line end
 engine        the interface of whatever finds translations, token ids in, hypotheses out
 torch_engine  our own search as an engine
 ctranslate2   CTranslate2 as an engine

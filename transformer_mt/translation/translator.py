@@ -13,11 +13,11 @@ from transformer_mt.errors import InputError, checked
 from transformer_mt.memory import require
 from transformer_mt.progress import advance
 from transformer_mt.runs.directory import find_run
+from transformer_mt.text.sentences import split_sentences
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Prefix
 from transformer_mt.translation.engines import Opened, open_engine
-from transformer_mt.translation.sentences import split_sentences
 
 if TYPE_CHECKING:
     from transformer_mt.models.seq2seq import Seq2Seq

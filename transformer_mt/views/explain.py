@@ -22,11 +22,12 @@ from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import attention_layers, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import STACKS, HeadName, lookup, suggest
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_json
 from transformer_mt.views.head_importance import log_probabilities_without_each
 from transformer_mt.views.maps import PairTokens, Tokens, tokenize_pair
-from transformer_mt.views.text import escape_controls, rendered, table
+from transformer_mt.views.text import rendered, table
 
 # A word of this many letters is content, not an article or a pronoun.
 CONTENT = 4

@@ -10,9 +10,10 @@ from rich.cells import cell_len
 from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.maps import tokenize_pair
-from transformer_mt.views.text import escape_controls, format_weight, rendered, table, wrapped
+from transformer_mt.views.text import format_weight, rendered, table, wrapped
 
 # The number of pieces that are kept of each layer.
 GUESSES = 5

@@ -13,7 +13,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from transformer_mt.views.text import escape_controls, format_weight, rendered, wrapped
+from transformer_mt.text.terminal import escape_controls
+from transformer_mt.views.text import format_weight, rendered, wrapped
 
 # A row of a matrix; None where a query may not attend.
 Row = Sequence[float | None]

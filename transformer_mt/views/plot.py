@@ -25,8 +25,9 @@ from rich.text import Text
 from transformer_mt.attention.positions import sinusoids
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.matrix import Matrix, Scale
-from transformer_mt.views.text import escape_controls, rendered
+from transformer_mt.views.text import rendered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,12 @@ from rich.tree import Tree
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
+from transformer_mt.text.sentences import split_sentences
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.translation.alternatives import ChosenAmong
-from transformer_mt.translation.sentences import split_sentences
 from transformer_mt.translation.trace import ENDED, BeamTrace, beam_trace, recording_search
 from transformer_mt.translation.translator import Translation, Translator
-from transformer_mt.views.text import escape_controls, rendered, table
+from transformer_mt.views.text import rendered, table
 
 # Labels of a tree are wrapped, but to no fewer cells; rich indents by 4 for every level.
 _NARROWEST, _INDENT = 20, 4

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.translation.sentences import split_sentences
+from transformer_mt.text.sentences import split_sentences
 
 
 @pytest.mark.parametrize(

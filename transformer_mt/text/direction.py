@@ -1,0 +1,21 @@
+"""The direction in which a text is read (UAX #9), and isolates that keep it from moving the text around it."""
+
+import unicodedata
+from typing import Literal
+
+Direction = Literal["ltr", "rtl"]
+
+_FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
+
+
+def direction(text: str) -> Direction:
+    """The direction of the first letter that has one (UAX #9, rules P2 and P3); left to right without any."""
+    for character in text:
+        if (kind := unicodedata.bidirectional(character)) in ("L", "R", "AL"):
+            return "ltr" if kind == "L" else "rtl"
+    return "ltr"
+
+
+def isolated(text: str) -> str:
+    """The text so that a terminal orders its characters by themselves; left-to-right text as it is."""
+    return text if text.isascii() else f"{_FIRST_STRONG_ISOLATE}{text}{_POP_ISOLATE}"

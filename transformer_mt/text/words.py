@@ -1,0 +1,42 @@
+"""The words and punctuation marks of a normalised text, with their offsets.
+
+`don't` and `well-known` are one word, `,` is one too. Chinese, Japanese Hiragana, Thai, Lao, Khmer and Burmese put no
+spaces between words; there each user-perceived character (UAX #29) is a word of its own.
+"""
+
+import regex
+
+# Letters and marks of the scripts without spaces. Digits stay together, and so do runs of Katakana and Hangul.
+_UNSPACED = r"[[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]--[\p{Nd}\p{P}\p{S}\p{Zs}]]"
+_SPACED = rf"[\w--{_UNSPACED}]"
+# A cluster, with vowels that follow in their own cluster, and with the consonants stacked below it.
+_CLUSTER = rf"(?={_UNSPACED})\X[\p{{M}}\u0e33\u0eb3]*(?:(?<=[\u1039\u17d2])\p{{L}}\p{{M}}*)*"
+_WORD = regex.compile(rf"{_SPACED}+(?:['’\-]{_SPACED}+)*|{_CLUSTER}|…|\.\.\.|(?![\s\u200b])\X", flags=regex.VERSION1)
+_UNSPACED_WORD = regex.compile(_UNSPACED, flags=regex.VERSION1)
+
+Span = tuple[int, int]
+
+
+def words(text: str) -> list[str]:
+    """The words and punctuation marks of a normalised text, in order; only spaces stand between them."""
+    return _WORD.findall(text)
+
+
+def word_spans(text: str) -> list[Span]:
+    """The beginning and the end of each of `words(text)`."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def is_word(word: str) -> bool:
+    """False for a punctuation mark."""
+    return any(map(str.isalnum, word))
+
+
+def is_unspaced(word: str) -> bool:
+    """True for a word of a script that puts no spaces between words."""
+    return _UNSPACED_WORD.match(word) is not None
+
+
+def count_words(text: str) -> int:
+    """The number of words of a normalised text, punctuation marks not counted."""
+    return sum(map(is_word, words(text)))
